@@ -1,0 +1,6 @@
+"""`python -m ptexplore`: the same as the `ptexplore` command."""
+
+from ptexplore.cli.app import entry
+
+if __name__ == "__main__":
+    raise SystemExit(entry())
