@@ -1,0 +1,1 @@
+"""The commands, one small file each, behind one error boundary in app.py."""

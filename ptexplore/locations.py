@@ -1,0 +1,29 @@
+"""Where caches, databases and sessions live on this user's machine; nothing is created here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+
+def cache_root() -> Path:
+    """The cache folder: PTEXPLORE_CACHE where set, else the platform's own."""
+    override = os.environ.get("PTEXPLORE_CACHE")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("ptexplore"))
+
+
+def generated_dir(inputs_key: str) -> Path:
+    """The generated C++ of one set of packaged inputs (`Runtime.inputs_key`)."""
+    return cache_root() / "generated" / inputs_key
+
+
+def catalogue_file(runtime_key: str) -> Path:
+    """The SQLite catalogue of one runtime (`Runtime.key`)."""
+    return cache_root() / "catalogue" / f"{runtime_key}.sqlite"
+
+
+def lock_file(target: Path) -> Path:
+    """The lock that keeps two builders of `target` apart."""
+    return target.with_name(target.name + ".lock")

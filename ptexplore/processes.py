@@ -1,0 +1,115 @@
+"""Start a Python child by the absolute path of its script, in a neutral folder, with a private JSON channel.
+
+The child gets a pipe's descriptor as `--channel FD` and writes one JSON object a line to it; its
+stdout stays free for whatever user code prints. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
+
+
+class ChannelError(Exception):
+    """The child broke the channel's protocol: not JSON, not an object, or too much of it."""
+
+
+class ChannelTimeout(Exception):
+    """The child did not finish within its time."""
+
+
+@dataclass
+class Child:
+    """A running child: its process (leader of a process group of its own) and our end of its channel."""
+
+    process: subprocess.Popen[bytes]
+    channel: int
+
+    def messages(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
+        """Yield each message until the child closes the channel.
+
+        Raises ChannelTimeout when `timeout` seconds pass first, ChannelError on bad data.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pending = bytearray()
+        while True:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise ChannelTimeout
+            if not select.select([self.channel], [], [], left)[0]:
+                raise ChannelTimeout
+            chunk = os.read(self.channel, 1 << 20)
+            if not chunk:
+                if pending:
+                    raise ChannelError("the last message is cut off")
+                return
+            pending += chunk
+            if len(pending) > MESSAGE_LIMIT:
+                raise ChannelError(f"a message is longer than {MESSAGE_LIMIT} bytes")
+            if b"\n" in chunk:
+                *lines, rest = bytes(pending).split(b"\n")
+                pending = bytearray(rest)
+                for line in lines:
+                    yield _decode(line)
+
+    def stop(self) -> int:
+        """Kill whatever is left of the child's process group, reap it, close the channel; its exit status."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        status = self.process.wait()
+        with contextlib.suppress(OSError):
+            os.close(self.channel)
+        return status
+
+
+def _decode(line: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except ValueError as error:
+        raise ChannelError(f"not JSON: {error}") from error
+    if not isinstance(message, dict):
+        raise ChannelError("a message is not an object")
+    return message
+
+
+def start(
+    python: str | Path,
+    script: Path,
+    arguments: Sequence[str] = (),
+    *,
+    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdout: int | IO[bytes] | None = subprocess.DEVNULL,
+    stderr: int | IO[bytes] | None = None,
+) -> Child:
+    """Start `script` under `python`. The neutral folder is the script's own, which holds only our files.
+
+    Raises OSError when `python` cannot be started.
+    """
+    reader, writer = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [str(python), "-B", str(script.resolve()), "--channel", str(writer), *arguments],
+            cwd=script.resolve().parent,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(writer,),
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+    return Child(process, reader)

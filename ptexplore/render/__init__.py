@@ -1,0 +1,1 @@
+"""Renderers: they format page data and decide nothing."""

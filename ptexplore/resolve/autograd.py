@@ -1,0 +1,157 @@
+"""Join forward and backward: the node a forward call recorded, and each node run with its formula and line.
+
+Source of the link: at::sequence_number (aten/src/ATen/SequenceNumber.h): the profiler's forward event and the
+node that the call made carry the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ptexplore.index.declarations import find as find_declaration
+from ptexplore.model import Derivative, Hop, SourceRef
+from ptexplore.resolve.claims import Claim, Context, rewrite
+from ptexplore.resolve.kernels import definition
+from ptexplore.resolve.places import NOT_IN_WHEEL
+from ptexplore.resolve.precision import in_runtime, several, unknown
+
+ACCUMULATE = "torch::autograd::AccumulateGrad"
+FORMULA_SCOPE = "torch::autograd::generated::details"
+
+
+def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
+    forward = _forward_calls(claims)
+    graph = {o.data["sequence"]: (o.id, o.data["name"]) for o in context.observations("ops", "graph")}
+    recorded = _recorded(context, forward, graph)
+
+    def change(claim: Claim) -> Claim:
+        if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
+            return _forward_kernel(context, claim, recorded)
+        if claim.hop.kind == "node" and claim.event.get("type") in ("node", "engine"):
+            return _backward_node(context, claim, forward)
+        return claim
+
+    return rewrite(claims, change)
+
+
+Key = tuple[str, tuple[int, ...]]
+
+
+def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
+    """Operator calls by sequence number; outer calls of a composite share the number of the call that recorded."""
+    found: dict[int, list[Claim]] = {}
+    for top in claims:
+        for claim in top.walk():
+            number = claim.event.get("sequence", -1)
+            if claim.hop.kind == "op" and claim.hop.phase == "forward" and number is not None and number >= 0:
+                found.setdefault(number, []).append(claim)
+    return found
+
+
+def _recorded(
+    context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int, tuple[int, str]]
+) -> dict[Key, tuple[int, str, Derivative]]:
+    """By operator call (name and evidence) the graph's node with its number, where the operator's own node has that name."""
+    found: dict[Key, tuple[int, str, Derivative]] = {}
+    for number, (observation, name) in graph.items():
+        for claim in forward.get(number, []):
+            derivative = context.store.derivative(claim.hop.op) if claim.hop.op else None
+            if derivative is not None and derivative.node == name:
+                found[claim.hop.op or "", claim.hop.evidence] = (observation, name, derivative)
+    return found
+
+
+def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple[int, str, Derivative]]) -> Claim:
+    found = recorded.get((claim.hop.op or "", claim.hop.evidence))
+    if found is None:
+        return claim
+    observation, name, derivative = found
+    hop = Hop(
+        id=0,
+        kind="node",
+        name=name,
+        status="observed",
+        source=in_runtime(context.tree, derivative.path, derivative.line, derivative.end_line),
+        phase="forward",
+        op=claim.hop.op,
+        derivative=describe(derivative),
+        evidence=(observation,),
+        why=("the result's graph holds this node, with the sequence number of this call",),
+        detail={"recorded": True},
+    )
+    return replace(claim, children=(Claim(hop=hop), *claim.children))
+
+
+def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Claim]]) -> Claim:
+    name = claim.hop.name
+    if name == ACCUMULATE:
+        declared = find_declaration(context.tree, f"{ACCUMULATE}::apply")
+        return claim.but(source=unknown(NOT_IN_WHEEL), declaration=declared, why=("leaves accumulate their gradient",))
+    found, why = _derivatives(context, claim, forward)
+    apply = context.store.node(name)
+    source = in_runtime(context.tree, *apply) if apply else unknown(f"no generated {name}::apply; {NOT_IN_WHEEL}")
+    qualified = f"torch::autograd::generated::{name}" if apply else name
+    changed = claim.but(name=f"{qualified}::apply", source=source, why=why)
+    if len({(d.path, d.line) for d in found}) == 1:
+        derivative = found[0]
+        changed = changed.but(derivative=describe(derivative), op=derivative.op)
+        return replace(changed, children=_formulas(context, changed, derivative) + changed.children)
+    places = [in_runtime(context.tree, d.path, d.line, d.end_line) for d in found]
+    detail = {**changed.hop.detail, "derivatives": [vars_of(several([p], "")) for p in places]} if places else {}
+    return replace(changed, hop=replace(changed.hop, detail=detail))
+
+
+def _derivatives(
+    context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
+) -> tuple[list[Derivative], tuple[str, ...]]:
+    """The derivatives.yaml entry of the forward call that made this node; else every entry that makes such a node."""
+    for call in forward.get(claim.event.get("sequence", -1), []):
+        derivative = context.store.derivative(call.hop.op) if call.hop.op else None
+        if derivative is not None and derivative.node == claim.hop.name:
+            return [derivative], (f"made by the forward call of {call.hop.op}, which has the same sequence number",)
+    found = context.store.derivative_of_node(claim.hop.name)
+    return found, (f"{len(found)} entries of derivatives.yaml make this node",) if found else ()
+
+
+def describe(derivative: Derivative) -> dict[str, Any]:
+    """A derivative as the Trail's JSON gives it: the entry, each formula with its own line, what it calls."""
+    return {
+        "path": derivative.path,
+        "line": derivative.line,
+        "end_line": derivative.end_line,
+        "op": derivative.source_op,
+        "node": derivative.node,
+        "matched": derivative.matched,
+        "formulas": [{"inputs": f.inputs, "line": f.line, "calls": list(f.calls)} for f in derivative.formulas],
+    }
+
+
+def vars_of(ref: SourceRef) -> dict[str, Any]:
+    return {"path": ref.path, "line": ref.line, "end_line": ref.end_line, "precision": ref.precision}
+
+
+def _formulas(context: Context, node: Claim, derivative: Derivative) -> tuple[Claim, ...]:
+    """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient."""
+    out = []
+    for symbol in dict.fromkeys(call for f in derivative.formulas for call in f.calls):
+        lines = ", ".join(str(f.line) for f in derivative.formulas if symbol in f.calls)
+        declared = find_declaration(context.tree, f"{FORMULA_SCOPE}::{symbol}")
+        if declared is None:
+            continue  # a method or an operator, which the profiler's own events show
+        hop = Hop(
+            id=0,
+            kind="impl",
+            name=f"{FORMULA_SCOPE}::{symbol}",
+            status="predicted",
+            source=definition(context, f"{FORMULA_SCOPE}::{symbol}"),
+            phase="backward",
+            op=derivative.op,
+            declaration=declared,
+            evidence=node.hop.evidence,
+            why=(f"the formula at {derivative.path}:{lines} calls it where that input needs a gradient",),
+        )
+        out.append(Claim(hop=hop))
+    return tuple(out)

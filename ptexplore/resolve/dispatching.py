@@ -1,0 +1,207 @@
+"""Reason as the dispatcher does: from key sets and thread-local state to the kernel of each key on the way.
+
+Source of the rule: aten/src/ATen/core/dispatch/DispatchKeyExtractor.h (arguments | include) - exclude, masked by
+fallthroughs; OperatorEntry.cpp for the table; the kernels' own text for what they redispatch with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ptexplore.model import Hop, Registration, Status, TableEntry
+from ptexplore.resolve.claims import NOT_YET, Claim, Context
+from ptexplore.resolve.arguments import Arguments, KnownTensors
+from ptexplore.resolve.kernels import entry_source, kernel_claim, registration_of
+from ptexplore.resolve.redispatch import Onward, excluded, onward
+
+STEPS = 16  # no real call passes more keys than there are functionalities on the way
+
+
+@dataclass(frozen=True, slots=True)
+class LocalState:
+    """Thread-local include and exclude sets (raw), and whether they were read or follow from guards."""
+
+    include: int
+    exclude: int
+    observed: bool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One lookup in the dispatch table: the set asked with, the key found, what was passed over on the way."""
+
+    set: int
+    key: str
+    entry: TableEntry
+    skipped: tuple[str, ...]
+    registration: Registration | None
+    onward: Onward | None
+
+
+def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Put the key chain and its kernels under every operator call."""
+    tensors = KnownTensors.of(context)
+    state = _first_state(context)
+    return tuple(_descend(context, tensors, c, state) for c in claims)
+
+
+def _first_state(context: Context) -> LocalState:
+    for observation in context.observations("dispatch", "call"):
+        data = observation.data
+        return LocalState(data["tls_include"]["raw"], data["tls_exclude"]["raw"], True)
+    include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
+    return LocalState(include, 0, False, "not read; torch's defaults are assumed")
+
+
+def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
+    state = _state_at(claim, state)
+    if claim.hop.kind != "op":
+        return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
+    arguments = tensors.arguments(claim)
+    start = (arguments.raw | state.include) & ~state.exclude
+    steps = list(_walk(context, claim, start))
+    if not steps:
+        inner = tuple(_descend(context, tensors, c, state) for c in claim.children)
+        return replace(claim, children=inner)
+    below = _below(context, state, steps)
+    inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
+    chain = _chain(context, claim, arguments, state, steps, inner)
+    return replace(claim, children=(chain,))
+
+
+def _state_at(claim: Claim, state: LocalState) -> LocalState:
+    if claim.call is not None:
+        return LocalState(claim.call["tls_include"]["raw"], claim.call["tls_exclude"]["raw"], True)
+    if claim.event.get("tls_include") is not None:
+        return LocalState(claim.event["tls_include"], claim.event["tls_exclude"], True)
+    return state
+
+
+def _below(context: Context, state: LocalState, steps: list[Step]) -> LocalState:
+    """The state inside the innermost kernel: what the guards of the kernels around it exclude as well."""
+    bits = 0
+    for step in steps[:-1]:
+        bits |= excluded(context.keys, step.registration.guard if step.registration else None)
+    if not bits:
+        return state
+    return LocalState(state.include, state.exclude | bits, False, "after the guards of the kernels around it")
+
+
+def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
+    """Follow table and redispatch until a kernel ends the call or where it goes on is not known."""
+    if claim.hop.op is None:
+        return
+    current = start
+    for _ in range(STEPS):
+        found = _lookup(context, claim.hop.op, current)
+        if found is None:
+            return
+        key, entry, skipped, current = found
+        registration = registration_of(context.store, claim.hop.op, key, entry)
+        then = onward(registration, key)
+        if then and any(c.hop.kind == "op" and c.hop.op == claim.hop.op for c in claim.children) and not then.certain:
+            then = None  # the same operator was called anew inside: this kernel did not redispatch
+        yield Step(current, key, entry, skipped, registration, then)
+        if then is None:
+            return
+        if then.computed:
+            current = context.keys.raw(("CPU",))
+        elif then.after is not None:
+            current &= context.keys.after(then.after)
+
+
+def _lookup(context: Context, op: str, current: int) -> tuple[str, TableEntry, tuple[str, ...], int] | None:
+    """The first key of the set, from the top, whose entry is no fallthrough; the set less those passed over."""
+    skipped: list[str] = []
+    for _ in range(64):
+        key = context.keys.highest(current) or "Undefined"
+        entry = context.store.effective(op, key)
+        if entry is None:
+            return None
+        if not entry.fallthrough:
+            return key, entry, tuple(skipped), current
+        skipped.append(key)
+        if key == "Undefined":
+            return None
+        current = context.keys.without(current, key)
+    return None
+
+
+def _status(arguments: Arguments, steps: list[Step], number: int) -> Status:
+    """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
+    shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in steps[:number])
+    return "derived" if arguments.observed and shown else "predicted"
+
+
+def _chain(
+    context: Context,
+    claim: Claim,
+    arguments: Arguments,
+    state: LocalState,
+    steps: list[Step],
+    inner: tuple[Claim, ...],
+) -> Claim:
+    """Nest the steps: each kernel holds the next key; the innermost holds the operators that ran inside."""
+    below = inner
+    for number in reversed(range(len(steps))):
+        step = steps[number]
+        status = _status(arguments, steps, number)
+        kernel = kernel_claim(context, claim, step.registration, step.entry, step.key, status)
+        if number == len(steps) - 1 and len(steps) > 1 and inner:
+            placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
+            kernel = kernel.but(why=(placed,))
+        kernel = replace(kernel, children=kernel.children + below)
+        below = (_key(context, claim, arguments, state, step, status, number, steps, kernel),)
+    return below[0]
+
+
+def _key(
+    context: Context,
+    claim: Claim,
+    arguments: Arguments,
+    state: LocalState,
+    step: Step,
+    status: Status,
+    number: int,
+    steps: list[Step],
+    kernel: Claim,
+) -> Claim:
+    show = context.keys.show
+    dispatch: dict[str, Any] = {
+        "set": show(step.set),
+        "entry": "fallthrough" if step.entry.fallthrough else step.entry.reason,
+        "skipped": list(step.skipped),
+    }
+    why: tuple[str, ...]
+    if number == 0:
+        dispatch |= {
+            "arguments": {name: show(raw) for name, raw in arguments.sets.items()},
+            "tls_include": show(state.include),
+            "tls_exclude": show(state.exclude),
+            "tls_observed": state.observed,
+        }
+        why = (*arguments.why, *((state.why,) if state.why else ()))
+        why += (f"{step.key} is the highest key of (arguments | include) - exclude that is no fallthrough",)
+    else:
+        before = steps[number - 1].onward
+        assert before is not None
+        dispatch["redispatch"] = before.why
+        why = (before.why, f"{step.key} is the highest key left")
+    hop = Hop(
+        id=0,
+        kind="key",
+        name=step.key,
+        status=status,
+        source=entry_source(context, step.registration, step.entry),
+        phase=claim.hop.phase,
+        thread=claim.hop.thread,
+        op=claim.hop.op,
+        key=step.key,
+        dispatch=dispatch,
+        why=(*why, f"the table's entry for {step.key}: {step.entry.raw.strip()}"),
+        evidence=claim.hop.evidence,
+    )
+    return Claim(hop=hop, children=(kernel,))

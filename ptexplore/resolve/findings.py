@@ -1,0 +1,20 @@
+"""Turn what the recorders say of their own limits into findings: cuts, differences between passes, new registrations."""
+
+from __future__ import annotations
+
+from ptexplore.model import Finding
+from ptexplore.resolve.claims import Claim, Context
+
+
+def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Add a finding for each recorder's own report; claims pass through unchanged."""
+    for observation in context.session.observations:
+        if observation.kind == "cut":
+            context.findings.append(Finding("cut", str(observation.data.get("text", "events beyond the cap are not shown"))))
+        elif observation.kind in ("nondeterministic", "perturbed"):
+            context.findings.append(Finding(observation.kind, str(observation.data.get("text", ""))))
+        elif observation.kind == "table":
+            op = observation.data["op"]
+            text = f"{op}: its registrations are not those of the catalogue (the traced code changed them)"
+            context.findings.append(Finding("registrations-changed", text))
+    return claims

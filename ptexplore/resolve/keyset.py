@@ -1,0 +1,98 @@
+"""DispatchKeySet arithmetic on raw 64-bit sets, with the running torch's own bit layout.
+
+Source of the knowledge: c10/core/DispatchKeySet.h. The low bits are backend bits, the bits above them
+functionality bits; a per-backend functionality (Dense, AutogradFunctionality, …) makes one runtime key
+per backend bit. Nothing about the layout is fixed here: it is read off the raw value of every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ptexplore.model import DispatchKey
+
+MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class KeySets:
+    """The key layout of one runtime. `keys` maps each runtime key's name to its raw bits and the set after it."""
+
+    keys: Mapping[str, DispatchKey]
+    backends: int  # how many low bits are backend bits
+    _single: dict[int, str] = field(init=False, default_factory=dict)
+    _pairs: dict[tuple[int, int], str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, key in self.keys.items():
+            backend = key.raw & self._backend_mask
+            functionality = key.raw & ~self._backend_mask
+            if functionality.bit_count() != 1:
+                continue
+            if backend:
+                self._pairs[functionality, backend] = name
+            else:
+                self._single.setdefault(functionality, name)
+
+    @property
+    def _backend_mask(self) -> int:
+        return (1 << self.backends) - 1
+
+    def functionality(self, name: str) -> int:
+        """The functionality bit of a runtime key, without its backend bit; 0 for an unknown key."""
+        key = self.keys.get(name)
+        return key.raw & ~self._backend_mask if key else 0
+
+    def raw(self, names: Iterable[str]) -> int:
+        """The union of the named keys' bits."""
+        total = 0
+        for name in names:
+            if name in self.keys:
+                total |= self.keys[name].raw
+        return total
+
+    def names(self, raw: int) -> list[str]:
+        """Every runtime key in the set, highest priority first.
+
+        Like C++'s iterator, a per-backend functionality bit pairs with each backend bit that is set.
+        """
+        found: list[str] = []
+        backends = [1 << bit for bit in reversed(range(self.backends)) if raw >> bit & 1]
+        for bit in reversed(range(self.backends, 64)):
+            functionality = 1 << bit
+            if not raw & functionality:
+                continue
+            paired = [self._pairs[functionality, b] for b in backends if (functionality, b) in self._pairs]
+            if paired:
+                found += paired
+            elif functionality in self._single and not self._is_per_backend(functionality):
+                found.append(self._single[functionality])
+        return found
+
+    def _is_per_backend(self, functionality: int) -> bool:
+        return any(f == functionality for f, _ in self._pairs)
+
+    def highest(self, raw: int) -> str | None:
+        """`DispatchKeySet::highestPriorityTypeId`: the key the table is asked for; None for "Undefined"."""
+        functionality = raw & ~self._backend_mask
+        if not functionality:
+            return None
+        top = 1 << (functionality.bit_length() - 1)
+        backend = raw & self._backend_mask
+        if backend and self._is_per_backend(top):
+            return self._pairs.get((top, 1 << (backend.bit_length() - 1)))
+        return self._single.get(top)
+
+    def without(self, raw: int, name: str) -> int:
+        """The set without that key's functionality; backend bits stay, as other functionalities need them."""
+        return raw & ~self.functionality(name) & MASK
+
+    def after(self, name: str) -> int:
+        """`DispatchKeySet(FULL_AFTER, key)`."""
+        key = self.keys.get(name)
+        return key.after if key else 0
+
+    def show(self, raw: int) -> str:
+        """The set as a reader sees it: key names, highest priority first."""
+        return ", ".join(self.names(raw))

@@ -1,0 +1,63 @@
+"""Say which overload each operator event is, and where its entry point stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ptexplore.model import Operator, SourceRef
+from ptexplore.resolve.claims import Claim, Context, rewrite
+from ptexplore.resolve.precision import in_runtime, unknown
+from ptexplore.resolve.schema import fits
+
+
+def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Name each operator in full ("aten::add.Tensor"); an overload that cannot be told stays unnamed."""
+
+    def change(claim: Claim) -> Claim:
+        if claim.hop.kind != "op":
+            return claim
+        base, overload = claim.hop.name, claim.event.get("overload")
+        if overload is not None:
+            full = f"{base}.{overload}" if overload else base
+            return _known(context, claim, full, "the profiler recorded the overload")
+        named = context.store.operators_named(base.split("::", 1)[1])
+        overloads = [o for o in named if o.namespace == base.split("::", 1)[0]]
+        matching = [o for o in overloads if fits(o.schema, claim.event.get("inputs") or [])]
+        if len(matching) == 1:
+            others = len(overloads) - 1
+            reason = f"the one overload of {base} that takes these inputs" + (f" ({others} others do not)" if others else "")
+            return _known(context, claim, matching[0].name, reason)
+        candidates = tuple(_entry(context, o) for o in matching or overloads)
+        reason = "this torch's profiler does not record overloads, and several take these inputs: " + ", ".join(
+            o.name for o in matching or overloads
+        )
+        ref = SourceRef(None, None, None, "ambiguous" if candidates else "unknown", reason=reason, candidates=candidates)
+        return claim.but(source=ref)
+
+    return rewrite(claims, change)
+
+
+def _known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
+    operator = context.store.operator(full)
+    if operator is None:
+        ref = unknown(f"{full} was registered after the catalogue was built (by the traced code)")
+        return claim.but(name=full, op=full, source=ref, why=(reason,))
+    changed = claim.but(name=full, op=full, source=_entry(context, operator), why=(reason,))
+    return replace(changed, hop=replace(changed.hop, detail=_detail(operator)))
+
+
+def _entry(context: Context, operator: Operator) -> SourceRef:
+    """`at::_ops::X::call`, which C++ and the Python binding call; boxed callers go past it."""
+    if operator.call_path is None or operator.call_line is None:
+        return unknown("no at::_ops entry point: the operator is not in native_functions.yaml")
+    return in_runtime(context.tree, operator.call_path, operator.call_line)
+
+
+def _detail(operator: Operator) -> dict[str, Any]:
+    detail: dict[str, Any] = {"schema": operator.schema}
+    if operator.yaml_path:
+        detail["yaml"] = {"path": operator.yaml_path, "line": operator.yaml_line, "end_line": operator.yaml_end}
+    if operator.cpp_name:
+        detail["entry"] = f"at::_ops::{operator.cpp_name}::call"
+    return detail

@@ -1,0 +1,69 @@
+"""The one place that decides how precise a source reference is.
+
+The words are the design's: `registered` needs the binary's own record and a text that confirms it,
+`located` the one definition in a matching tree; nothing is ever rounded up, and what is not known says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ptexplore.model import Layer, Precision, SourceRef
+from ptexplore.source.tree import SourceTree
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known about one place: how many definitions were found, how the tree relates, what confirms it."""
+
+    definitions: int = 1
+    relation: str = "runtime"  # TreeInfo.relation
+    recorded: bool = False  # the binary's own record names this line
+    confirmed: bool = False  # …and this tree's text holds the macro, key and operator there
+
+
+def decide(evidence: Evidence) -> Precision:
+    """The precision that this evidence carries, never more."""
+    if evidence.recorded:
+        return "registered" if evidence.confirmed else "unknown"
+    if evidence.definitions == 0:
+        return "unknown"
+    if evidence.definitions > 1:
+        return "ambiguous"
+    if evidence.relation in ("runtime", "matches"):
+        return "located"
+    return "consistent" if evidence.relation == "consistent" else "version-skew"
+
+
+def unknown(reason: str, path: str | None = None, line: int | None = None) -> SourceRef:
+    """Not known, and why."""
+    return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
+
+
+def in_runtime(
+    tree: SourceTree, path: str, line: int | None, end_line: int | None = None, definitions: int = 1
+) -> SourceRef:
+    """A definition that was found in the runtime tree's own text."""
+    layer = tree.layer_of(path)
+    if layer is None or line is None:
+        return unknown(f"{path} is not in the runtime tree", path, line)
+    return SourceRef(path, line, layer, decide(Evidence(definitions=definitions)), end_line=end_line)
+
+
+def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why_not: str | None) -> SourceRef:
+    """A line that the binary's own registration record names."""
+    precision = decide(Evidence(recorded=True, confirmed=confirmed))
+    layer: Layer | None = tree.layer_of(path)
+    reason = None if confirmed else f"the binary names this line, but {why_not or 'no text here confirms it'}"
+    return SourceRef(path, line, layer, precision, reason=reason)
+
+
+def several(found: Sequence[SourceRef], reason: str) -> SourceRef:
+    """None, one or several candidates, as what they are."""
+    precision = decide(Evidence(definitions=len(found)))
+    if precision == "unknown":
+        return unknown(reason)
+    if precision == "ambiguous":
+        return SourceRef(None, None, None, precision, reason=reason, candidates=tuple(found))
+    return found[0]

@@ -1,0 +1,82 @@
+"""What a kernel's own text says of where it sends the call next, and which keys it turns off meanwhile."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ptexplore.model import Registration
+from ptexplore.resolve.keyset import KeySets
+
+# Names of c10/core/DispatchKeySet.h: each is the set after one key.
+AFTER = {
+    "after_autograd_keyset": "AutogradOther",
+    "after_ADInplaceOrView_keyset": "ADInplaceOrView",
+    "after_func_keyset": "Functionalize",
+}
+_FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
+
+# TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
+AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
+GUARDS = {
+    "AutoDispatchBelowADInplaceOrView": (*AUTOGRAD, "ADInplaceOrView"),
+    "AutoDispatchBelowAutograd": AUTOGRAD,
+    "NoTracerDispatchMode": ("Tracer", "VmapMode"),
+}
+
+# A hand-written boxed kernel that many generated registrations name
+# (torch/csrc/autograd/autograd_not_implemented_fallback.cpp): redispatches with after_autograd_keyset.
+NOT_IMPLEMENTED = "autogradNotImplementedFallback"
+
+# The few autograd and ADInplaceOrView kernels that torchgen leaves to hand (copy_, resize_, detach, …).
+MANUAL = "torch/csrc/autograd/VariableTypeManual.cpp"
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """`after` names the key whose FULL_AFTER set masks the call's set; `certain` when the kernel's text shows it.
+
+    `computed` marks BackendSelect's way: the next set is made from the call's options instead.
+    """
+
+    after: str | None
+    certain: bool
+    why: str
+    computed: bool = False
+
+
+def onward(registration: Registration | None, key: str) -> Onward | None:
+    """Where a kernel sends the call, None when it ends there (or calls operators anew)."""
+    if registration is None:
+        return None
+    if registration.redispatch:
+        after = _after(registration.redispatch)
+        if after:
+            return Onward(after, True, f"its body redispatches with `{registration.redispatch}`")
+        if "_dk" in registration.redispatch:
+            return Onward(None, True, "its body computes the next set from dtype, layout and device", computed=True)
+        return None
+    if registration.callee and NOT_IMPLEMENTED in registration.callee:
+        return Onward("AutogradOther", False, f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd")
+    if registration.path == MANUAL:
+        after = "ADInplaceOrView" if key == "ADInplaceOrView" else "AutogradOther"
+        return Onward(after, False, f"the hand-written kernels of {MANUAL} redispatch below their own key")
+    return None
+
+
+def _after(expression: str) -> str | None:
+    for name, key in AFTER.items():
+        if name in expression:
+            return key
+    found = _FULL_AFTER.search(expression)
+    return found.group(1) if found else None
+
+
+def excluded(keys: KeySets, guard: str | None) -> int:
+    """The bits that a kernel's guard adds to the thread-local exclude set."""
+    bits = 0
+    for name, names in GUARDS.items():
+        if guard and re.search(rf"\b{name}\b", guard):
+            for key in names:
+                bits |= keys.functionality(key)
+    return bits

@@ -1,0 +1,42 @@
+"""From a session to its Trail: the list of passes, in order, and nothing else."""
+
+from __future__ import annotations
+
+from ptexplore.model import Finding, Session, Trail
+from ptexplore.resolve import autograd, calls, dispatching, findings, merge, operators, places
+from ptexplore.resolve.claims import Claim, Context, Pass, number
+from ptexplore.resolve.keyset import KeySets
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.store import Store
+
+PASSES: tuple[Pass, ...] = (
+    merge.build,
+    calls.attach,
+    operators.name,
+    places.bindings,
+    places.frames,
+    dispatching.reason,
+    autograd.link,
+    findings.report,
+)
+
+
+def resolve(session: Session, store: Store, tree: SourceTree) -> Trail:
+    """Conclude what ran from what was seen. Pure: reads store and tree, runs nothing, needs no torch."""
+    context = Context(session, store, tree, KeySets(store.keys(), int(store.meta("num_backends") or 0)))
+    claims: tuple[Claim, ...] = ()
+    for step in PASSES:
+        claims = step(context, claims)
+    return Trail(
+        expression=session.expression,
+        bound={b["name"]: str(b["description"]) for b in session.bound},
+        torch=session.torch,
+        trees=(tree.info,),
+        captured=session.captured,
+        result=session.result,
+        findings=tuple(dict.fromkeys(context.findings)),
+        hops=number(claims),
+    )
+
+
+__all__ = ["PASSES", "Finding", "resolve"]
