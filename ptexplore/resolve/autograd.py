@@ -15,7 +15,7 @@ from ptexplore.model import Derivative, Hop, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.kernels import definition
 from ptexplore.resolve.places import NOT_IN_WHEEL
-from ptexplore.resolve.precision import in_runtime, several, unknown
+from ptexplore.resolve.precision import in_runtime, unknown
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 FORMULA_SCOPE = "torch::autograd::generated::details"
@@ -54,7 +54,7 @@ def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
 def _recorded(
     context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int, tuple[int, str]]
 ) -> dict[Key, tuple[int, str, Derivative]]:
-    """By operator call (name and evidence) the graph's node with its number, where the operator's own node has that name."""
+    """By operator call (name, evidence) the graph's node with its number, where the operator makes such a node."""
     found: dict[Key, tuple[int, str, Derivative]] = {}
     for number, (observation, name) in graph.items():
         for claim in forward.get(number, []):
@@ -100,7 +100,7 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
         changed = changed.but(derivative=describe(derivative), op=derivative.op)
         return replace(changed, children=_formulas(context, changed, derivative) + changed.children)
     places = [in_runtime(context.tree, d.path, d.line, d.end_line) for d in found]
-    detail = {**changed.hop.detail, "derivatives": [vars_of(several([p], "")) for p in places]} if places else {}
+    detail = {**changed.hop.detail, "derivatives": [_place(p) for p in places]} if places else {}
     return replace(changed, hop=replace(changed.hop, detail=detail))
 
 
@@ -129,7 +129,7 @@ def describe(derivative: Derivative) -> dict[str, Any]:
     }
 
 
-def vars_of(ref: SourceRef) -> dict[str, Any]:
+def _place(ref: SourceRef) -> dict[str, Any]:
     return {"path": ref.path, "line": ref.line, "end_line": ref.end_line, "precision": ref.precision}
 
 

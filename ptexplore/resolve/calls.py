@@ -18,6 +18,7 @@ TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Annotate the top-level claims with the user's calls, and wrap operators that operator syntax led to."""
     calls = context.observations("dispatch", "call")
     if not calls:
         return claims
@@ -30,7 +31,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     position = 0
     while position < len(claims):
         claim, span = claims[position], spans[position]
-        while pending and _skipped(pending[0], claim, span):
+        while pending and _skipped(pending[0], claim):
             out += _alone(*pending.pop(0)[:2])
         if not pending or not _belongs(pending[0], claim, span):
             out.append(claim)
@@ -91,7 +92,7 @@ def _belongs(pending: Pending, claim: Claim, span: frozenset[int]) -> bool:
     return _same(call["callable"], claim)
 
 
-def _skipped(pending: Pending, claim: Claim, span: frozenset[int]) -> bool:
+def _skipped(pending: Pending, claim: Claim) -> bool:
     """A call that ran no operator and left no event of its own (an attribute, a Python helper)."""
     _, call, numbers = pending
     return not numbers and not _same(call["callable"], claim)
@@ -121,6 +122,7 @@ def _alone(identity: int, call: Mapping[str, Any]) -> list[Claim]:
 def _binding(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
     target = call["callable"]
+    why = f"`{call['source']}` is {call['syntax']} syntax: Python looks {target.get('method')} up on the operand's type"
     hop = Hop(
         id=0,
         kind="binding",
@@ -128,6 +130,6 @@ def _binding(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]
         status="derived",
         source=NOT_YET,
         evidence=(identity,),
-        why=(f"`{call['source']}` is {call['syntax']} syntax: Python looks {target.get('method')} up on the operand's type",),
+        why=(why,),
     )
     return Claim(hop=hop, event=target, call=call, children=children)

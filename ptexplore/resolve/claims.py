@@ -28,7 +28,7 @@ class Claim:
         return replace(self, hop=replace(self.hop, **changes, why=self.hop.why + why))
 
     def walk(self) -> Iterator[Claim]:
-        """This claim and all below it, parent first."""
+        """Yield the claim and all below it, parent first."""
         yield self
         for child in self.children:
             yield from child.walk()

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ptexplore.model import Hop, Registration, Status, TableEntry
-from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.arguments import Arguments, KnownTensors
+from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.kernels import entry_source, kernel_claim, registration_of
 from ptexplore.resolve.redispatch import Onward, excluded, onward
 
@@ -68,8 +68,7 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
         return replace(claim, children=inner)
     below = _below(context, state, steps)
     inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
-    chain = _chain(context, claim, arguments, state, steps, inner)
-    return replace(claim, children=(chain,))
+    return replace(claim, children=(_chain(context, Call(claim, arguments, state, steps), inner),))
 
 
 def _state_at(claim: Claim, state: LocalState) -> LocalState:
@@ -130,78 +129,74 @@ def _lookup(context: Context, op: str, current: int) -> tuple[str, TableEntry, t
     return None
 
 
-def _status(arguments: Arguments, steps: list[Step], number: int) -> Status:
-    """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
-    shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in steps[:number])
-    return "derived" if arguments.observed and shown else "predicted"
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operator call with all its reasoning starts from."""
+
+    claim: Claim
+    arguments: Arguments
+    state: LocalState
+    steps: list[Step]
+
+    def status(self, number: int) -> Status:
+        """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
+        shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in self.steps[:number])
+        return "derived" if self.arguments.observed and shown else "predicted"
 
 
-def _chain(
-    context: Context,
-    claim: Claim,
-    arguments: Arguments,
-    state: LocalState,
-    steps: list[Step],
-    inner: tuple[Claim, ...],
-) -> Claim:
+def _chain(context: Context, call: Call, inner: tuple[Claim, ...]) -> Claim:
     """Nest the steps: each kernel holds the next key; the innermost holds the operators that ran inside."""
     below = inner
-    for number in reversed(range(len(steps))):
-        step = steps[number]
-        status = _status(arguments, steps, number)
-        kernel = kernel_claim(context, claim, step.registration, step.entry, step.key, status)
-        if number == len(steps) - 1 and len(steps) > 1 and inner:
+    last = len(call.steps) - 1
+    for number in range(last, -1, -1):
+        step = call.steps[number]
+        kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
+        if number == last > 0 and inner:
             placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
             kernel = kernel.but(why=(placed,))
         kernel = replace(kernel, children=kernel.children + below)
-        below = (_key(context, claim, arguments, state, step, status, number, steps, kernel),)
+        below = (_key(context, call, number, kernel),)
     return below[0]
 
 
-def _key(
-    context: Context,
-    claim: Claim,
-    arguments: Arguments,
-    state: LocalState,
-    step: Step,
-    status: Status,
-    number: int,
-    steps: list[Step],
-    kernel: Claim,
-) -> Claim:
-    show = context.keys.show
+def _key(context: Context, call: Call, number: int, kernel: Claim) -> Claim:
+    """The hop that says why this key: the sets at a call's first key, the redispatch at each further one."""
+    step = call.steps[number]
     dispatch: dict[str, Any] = {
-        "set": show(step.set),
-        "entry": "fallthrough" if step.entry.fallthrough else step.entry.reason,
+        "set": context.keys.show(step.set),
+        "entry": step.entry.reason,
         "skipped": list(step.skipped),
     }
-    why: tuple[str, ...]
-    if number == 0:
-        dispatch |= {
-            "arguments": {name: show(raw) for name, raw in arguments.sets.items()},
-            "tls_include": show(state.include),
-            "tls_exclude": show(state.exclude),
-            "tls_observed": state.observed,
-        }
-        why = (*arguments.why, *((state.why,) if state.why else ()))
-        why += (f"{step.key} is the highest key of (arguments | include) - exclude that is no fallthrough",)
-    else:
-        before = steps[number - 1].onward
-        assert before is not None
-        dispatch["redispatch"] = before.why
-        why = (before.why, f"{step.key} is the highest key left")
+    first, why = _start(context, call, step.key) if number == 0 else _onward(call.steps[number - 1], step.key)
     hop = Hop(
         id=0,
         kind="key",
         name=step.key,
-        status=status,
-        source=entry_source(context, step.registration, step.entry),
-        phase=claim.hop.phase,
-        thread=claim.hop.thread,
-        op=claim.hop.op,
+        status=call.status(number),
+        source=entry_source(context.tree, step.registration, step.entry),
+        phase=call.claim.hop.phase,
+        thread=call.claim.hop.thread,
+        op=call.claim.hop.op,
         key=step.key,
-        dispatch=dispatch,
+        dispatch=dispatch | first,
         why=(*why, f"the table's entry for {step.key}: {step.entry.raw.strip()}"),
-        evidence=claim.hop.evidence,
+        evidence=call.claim.hop.evidence,
     )
     return Claim(hop=hop, children=(kernel,))
+
+
+def _start(context: Context, call: Call, key: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    show = context.keys.show
+    dispatch = {
+        "arguments": {name: show(raw) for name, raw in call.arguments.sets.items()},
+        "tls_include": show(call.state.include),
+        "tls_exclude": show(call.state.exclude),
+        "tls_observed": call.state.observed,
+    }
+    why = (*call.arguments.why, *((f"thread-local sets: {call.state.why}",) if call.state.why else ()))
+    return dispatch, (*why, f"{key} is the highest key of (arguments | include) - exclude that is no fallthrough")
+
+
+def _onward(before: Step, key: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    text = before.onward.why if before.onward else ""
+    return {"redispatch": text}, (text, f"{key} is the highest key left")

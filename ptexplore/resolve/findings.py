@@ -1,4 +1,4 @@
-"""Turn what the recorders say of their own limits into findings: cuts, differences between passes, new registrations."""
+"""Turn what the recorders say of their own limits into findings: cuts, differences, new registrations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report; claims pass through unchanged."""
     for observation in context.session.observations:
         if observation.kind == "cut":
-            context.findings.append(Finding("cut", str(observation.data.get("text", "events beyond the cap are not shown"))))
+            context.findings.append(
+                Finding("cut", str(observation.data.get("text", "events beyond the cap are not shown")))
+            )
         elif observation.kind in ("nondeterministic", "perturbed"):
             context.findings.append(Finding(observation.kind, str(observation.data.get("text", ""))))
         elif observation.kind == "table":

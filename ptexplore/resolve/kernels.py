@@ -9,6 +9,7 @@ from ptexplore.model import Hop, Registration, SourceRef, Status, TableEntry
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.places import NOT_IN_WHEEL
 from ptexplore.resolve.precision import in_runtime, recorded, unknown
+from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
 
 FALLBACK = "backend fallback"
@@ -28,7 +29,7 @@ def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Regis
     return chosen[0] if len(chosen) == 1 else None
 
 
-def entry_source(context: Context, registration: Registration | None, entry: TableEntry) -> SourceRef:
+def entry_source(tree: SourceTree, registration: Registration | None, entry: TableEntry) -> SourceRef:
     """The line that the table's entry names, as far as the tree's text bears it out."""
     if entry.path is None:
         return unknown("the dispatch table names no file for this entry")
@@ -36,20 +37,21 @@ def entry_source(context: Context, registration: Registration | None, entry: Tab
         confirmed, why_not = registration.confirmed, registration.why_not
     else:
         confirmed, why_not = False, None
-    return recorded(context.tree, entry.path, entry.line, confirmed, why_not or NOT_IN_WHEEL)
+    return recorded(tree, entry.path, entry.line, confirmed, why_not or NOT_IN_WHEEL)
 
 
 def kernel_claim(
     context: Context, call: Claim, registration: Registration | None, entry: TableEntry, key: str, status: Status
 ) -> Claim:
     """The kernel hop of one key, with the hand-written functions its body calls below it."""
-    record = entry_source(context, registration, entry)
+    record = entry_source(context.tree, registration, entry)
+    name, source = kernel_body(context.store, context.tree, registration, entry, key)
     hop = Hop(
         id=0,
         kind="kernel",
-        name=_name(registration, entry, key),
+        name=name,
         status=status,
-        source=_body(context, registration),
+        source=source,
         phase=call.hop.phase,
         thread=call.hop.thread,
         op=call.hop.op,
@@ -65,10 +67,15 @@ def kernel_claim(
         detail["registered_op_line"] = registration.op_line
     if registration.callee:
         detail["registers"] = registration.callee
-    python = _python_kernel(context, registration)
-    if python is not None:
-        hop = replace(hop, name=python[0], source=python[1])
     return replace(claim, hop=replace(hop, detail=detail), children=_targets(context, call, registration, status))
+
+
+def kernel_body(
+    store: Store, tree: SourceTree, registration: Registration | None, entry: TableEntry, key: str
+) -> tuple[str, SourceRef]:
+    """The name of the function that an entry runs, and where its body stands."""
+    python = _python_kernel(store, tree, registration) if registration else None
+    return python or (_name(registration, entry, key), _body(tree, registration))
 
 
 def _name(registration: Registration | None, entry: TableEntry, key: str) -> str:
@@ -77,29 +84,29 @@ def _name(registration: Registration | None, entry: TableEntry, key: str) -> str
     return registration.wrapper or registration.callee or "kernel"
 
 
-def _body(context: Context, registration: Registration | None) -> SourceRef:
+def _body(tree: SourceTree, registration: Registration | None) -> SourceRef:
     if registration is None:
         return unknown(NOT_IN_WHEEL)
     if registration.body_path is None or registration.body_line is None:
         generated = "no single body of that name was found in the generated file"
         return unknown(generated if registration.origin == "generated" and registration.wrapper else NOT_IN_WHEEL)
-    return in_runtime(context.tree, registration.body_path, registration.body_line, registration.body_end)
+    return in_runtime(tree, registration.body_path, registration.body_line, registration.body_end)
 
 
-def _python_kernel(context: Context, registration: Registration) -> tuple[str, SourceRef] | None:
+def _python_kernel(store: Store, tree: SourceTree, registration: Registration) -> tuple[str, SourceRef] | None:
     """The Python callable behind a registration made from Python; its own code object has the line."""
     if registration.origin != "python":
         return None
-    found = [k for k in context.store.python_kernels(registration.op) if k.key in (registration.key, None) and k.line]
+    found = [k for k in store.python_kernels(registration.op) if k.key in (registration.key, None) and k.line]
     if registration.key == "Meta":
         found = [k for k in found if k.role in ("meta", "kernel", "custom", "decomposition")]
     if len(found) != 1 or found[0].path is None:
         return None
-    return found[0].function, in_runtime(context.tree, found[0].path, found[0].line, found[0].end_line)
+    return found[0].function, in_runtime(tree, found[0].path, found[0].line, found[0].end_line)
 
 
 def _targets(context: Context, call: Claim, registration: Registration, status: Status) -> tuple[Claim, ...]:
-    """The hand-written functions that a generated wrapper calls: meta and impl of a structured kernel, or a function."""
+    """The hand-written functions that a generated wrapper calls: a structured kernel's meta and impl, or one function."""
     symbols = [s for s in (registration.target_meta, registration.target) if s]
     return tuple(_impl(context, call, registration, symbol, status) for symbol in symbols)
 

@@ -26,13 +26,17 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         matching = [o for o in overloads if fits(o.schema, claim.event.get("inputs") or [])]
         if len(matching) == 1:
             others = len(overloads) - 1
-            reason = f"the one overload of {base} that takes these inputs" + (f" ({others} others do not)" if others else "")
+            reason = f"the one overload of {base} that takes these inputs" + (
+                f" ({others} others do not)" if others else ""
+            )
             return _known(context, claim, matching[0].name, reason)
         candidates = tuple(_entry(context, o) for o in matching or overloads)
         reason = "this torch's profiler does not record overloads, and several take these inputs: " + ", ".join(
             o.name for o in matching or overloads
         )
-        ref = SourceRef(None, None, None, "ambiguous" if candidates else "unknown", reason=reason, candidates=candidates)
+        ref = SourceRef(
+            None, None, None, "ambiguous" if candidates else "unknown", reason=reason, candidates=candidates
+        )
         return claim.but(source=ref)
 
     return rewrite(claims, change)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ptexplore.model import Binding, SourceRef
 from ptexplore.index.declarations import find as find_declaration
+from ptexplore.model import Binding, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.precision import in_runtime, unknown
-from ptexplore.source.canonical import from_installed
+from ptexplore.source.canonical import Folders, installed_path
 
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
 # torch/csrc/autograd/python_variable.cpp, which no wheel holds.
@@ -24,7 +24,7 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     def change(claim: Claim) -> Claim:
         if claim.hop.kind != "python" or "file" not in claim.event:
             return claim
-        path = from_installed(claim.event["file"], context.session.torch["torch_dir"])
+        path = installed_path(claim.event["file"], Folders(context.session.torch["torch_dir"]))
         if path is None:
             return claim.but(source=unknown(f"outside torch: {claim.event['file']}", None, claim.event["line"]))
         line = _def_line(context, path, claim.event["line"], claim.event["function"])

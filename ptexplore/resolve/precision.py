@@ -36,6 +36,12 @@ def decide(evidence: Evidence) -> Precision:
     return "consistent" if evidence.relation == "consistent" else "version-skew"
 
 
+def layer_of(tree: SourceTree, path: str) -> Layer | None:
+    """The layer that gives `path` in this tree, None where no layer holds it."""
+    found = tree.read(path)
+    return found.layer if found else None
+
+
 def unknown(reason: str, path: str | None = None, line: int | None = None) -> SourceRef:
     """Not known, and why."""
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
@@ -45,7 +51,7 @@ def in_runtime(
     tree: SourceTree, path: str, line: int | None, end_line: int | None = None, definitions: int = 1
 ) -> SourceRef:
     """A definition that was found in the runtime tree's own text."""
-    layer = tree.layer_of(path)
+    layer = layer_of(tree, path)
     if layer is None or line is None:
         return unknown(f"{path} is not in the runtime tree", path, line)
     return SourceRef(path, line, layer, decide(Evidence(definitions=definitions)), end_line=end_line)
@@ -54,7 +60,7 @@ def in_runtime(
 def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why_not: str | None) -> SourceRef:
     """A line that the binary's own registration record names."""
     precision = decide(Evidence(recorded=True, confirmed=confirmed))
-    layer: Layer | None = tree.layer_of(path)
+    layer = layer_of(tree, path)
     reason = None if confirmed else f"the binary names this line, but {why_not or 'no text here confirms it'}"
     return SourceRef(path, line, layer, precision, reason=reason)
 

@@ -34,6 +34,7 @@ def trail_to_document(trail: Trail, session: Session | None = None) -> dict[str,
 
 
 def tree_to_json(tree: TreeInfo) -> dict[str, Any]:
+    """A tree's name, version, layers, and how it relates to the running torch."""
     out = {"name": tree.name, "version": tree.version, "layers": list(tree.layers), "relation": tree.relation}
     return out | ({"commit": tree.commit} if tree.commit else {})
 
@@ -56,6 +57,7 @@ def source_to_json(ref: SourceRef | None) -> dict[str, Any] | None:
 
 
 def hop_to_json(hop: Hop) -> dict[str, Any]:
+    """One hop with every field of format 1, its children inside it."""
     return {
         "id": hop.id,
         "kind": hop.kind,

@@ -1,0 +1,189 @@
+"""`ptexplore trace EXPR`: run an expression in a probe and show what ran, with the source line of each step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptexplore.errors import USAGE, PtexploreError
+
+if TYPE_CHECKING:
+    from ptexplore.capture.request import TraceRequest
+    from ptexplore.model import Session, Trail
+    from ptexplore.render.console import Locate
+
+SAVED_LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
+
+EXAMPLES = """\
+examples:
+  ptexplore trace "torch.add(a, b)"
+  ptexplore trace "F.conv2d(x, w)" --var x="torch.randn(1, 3, 8, 8)" --var w="torch.randn(4, 3, 3, 3)"
+  ptexplore trace "torch.stack([a, b]).sum()" --backward
+  ptexplore trace "m(x)" --setup "m = nn.LSTM(3, 4)" --var x="torch.randn(5, 1, 3)" --depth 4
+
+names: torch, F, nn, math and np are there; other names of one letter (or a letter and digits) that are used as
+values become seeded 3 x 3 float tensors; anything else must come from --var or --setup
+"""
+
+
+def register(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "trace",
+        help="what runs when I write this, and where is it?",
+        description="Run a PyTorch expression; show the binding, operators, dispatch keys and kernels it went through.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("expression", nargs="?", metavar="EXPR", help="one Python expression")
+    given = parser.add_argument_group("what is run")
+    given.add_argument("--var", action="append", default=[], metavar="NAME=EXPR", help="bind a name")
+    given.add_argument("--setup", action="append", default=[], metavar="CODE", help="statements to run first")
+    given.add_argument("--with", action="append", default=[], metavar="CONTEXT", dest="contexts",
+                       help='a context manager to run it in, as "torch.inference_mode()"')  # fmt: skip
+    given.add_argument("--script", metavar="FILE", help="trace a script instead of an expression")
+    given.add_argument("--grad", action="store_true", help="tensors that are bound require grad")
+    given.add_argument("--backward", action="store_true", help="run backward too (a non-scalar result is summed)")
+    given.add_argument("--once", action="store_true", help="run once only: for code with side effects")
+    given.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds it may take (60)")
+    given.add_argument("--python", metavar="PATH", help="trace the torch of another Python")
+    shown = parser.add_argument_group("what is shown")
+    shown.add_argument("--full", action="store_true", help="every hop, with the reasons for each")
+    shown.add_argument("--depth", type=int, metavar="N", help="at most N levels")
+    shown.add_argument("--only", metavar="TEXT", help="only hops whose name or path holds TEXT")
+    shown.add_argument("--explain", type=int, metavar="HOP", help="what one hop is concluded from")
+    shown.add_argument("--json", action="store_true", help="the Trail as JSON (format 1, docs/json.md)")
+    shown.add_argument("--save", metavar="FILE", help="keep the trace")
+    shown.add_argument("--load", metavar="FILE", help="show a saved trace; torch is not needed")
+    parser.set_defaults(run=run)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 86400:
+        raise argparse.ArgumentTypeError("seconds between 0 and 86400")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Capture or load a trace and show it, explain one hop of it, or print it as JSON."""
+    _check(options)
+    trail, session, locate = _load(options.load) if options.load else _capture(options)
+    if options.save:
+        _save(Path(options.save), trail, session)
+    if options.explain is not None:
+        return _explain(trail, session, options.explain, locate, as_json=options.json)
+    if options.json:
+        from ptexplore.view.document import trail_to_document
+
+        json.dump(trail_to_document(trail, session), sys.stdout)
+        print()
+        return 0
+    _show(trail, session, options, locate)
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    given = [name for name in ("expression", "script", "load") if getattr(options, name) is not None]
+    if len(given) != 1:
+        message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
+        raise PtexploreError(message, "", 'ptexplore trace "torch.add(a, b)"', USAGE)
+    if options.depth is not None and options.depth < 1:
+        raise PtexploreError("--depth must be 1 or more", "", "ptexplore trace --help", USAGE)
+    if options.save and Path(options.save).is_dir():
+        raise PtexploreError(f"{options.save} is a folder", "--save writes one file", "", USAGE)
+
+
+def _request(options: argparse.Namespace) -> TraceRequest:
+    from ptexplore.capture.request import TraceRequest
+
+    variables = []
+    for text in options.var:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise PtexploreError(f"--var {text!r} is not NAME=EXPR", "", '--var a="torch.randn(3, 4)"', USAGE)
+        variables.append((name.strip(), value))
+    return TraceRequest(
+        expression=options.expression,
+        script=options.script,
+        variables=tuple(variables),
+        setup=tuple(options.setup),
+        contexts=tuple(options.contexts),
+        grad=options.grad or options.backward,
+        backward=options.backward,
+        once=options.once,
+        timeout=options.timeout,
+        cwd=os.getcwd(),
+    )
+
+
+def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
+    request = _request(options)
+    from ptexplore.capture.trace import capture
+    from ptexplore.cli.ready import ready
+    from ptexplore.index.build import digests_file
+    from ptexplore.resolve.trail import resolve
+
+    here = ready(options.python)
+    session = capture(request, here.runtime, digests_file(here.runtime))
+    return resolve(session, here.store, here.tree), session, here.tree.file_of
+
+
+def _load(name: str) -> tuple[Trail, Session | None, Locate]:
+    from ptexplore.view.document import trail_from_document
+
+    path = Path(name)
+    try:
+        if path.stat().st_size > SAVED_LIMIT:
+            raise PtexploreError(f"{name} is too large for a saved trace", f"over {SAVED_LIMIT} bytes", "", USAGE)
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise PtexploreError(f"{name} cannot be read", error.strerror or "", "", USAGE) from error
+    except (ValueError, RecursionError) as error:
+        hint = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
+        raise PtexploreError(f"{name} is no saved trace", f"not whole JSON: {error}", hint, USAGE) from error
+    trail, session = trail_from_document(data, name)
+    return trail, session, _nowhere
+
+
+def _nowhere(_: str) -> str | None:
+    """A loaded trace has no tree beside it to link into."""
+    return None
+
+
+def _save(path: Path, trail: Trail, session: Session | None) -> None:
+    from ptexplore.view.document import trail_to_document
+
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(json.dumps(trail_to_document(trail, session)), encoding="utf-8")
+        os.replace(aside, path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise PtexploreError(f"{path} cannot be written", error.strerror or "", "") from error
+
+
+def _show(trail: Trail, session: Session | None, options: argparse.Namespace, locate: Locate) -> None:
+    from ptexplore.render.console import make_console, print_output, print_trail
+    from ptexplore.view.rows import Options, view
+
+    if session is not None:
+        print_output(make_console(stderr=True), session)
+    print_trail(make_console(), view(trail, Options(options.full, options.depth, options.only)), locate)
+
+
+def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> int:
+    from ptexplore.render.console import make_console, print_explanation
+    from ptexplore.view.explain import explain
+
+    explanation = explain(trail, session, hop)
+    if as_json:
+        json.dump(explanation.document, sys.stdout)
+        print()
+    else:
+        print_explanation(make_console(), explanation, locate)
+    return 0

@@ -1,0 +1,124 @@
+"""Draw page data in a terminal with rich, at any width, in a pipe, with and without colour."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.text import Text
+from rich.tree import Tree
+
+from ptexplore.model import Session, SourceRef
+from ptexplore.render.plain import clean
+from ptexplore.view.explain import Explanation
+from ptexplore.view.rows import Line, Row, TrailView
+
+Locate = Callable[[str], str | None]
+
+STATUS_STYLE = {"observed": "green", "derived": "cyan", "predicted": "yellow", "inlined": "magenta", "cut": "red"}
+PRECISION_STYLE = {"registered": "green", "located": "green", "consistent": "cyan"}
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that obeys NO_COLOR and never reads markup; in a pipe it does not fold lines."""
+    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not console.is_terminal and not _columns_set():
+        console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=100)
+    return console
+
+
+def _columns_set() -> bool:
+    return os.environ.get("COLUMNS", "").isdigit()
+
+
+def place(ref: SourceRef, locate: Locate, label: str = "") -> Text:
+    """A reference as text: path:line as a hyperlink, its precision, and the reason where it is not known."""
+    out = Text(overflow="fold")
+    if label:
+        out.append(f"{label} ", style="dim")
+    if ref.path is not None:
+        where = f"{ref.path}:{ref.line}" if ref.line else ref.path
+        file = locate(ref.path)
+        link = f"link {Path(file).as_uri()}#L{ref.line or 1}" if file else ""
+        out.append(clean(where), style=f"underline {link}" if link else "")
+        out.append("  ")
+    out.append(ref.precision, style=PRECISION_STYLE.get(ref.precision, "yellow"))
+    if ref.reason:
+        out.append(f" ({clean(ref.reason)})", style="dim")
+    return out
+
+
+def _line(line: Line, locate: Locate) -> Text:
+    if line.ref is not None:
+        return place(line.ref, locate, line.text)
+    return Text(clean(line.text), style="dim" if line.style in ("reason", "note") else "yellow", overflow="fold")
+
+
+def _label(row: Row, locate: Locate) -> Group:
+    title = Text(overflow="fold")
+    title.append(clean(row.title), style="bold")
+    if row.times > 1:
+        title.append(f" ×{row.times}")
+    title.append(f"  {row.kind} ", style="dim")
+    title.append(row.status, style=STATUS_STYLE.get(row.status, ""))
+    title.append(f"  [{row.hop}]", style="dim")
+    if row.hidden:
+        title.append(f"  +{row.hidden} below", style="dim")
+    return Group(title, *[_line(line, locate) for line in row.lines])
+
+
+def _grow(tree: Tree, row: Row, locate: Locate) -> None:
+    branch = tree.add(_label(row, locate))
+    for child in row.children:
+        _grow(branch, child, locate)
+
+
+def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
+    """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
+    tree = Tree(Text(clean(view.title), style="bold"), guide_style="dim")
+    for row in view.rows:
+        _grow(tree, row, locate)
+    for fact in view.facts:
+        console.print(Text(clean(fact), style="dim"))
+    console.print()
+    console.print(tree)
+    if view.findings:
+        console.print()
+        for finding in view.findings:
+            console.print(Text(f"! {clean(finding)}", style="yellow"))
+    console.print()
+    if view.hidden:
+        console.print(Text(f"{view.hidden} Python helper calls that ran no operator are not shown", style="dim"))
+    for label, step in zip(("next:", *[" " * 5] * 9), view.next_steps, strict=False):
+        console.print(Text.assemble((f"{label} ", "dim"), (clean(step), "cyan")))
+
+
+def print_output(console: Console, session: Session) -> None:
+    """What the traced code itself printed, on the console given (stderr), so that it is neither lost nor mixed in."""
+    for observation in session.observations:
+        if observation.kind == "output" and observation.data.get("text"):
+            console.print(Text("the expression printed:", style="dim"))
+            for line in str(observation.data["text"]).splitlines():
+                console.print(Text(f"  {clean(line)}"))
+
+
+def print_explanation(console: Console, explanation: Explanation, locate: Locate) -> None:
+    """One hop: its facts, its places, the reasons, the observations it is concluded from."""
+    console.print(Text(clean(explanation.title), style="bold"))
+    width = max(len(name) for name, _ in explanation.facts)
+    for name, value in explanation.facts:
+        console.print(Text.assemble((f"  {name:<{width}}  ", "dim"), clean(value)))
+    for label, ref in explanation.places:
+        console.print(Text("  ").append_text(place(ref, locate, label)))
+    if explanation.why:
+        console.print(Text("because", style="bold"))
+        for reason in explanation.why:
+            console.print(Text(f"  - {clean(reason)}"))
+    if explanation.observations:
+        console.print(Text("observed", style="bold"))
+        for observation in explanation.observations:
+            data = clean(json.dumps(observation.data, default=str))
+            console.print(Text(f"  #{observation.id} {observation.recorder}/{observation.kind}: {data[:600]}"))

@@ -1,0 +1,49 @@
+"""A progress display on stderr: a rich bar in a terminal, one line a step elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class _Bar:
+    """One rich task a step name; `done` is the share from 0 to 1, None while it cannot be told."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._tasks: dict[str, Any] = {}
+
+    def step(self, name: str, done: float | None = None) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bar.add_task(name, total=None if done is None else 1.0)
+        if done is not None:
+            self._bar.update(self._tasks[name], total=1.0, completed=done)
+
+
+class _Lines:
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def step(self, name: str, done: float | None = None) -> None:
+        """Say a step once, when it begins; `done` matters to bars only."""
+        del done
+        if name not in self._seen:
+            self._seen.add(name)
+            print(f"  {name}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[_Bar | _Lines]:
+    """Show steps as they are reported; the bar goes away when all is done."""
+    print(title, file=sys.stderr, flush=True)
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Bar(bar)
