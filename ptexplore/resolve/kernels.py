@@ -106,7 +106,7 @@ def _python_kernel(store: Store, tree: SourceTree, registration: Registration) -
 
 
 def _targets(context: Context, call: Claim, registration: Registration, status: Status) -> tuple[Claim, ...]:
-    """The hand-written functions that a generated wrapper calls: a structured kernel's meta and impl, or one function."""
+    """The hand-written functions a generated wrapper calls: a structured kernel's meta and impl, or one function."""
     symbols = [s for s in (registration.target_meta, registration.target) if s]
     return tuple(_impl(context, call, registration, symbol, status) for symbol in symbols)
 

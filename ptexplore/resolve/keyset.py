@@ -34,6 +34,21 @@ class KeySets:
                 self._pairs[functionality, backend] = name
             else:
                 self._single.setdefault(functionality, name)
+        self._complete()
+
+    def _complete(self) -> None:
+        """Name the pairs that torch's own parser does not know (AutogradHIP, …): prefix + backend, as in the enum."""
+        backends = {raw & self._backend_mask: name for name, raw in self._dense()}
+        for (functionality, backend), name in list(self._pairs.items()):
+            if backend in backends and name.endswith(backends[backend]):
+                prefix = name.removesuffix(backends[backend])
+                for bit, other in backends.items():
+                    self._pairs.setdefault((functionality, bit), prefix + other)
+
+    def _dense(self) -> list[tuple[str, int]]:
+        """The dense backend keys, whose names are the backends' own."""
+        dense = self.functionality("CPU")
+        return [(name, dense | backend) for (bit, backend), name in self._pairs.items() if bit == dense]
 
     @property
     def _backend_mask(self) -> int:
