@@ -1,0 +1,73 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.harness import Cli
+
+
+@pytest.fixture(autouse=True)
+def _no_hook_left_behind() -> Iterator[None]:
+    """Nothing of ours may leave a profiler, a tracer or a monitoring tool in the process."""
+    before = (sys.getprofile(), threading.getprofile(), sys.gettrace())
+    yield
+    assert (sys.getprofile(), threading.getprofile(), sys.gettrace()) == before
+
+
+@pytest.fixture(scope="session")
+def source_tree() -> Path:
+    """The 2.6.0 source tree that scripts/get-source fetched."""
+    folder = os.environ.get("PTEXPLORE_TEST_SOURCE")
+    if not folder:
+        pytest.skip("needs PTEXPLORE_TEST_SOURCE (scripts/test sets it; scripts/get-source prints the folder)")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder with everything built, once for all workers of this run. Tests only read it.
+
+    PTEXPLORE_TEST_CACHE names one to keep between runs, for when one works on a test.
+    """
+    kept = os.environ.get("PTEXPLORE_TEST_CACHE")
+    base = tmp_path_factory.getbasetemp()
+    shared = Path(kept) if kept else (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "shared-cache"
+    done = shared.with_name(shared.name + ".built")
+    shared.mkdir(parents=True, exist_ok=True)
+    with FileLock(str(shared) + ".lock"):
+        if kept or not done.exists():
+            result = Cli(shared, base)("op", "add.Tensor", "--json")
+            assert result.code == 0, result
+            done.write_text(f"{result.seconds:.1f}", encoding="utf-8")
+    return shared
+
+
+@pytest.fixture
+def cli(warm_cache: Path, tmp_path: Path) -> Cli:
+    """The command, warm, started from an empty folder."""
+    folder = tmp_path / "cwd"
+    folder.mkdir()
+    return Cli(warm_cache, folder)
+
+
+@pytest.fixture
+def own_cache(warm_cache: Path, tmp_path: Path) -> Path:
+    """A copy of the warm cache that a test may damage."""
+    copy = tmp_path / "cache"
+    shutil.copytree(warm_cache, copy)
+    return copy
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path) -> Path:
+    """A cache folder that is not there yet."""
+    return tmp_path / "fresh"

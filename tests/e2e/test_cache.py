@@ -1,0 +1,277 @@
+"""A cache that is read-only, full, damaged, shared or interrupted: a clear answer, and never left broken."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness import TARGET, Cli
+
+pytestmark = pytest.mark.e2e
+
+FAILED, MISSING = 1, 3
+
+
+def mount(folder: Path, *options: str) -> bool:
+    """Mount a small file system; False where this user may not."""
+    if os.geteuid() != 0:
+        return False
+    return subprocess.run(["mount", *options, folder], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if not mount(folder, "-t", "tmpfs", "-o", "size=8m", "tmpfs"):
+        pytest.skip("mounting a small file system needs root")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+def answers(cli: Cli) -> None:
+    """The cache works: a card with verified lines comes out of it."""
+    result = cli("op", "add.Tensor", "--json")
+    assert result.code == 0, result
+    assert "registered" in result.out
+
+
+def leftovers(cache: Path) -> list[Path]:
+    """What a build that ended badly has left: anything but what is used, and locks."""
+    return [p for p in cache.rglob("*") if any(mark in p.name for mark in (".tmp", ".part", ".aside", "tmp"))]
+
+
+# --- cannot be written --------------------------------------------------------------------------
+
+
+def test_a_file_in_the_place_of_the_folder(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    for arguments in (("op", "add", "--json"), ("trace", "a + b", "--json")):
+        result = Cli(file, cli.cwd)(*arguments).three_parts(FAILED, MISSING)
+        assert "PTEXPLORE_CACHE" in result.err
+
+
+@pytest.fixture
+def read_only(own_cache: Path) -> Iterator[Path]:
+    """A built cache that cannot be written: a read-only mount for root, whom permissions do not stop."""
+    if os.geteuid() == 0:
+        if not mount(own_cache, "--bind", str(own_cache)) or not mount(own_cache, "-o", "remount,ro,bind"):
+            pytest.skip("this root may not mount")
+        yield own_cache
+        subprocess.run(["umount", "-l", own_cache], check=False)
+        return
+    folders = [own_cache, *(p for p in own_cache.rglob("*") if p.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    yield own_cache
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def test_a_read_only_cache_that_is_complete_still_answers(cli: Cli, read_only: Path) -> None:
+    answers(Cli(read_only, cli.cwd))
+    result = Cli(read_only, cli.cwd)("trace", "torch.add(a, b)", "--json")
+    assert result.code == 0, result
+
+
+@pytest.fixture
+def empty_read_only(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "empty-read-only"
+    folder.mkdir()
+    if os.geteuid() == 0:
+        if not mount(folder, "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs"):
+            pytest.skip("this root may not mount")
+        yield folder
+        subprocess.run(["umount", "-l", folder], check=False)
+        return
+    folder.chmod(0o555)
+    yield folder
+    folder.chmod(0o755)
+
+
+def test_a_read_only_cache_with_nothing_in_it(cli: Cli, empty_read_only: Path) -> None:
+    for arguments in (("op", "add", "--json"), ("trace", "a + b", "--json")):
+        result = Cli(empty_read_only, cli.cwd)(*arguments).three_parts(FAILED, MISSING)
+        assert "PTEXPLORE_CACHE" in result.err
+
+
+# --- full ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_full_disk_leaves_nothing_broken(cli: Cli, small_disk: Path) -> None:
+    full = Cli(small_disk, cli.cwd)
+    full("op", "add", "--json").three_parts(FAILED, MISSING)
+    subprocess.run(["mount", "-o", "remount,size=900m", small_disk], check=True)
+    answers(full)
+    assert not leftovers(small_disk)
+
+
+# --- damaged ------------------------------------------------------------------------------------
+
+
+def database(cache: Path) -> Path:
+    [file] = (cache / "catalogue").glob("*.sqlite")
+    return file
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(os.urandom(100_000))
+
+
+def truncated(file: Path) -> None:
+    with file.open("r+b") as stream:
+        stream.truncate(file.stat().st_size // 2)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def other_schema(file: Path) -> None:
+    file.unlink()
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE something (else_ TEXT)")
+    connection.commit()
+    connection.close()
+
+
+def older(file: Path) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA user_version = 0")
+    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    if "meta" in tables:
+        connection.execute("DELETE FROM meta")
+    connection.commit()
+    connection.close()
+
+
+def pages_overwritten(file: Path) -> None:
+    with file.open("r+b") as stream:
+        stream.seek(8192)
+        stream.write(b"\xa5" * (file.stat().st_size - 16384))
+
+
+def a_folder(file: Path) -> None:
+    file.unlink()
+    (file / "x").mkdir(parents=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "damage", [garbage, truncated, empty, other_schema, older, pages_overwritten], ids=lambda f: f.__name__
+)
+def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object) -> None:
+    damage(database(own_cache))  # type: ignore[operator]
+    damaged = Cli(own_cache, cli.cwd)
+    answers(damaged)
+    again = damaged("op", "add.Tensor", "--json")
+    assert again.seconds < 3, "it was rebuilt for good"
+
+
+def test_a_folder_in_the_place_of_the_database(cli: Cli, own_cache: Path) -> None:
+    a_folder(database(own_cache))
+    result = Cli(own_cache, cli.cwd)("op", "add.Tensor", "--json")
+    if result.code:
+        result.three_parts(FAILED, MISSING)
+
+
+@pytest.mark.slow
+def test_generated_files_that_went_missing_come_back(cli: Cli, own_cache: Path) -> None:
+    victims = list((own_cache / "generated").glob("*/**/VariableType_*.cpp"))
+    assert victims
+    for victim in victims:
+        victim.unlink()
+    result = Cli(own_cache, cli.cwd)("trace", "torch.add(a, b)", "--json")
+    assert result.code == 0, result
+    sources = [hop["source"] for hop in result.hops if hop["key"] == "AutogradCPU"]
+    assert sources
+    for source in sources:
+        assert source["precision"] in ("registered", "located", "unknown"), source
+
+
+# --- shared and interrupted ---------------------------------------------------------------------
+
+
+def start(cli: Cli) -> subprocess.Popen[bytes]:
+    target = ["--python", TARGET] if TARGET else []
+    return subprocess.Popen(
+        [cli.python, "-m", "ptexplore", "op", "add.Tensor", "--json", *target],
+        env=cli.environment(),
+        cwd=cli.cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.slow
+def test_two_first_runs_at_once_build_once(cli: Cli, fresh_cache: Path) -> None:
+    both = Cli(fresh_cache, cli.cwd)
+    first, second = start(both), start(both)
+    outputs = [process.communicate(timeout=240) for process in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], outputs
+    assert outputs[0][0] == outputs[1][0]
+    assert len(list((fresh_cache / "catalogue").glob("*.sqlite"))) == 1
+    assert not leftovers(fresh_cache)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [1.0, 4.0, 7.0])
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_a_first_run_that_is_stopped_leaves_nothing_broken(
+    cli: Cli, fresh_cache: Path, after: float, sign: signal.Signals
+) -> None:
+    interrupted = Cli(fresh_cache, cli.cwd)
+    process = start(interrupted)
+    time.sleep(after)
+    process.send_signal(sign)
+    _, errors = process.communicate(timeout=60)
+    assert b"Traceback" not in errors, errors.decode()
+    answers(interrupted)
+
+
+def test_a_run_that_is_interrupted_leaves_no_process(cli: Cli) -> None:
+    mark = f"mark{os.getpid()}{time.monotonic_ns()}"
+    target = ["--python", TARGET] if TARGET else []
+    command = [cli.python, "-m", "ptexplore", "trace", "time.sleep(60)", "--setup", f"import time\n{mark} = 1", *target]
+    process = subprocess.Popen(
+        command, env=cli.environment(), cwd=cli.cwd, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode not in (0, 1), errors
+    assert b"Traceback" not in errors, errors.decode()
+    time.sleep(0.5)
+    alive = [
+        entry.name
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and str(cli.cache).encode() in _environment(entry)
+    ]
+    own = str(process.pid)
+    assert own not in alive
+
+
+def _environment(entry: Path) -> bytes:
+    try:
+        return (entry / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_moved_torch_is_noticed(cli: Cli) -> None:
+    """The key of a catalogue depends on the installation: another Python has another catalogue."""
+    assert Path(sys.executable).exists()
+    answers(cli)
+    assert len(list((cli.cache / "catalogue").glob("*.sqlite"))) >= 1

@@ -1,0 +1,41 @@
+"""`ptexplore doctor`: what is there, how it relates, and the truth check's counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import Cli, torch_version
+
+pytestmark = pytest.mark.e2e
+
+# How many registrations of a wheel point into generated files; a fact of that wheel, counted by hand once.
+GENERATED = {"2.13.0+cpu": 15_958, "2.6.0+cu124": 17_563}
+
+
+def test_every_generated_record_is_confirmed(cli: Cli) -> None:
+    counts = cli("doctor", "--json").data["registrations"]
+    assert counts["generated"]["confirmed"] == counts["generated"]["total"]
+    expected = GENERATED.get(torch_version())
+    if expected:
+        assert counts["generated"]["total"] == expected
+    assert counts["generated"]["total"] > 10_000
+    assert counts["handwritten"]["total"] > 1_000
+    assert counts["python"]["total"] > 100
+    assert counts["handwritten"]["confirmed"] <= counts["handwritten"]["total"]
+
+
+def test_it_says_what_is_there(cli: Cli) -> None:
+    text = cli("doctor").out
+    assert torch_version().split("+")[0] in text
+    compact = text.replace(",", "")
+    expected = GENERATED.get(torch_version())
+    if expected:
+        assert str(expected) in compact
+    assert "cache" in text
+
+
+def test_json_names_trees_and_torch(cli: Cli) -> None:
+    data = cli("doctor", "--json").data
+    assert data["torch"]["version"] == torch_version()
+    assert len(data["torch"]["git_version"]) == 40
+    assert data["trees"][0]["layers"] == ["generated", "wheel"]

@@ -1,0 +1,298 @@
+"""`ptexplore trace`: what the issue's "Done when" asks, each line checked against the text it names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.harness import KNOWN, PRECISIONS, STATUSES, Cli, Result, torch_folder, torch_version
+
+pytestmark = pytest.mark.e2e
+
+Hop = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An expression, the options it needs, and what must be among its hops."""
+
+    arguments: tuple[str, ...]
+    ops: tuple[str, ...]
+    keys: tuple[tuple[str, str], ...] = ()
+    python: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+
+Q = "torch.randn(1, 2, 4, 8)"
+CASES = {
+    "add": Case(
+        ("torch.add(a, b)",),
+        ("aten::add.Tensor",),
+        (("aten::add.Tensor", "AutogradCPU"), ("aten::add.Tensor", "CPU")),
+    ),
+    "matmul": Case(("a @ b",), ("aten::matmul", "aten::mm"), (("aten::mm", "AutogradCPU"), ("aten::mm", "CPU"))),
+    "view": Case(
+        ("a.view(-1)",),
+        ("aten::view",),
+        (("aten::view", "AutogradCPU"), ("aten::view", "ADInplaceOrView"), ("aten::view", "CPU")),
+    ),
+    "add_": Case(
+        ("a.add_(b)",),
+        ("aten::add_.Tensor",),
+        (("aten::add_.Tensor", "AutogradCPU"), ("aten::add_.Tensor", "ADInplaceOrView"), ("aten::add_.Tensor", "CPU")),
+    ),
+    "conv2d": Case(
+        ("F.conv2d(x, w)", "--var", "x=torch.randn(1, 3, 8, 8)", "--var", "w=torch.randn(4, 3, 3, 3)"),
+        ("aten::conv2d", "aten::convolution"),
+        (("aten::convolution", "AutogradCPU"),),
+    ),
+    "layer_norm": Case(
+        ("F.layer_norm(a, (3,))",),
+        ("aten::layer_norm", "aten::native_layer_norm"),
+        (("aten::native_layer_norm", "AutogradCPU"), ("aten::native_layer_norm", "CPU")),
+        python=("torch/nn/functional.py",),
+    ),
+    "einsum": Case(
+        ('torch.einsum("ij,jk->ik", a, b)',),
+        ("aten::einsum", "aten::bmm"),
+        (("aten::bmm", "CPU"),),
+        python=("torch/functional.py",),
+    ),
+    "attention": Case(
+        ("F.scaled_dot_product_attention(q, k, v)", "--var", f"q={Q}", "--var", f"k={Q}", "--var", f"v={Q}"),
+        ("aten::scaled_dot_product_attention",),
+    ),
+    "lstm": Case(
+        ("m(x)", "--setup", "m = nn.LSTM(3, 4)", "--var", "x=torch.randn(2, 1, 3)"),
+        ("aten::lstm.input",),
+        python=("torch/nn/modules/module.py", "torch/nn/modules/rnn.py"),
+    ),
+    "subscript": Case(("a[1:, None]",), ("aten::slice.Tensor", "aten::unsqueeze"), (("aten::slice.Tensor", "CPU"),)),
+    "backward": Case(
+        ("torch.stack([a, b]).sum()", "--backward"),
+        ("aten::stack", "aten::sum"),
+        (("aten::sum", "AutogradCPU"), ("aten::sum", "CPU")),
+        nodes=("SumBackward0", "StackBackward0"),
+    ),
+}
+NO_OVERLOADS = torch_version().startswith(("2.6", "2.7"))  # their profiler records no overload names
+
+
+@pytest.fixture(scope="module", params=CASES, ids=list(CASES))
+def traced(
+    request: pytest.FixtureRequest, warm_cache: Any, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Case, Result, Cli]:
+    case = CASES[request.param]
+    cli = Cli(warm_cache, tmp_path_factory.mktemp("cwd"))
+    return case, cli("trace", *case.arguments, "--json"), cli
+
+
+def references(hop: Hop) -> list[Hop]:
+    """Every source reference a hop carries."""
+    return [ref for name in ("source", "registration", "declaration") if (ref := hop.get(name))]
+
+
+def known(hop: Hop) -> list[Hop]:
+    return [r for r in references(hop) if r["precision"] in KNOWN and r["path"] and r["line"]]
+
+
+def test_hops_are_there(traced: tuple[Case, Result, Cli]) -> None:
+    case, result, _ = traced
+    hops = result.hops
+    names = {hop["op"] for hop in hops if hop["op"]}
+    for op in case.ops:
+        assert op in names, f"{op} is not among {sorted(names)}"
+    for op, key in case.keys:
+        there = [hop for hop in hops if hop["op"] == op and hop["key"] == key]
+        assert there, f"no hop for {op} under {key}: {sorted({(h['op'], h['key']) for h in hops if h['key']})}"
+        lines = [ref for hop in there for ref in known(hop) if ref["layer"] == "generated"]
+        assert lines, f"no registered or located line in a generated file for {op} under {key}: {there}"
+
+
+def test_a_binding_is_there(traced: tuple[Case, Result, Cli]) -> None:
+    case, result, _ = traced
+    bindings = [hop for hop in result.hops if hop["kind"] == "binding"]
+    if "m(x)" in case.arguments:
+        return  # its bindings are inside Python frames; the module call itself has none
+    assert bindings, result
+    assert any(known(hop) for hop in bindings), bindings
+
+
+def test_python_frames_name_their_def_line(traced: tuple[Case, Result, Cli]) -> None:
+    case, result, cli = traced
+    frames = [hop for hop in result.hops if hop["kind"] == "python" and known(hop)]
+    for path in case.python:
+        assert path in {hop["source"]["path"] for hop in frames}, [h["source"] for h in frames]
+    for hop in frames:
+        if hop["source"]["layer"] == "wheel":
+            line = cli.line_of(hop["source"])
+            assert re.search(r"\bdef\b|\bclass\b|lambda|^\s*@", line), f"{hop['name']}: {line}"
+
+
+def test_every_registered_line_is_the_registering_macro(traced: tuple[Case, Result, Cli]) -> None:
+    _, result, cli = traced
+    seen = 0
+    for hop in result.hops:
+        for ref in references(hop):
+            if ref["precision"] == "registered" and ref["layer"] == "generated":
+                line = cli.line_of(ref)
+                assert re.search(r"\bTORCH_LIBRARY(_IMPL|_FRAGMENT)?\b|\bm\.(impl|def|fallback)\b", line), (hop, line)
+                seen += 1
+    assert seen, "no hop says registered"
+
+
+def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> None:
+    """A located line is that of the name in its declarator: the function's own name is on that line."""
+    _, result, cli = traced
+    for hop in result.hops:
+        ref = hop["source"]
+        if ref["precision"] != "located" or ref["layer"] not in ("generated", "wheel"):
+            continue
+        if not ref["path"].endswith((".cpp", ".h")):
+            continue
+        line = cli.line_of(ref)
+        words = set(re.findall(r"\w+", line))
+        assert words & set(re.findall(r"\w+", hop["name"])), (
+            f"{hop['kind']} {hop['name']}: {ref['path']}:{ref['line']}: {line}"
+        )
+
+
+def test_the_form_holds(traced: tuple[Case, Result, Cli]) -> None:
+    case, result, _ = traced
+    trail = result.data
+    assert trail["format"] == 1
+    assert trail["expression"] == case.arguments[0]
+    assert trail["torch"]["version"] == torch_version()
+    assert isinstance(trail["bound"], dict)
+    hops = result.hops
+    assert len({hop["id"] for hop in hops}) == len(hops)
+    for hop in hops:
+        assert hop["status"] in STATUSES
+        assert hop["phase"] in ("forward", "backward")
+        for ref in references(hop):
+            assert ref["precision"] in PRECISIONS
+            assert ref["line"] is None or ref["line"] >= 1
+            assert not (ref["path"] or "").startswith("/"), "a canonical path is never this machine's"
+            if ref["precision"] in KNOWN:
+                assert ref["path"], hop
+                assert ref["line"], hop
+        if hop["status"] == "observed":
+            assert hop["evidence"], f"observed without evidence: {hop}"
+
+
+def test_backward_nodes_name_apply_and_formula(traced: tuple[Case, Result, Cli]) -> None:
+    case, result, cli = traced
+    nodes = {hop["name"].rsplit("::", 1)[-1]: hop for hop in result.hops if hop["kind"] == "node"}
+    for name in case.nodes:
+        assert name in nodes, sorted(nodes)
+        hop = nodes[name]
+        assert hop["phase"] == "backward"
+        assert hop["source"]["path"].startswith("torch/csrc/autograd/generated/Functions")
+        assert f"{name}::apply" in cli.line_of(hop["source"])
+        derivative = hop["derivative"]
+        assert derivative["path"] == "tools/autograd/derivatives.yaml"
+        assert derivative["line"] > 0
+
+
+def test_arguments_and_key_sets_are_named(cli: Cli) -> None:
+    hops = cli("trace", "torch.add(a, b)", "--json").hops
+    shown = [hop["dispatch"] for hop in hops if hop["op"] == "aten::add.Tensor" and hop.get("dispatch")]
+    assert shown, hops
+    first = shown[0]
+    assert {"self", "other"} <= set(first["arguments"]), first
+    assert "AutogradCPU" in str(first), first
+
+
+def test_grad_adds_the_derivative(cli: Cli) -> None:
+    result = cli("trace", "torch.add(a, b)", "--grad", "--json")
+    found = [hop["derivative"] for hop in result.hops if hop.get("derivative")]
+    assert found, result
+    assert found[0]["path"] == "tools/autograd/derivatives.yaml"
+    line = cli.text_of("tools/autograd/derivatives.yaml").splitlines()[found[0]["line"] - 1]
+    assert "add.Tensor" in line
+    assert "requires_grad" in str(result.data["bound"])
+
+
+def test_method_and_function_have_bindings_of_their_own(cli: Cli) -> None:
+    function = [h for h in cli("trace", "torch.add(a, b)", "--json").hops if h["kind"] == "binding"]
+    method = [h for h in cli("trace", "a.add(b)", "--json").hops if h["kind"] == "binding"]
+    assert "python_torch_functions" in function[0]["source"]["path"]
+    assert "python_variable_methods" in method[0]["source"]["path"]
+
+
+def test_with_context_changes_what_runs(cli: Cli) -> None:
+    result = cli("trace", "torch.add(a, b)", "--with", "torch.inference_mode()", "--json")
+    keys = {hop["key"] for hop in result.hops if hop["op"] == "aten::add.Tensor" and hop["kind"] in ("key", "kernel")}
+    keys -= {None}
+    assert "CPU" in keys
+    observed = {h["key"] for h in result.hops if h["key"] and h["status"] != "predicted"}
+    assert "AutogradCPU" in observed or "AutogradCPU" not in keys
+
+
+def test_script_gives_the_names(cli: Cli) -> None:
+    script = cli.cwd / "model.py"
+    script.write_text("import torch\n\ndef double(x):\n    return torch.mul(x, 2)\n", encoding="utf-8")
+    ops = {hop["op"] for hop in cli("trace", "double(a)", "--script", str(script), "--json").hops}
+    assert "aten::mul.Tensor" in ops
+
+
+def test_once_runs_the_code_once(cli: Cli) -> None:
+    log = cli.cwd / "log"
+    setup = f"def f(x):\n    open({str(log)!r}, 'a').write('x')\n    return torch.add(x, x)"
+    result = cli("trace", "f(a)", "--setup", setup, "--once", "--json")
+    assert result.code == 0, result
+    assert log.read_text() == "x"
+
+
+def test_depth_only_and_full_choose_what_is_shown(cli: Cli) -> None:
+    usual = cli("trace", "a @ b")
+    shallow = cli("trace", "a @ b", "--depth", "1")
+    only = cli("trace", "a @ b", "--only", "AutogradCPU")
+    full = cli("trace", "a @ b", "--full")
+    for result in (usual, shallow, only, full):
+        assert result.code == 0, result
+    assert len(shallow.out.splitlines()) < len(usual.out.splitlines()) <= len(full.out.splitlines())
+    assert "AutogradCPU" in only.out
+    assert len(only.out.splitlines()) < len(full.out.splitlines())
+
+
+def test_explain_says_why(cli: Cli) -> None:
+    hop = next(h for h in cli("trace", "torch.add(a, b)", "--json").hops if h["key"] == "CPU")
+    result = cli("trace", "torch.add(a, b)", "--explain", str(hop["id"]))
+    assert result.code == 0, result
+    assert "CPU" in result.out
+    cli("trace", "torch.add(a, b)", "--explain", "99999").three_parts(1, 2)
+
+
+def test_save_and_load_show_the_same_without_torch(cli: Cli) -> None:
+    file = cli.cwd / "session.json"
+    first = cli("trace", "torch.add(a, b)", "--save", str(file), "--json")
+    assert first.code == 0, first
+    assert file.stat().st_size > 1000
+    again = cli("trace", "--load", str(file), "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert again.code == 0, again
+    assert not re.search(r"\|\s+torch$", again.err, re.MULTILINE)
+    assert again.data["hops"] == first.data["hops"]
+
+
+@pytest.mark.parametrize("expression", ["torch.add(a, b)", "torch.nn.functional.softmax(a, -1)", "a[0]"])
+def test_the_same_trace_twice_is_the_same(cli: Cli, expression: str) -> None:
+    first = cli("trace", expression, "--json").data
+    second = cli("trace", expression, "--json").data
+    assert first["hops"] == second["hops"]
+
+
+def test_names_are_bound_as_the_design_says(cli: Cli) -> None:
+    trail = cli("trace", "torch.add(a1, 1)", "--var", "unused=torch.zeros(2)", "--json").data
+    assert "3, 3" in trail["bound"]["a1"]
+    text = cli("trace", "torch.add(a, b)").out
+    assert re.search(r"\ba\b.*3, 3|\ba\b.*3 ?[x×] ?3", text), text
+
+
+def test_nothing_of_this_machine_is_in_a_trail(cli: Cli) -> None:
+    text = cli("trace", "F.layer_norm(a, (3,))", "--json").out
+    assert str(torch_folder()) not in text
+    assert str(cli.cache) not in text

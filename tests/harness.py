@@ -1,0 +1,155 @@
+"""What end-to-end tests share: the real command in a process of its own, and the text that a source reference names."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is looked at; None: our own
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+KNOWN = ("registered", "located")
+STATUSES = {"observed", "derived", "predicted", "inlined", "cut"}
+PRECISIONS = {"registered", "located", "consistent", "version-skew", "ambiguous", "unknown"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one run of the command ended."""
+
+    arguments: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.arguments} -> {self.code}\n--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}"
+
+    @property
+    def data(self) -> Any:
+        assert self.code == 0, self
+        return json.loads(self.out)
+
+    @property
+    def hops(self) -> list[dict[str, Any]]:
+        return list(walk(self.data["hops"]))
+
+    def three_parts(self, *codes: int) -> Result:
+        """Check that this is an error as every error should be: what, why, try; one of `codes`; stdout untouched."""
+        assert self.code in codes, self
+        found = re.search(r"^error: \S.*\n(?:.*\n)*?why: +\S.*\n(?:.*\n)*?try: +\S.*\n?", self.err, re.MULTILINE)
+        assert found, self
+        assert "Traceback (most recent call last)" not in self.err, self
+        assert not CONTROL.search(self.err), self
+        assert self.out == "", self
+        return self
+
+
+def walk(hops: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every hop, parent before child."""
+    for hop in hops:
+        yield hop
+        yield from walk(hop["children"])
+
+
+@dataclass(frozen=True)
+class Cli:
+    """The command with one cache folder, started as a user would: by module name, from a folder of its own."""
+
+    cache: Path
+    cwd: Path
+    python: str = sys.executable
+
+    def __call__(
+        self,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        timeout: float = 240,
+        target: str | None = TARGET,
+        cwd: Path | None = None,
+    ) -> Result:
+        if target and arguments and arguments[0] in ("trace", "op", "doctor"):
+            arguments = (*arguments, "--python", target)
+        started = time.monotonic()
+        done = subprocess.run(
+            [self.python, "-m", "ptexplore", *arguments],
+            env=self.environment() | (env or {}),
+            cwd=cwd or self.cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+        out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+        return Result(arguments, done.returncode, out, err, time.monotonic() - started)
+
+    def environment(self) -> dict[str, str]:
+        """The caller's, less what would change what the command prints or reads."""
+        dropped = ("PTEXPLORE_", "PYTHON", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM", "TORCH")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        kept |= {"PTEXPLORE_CACHE": str(self.cache), "COLUMNS": "100"}
+        if not installed():
+            kept["PYTHONPATH"] = str(REPOSITORY)
+        return kept
+
+    def text_of(self, path: str) -> str:
+        """The text of a canonical path in the runtime tree, found by a way of our own: not by the code under test."""
+        for found in (self.cache / "generated").glob(f"*/{path}"):
+            return found.read_text(encoding="utf-8", errors="replace")
+        site = torch_folder().parent
+        table = {
+            "aten/src/ATen/native/": "torchgen/packaged/ATen/native/",
+            "tools/autograd/": "torchgen/packaged/autograd/",
+            "aten/src/ATen/": "torch/include/ATen/",
+            "build/aten/src/ATen/": "torch/include/ATen/",
+            "": "",
+        }
+        for prefix, folder in table.items():
+            if path.startswith(prefix) and (site / folder / path[len(prefix) :]).is_file():
+                return (site / folder / path[len(prefix) :]).read_text(encoding="utf-8", errors="replace")
+        for folder in ("torch/include", "torch/include/torch/csrc/api/include"):
+            if (site / folder / path).is_file():
+                return (site / folder / path).read_text(encoding="utf-8", errors="replace")
+        raise AssertionError(f"{path} is neither in the generated layer nor in the wheel")
+
+    def line_of(self, ref: dict[str, Any]) -> str:
+        """The line that a source reference names."""
+        return self.text_of(ref["path"]).splitlines()[ref["line"] - 1]
+
+
+@functools.cache
+def installed() -> bool:
+    """Whether this Python finds ptexplore without our help."""
+    try:
+        importlib.metadata.distribution("ptexplore")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+@functools.cache
+def torch_folder() -> Path:
+    """Where the torch under test lies, asked of its own Python."""
+    code = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+    done = subprocess.run([TARGET or sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+@functools.cache
+def torch_version() -> str:
+    """`torch.__version__` of the torch under test, without importing it."""
+    text = (torch_folder() / "version.py").read_text(encoding="utf-8")
+    found = re.search(r"^__version__ = '([^']+)'", text, re.MULTILINE)
+    assert found
+    return found.group(1)
