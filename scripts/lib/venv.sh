@@ -36,7 +36,8 @@ stamp_of() {
 # ensure_venv FOLDER NEWEST STAMP PIP_ARGUMENT...: the environment, made only when the stamp differs.
 # The stamp is written last, so an interrupted run is done again.
 ensure_venv() {
-    venv=$1 newest=$2 stamp=$3
+    newest=$2 stamp=$3
+    case $1 in /*) venv=$1 ;; *) venv=$(pwd -P)/$1 ;; esac
     shift 3
     if [ "$(cat "$venv/.ptexplore-stamp" 2>/dev/null)" = "$stamp" ] && "$venv/bin/python" -c '' 2>/dev/null; then
         return 0
@@ -45,7 +46,8 @@ ensure_venv() {
         fail "$venv is in the way" "it is there and is no virtual environment" "move it away and run this again"
     fi
     rm -f "$venv/.ptexplore-stamp"
-    if ! "$venv/bin/python" -c "import pip, sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $newest))" \
+    # One that was moved has scripts that name its old place.
+    if ! grep -qF "$venv/bin/" "$venv/bin/pip" 2>/dev/null || ! "$venv/bin/python" -c "import pip, sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $newest))" \
         >/dev/null 2>&1; then
         python=$(find_python "$newest") || exit 3
         rm -rf "$venv"

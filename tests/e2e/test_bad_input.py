@@ -499,17 +499,41 @@ def broken_sessions(saved: str) -> dict[str, dict[str, Any]]:
     return made
 
 
-@pytest.mark.slow
-def test_a_session_with_something_wrong_in_it(cli: Cli, saved: str) -> None:
-    """It is refused in three parts or shown as far as it goes: never a traceback, never a hang."""
-    wrong = []
-    for name, session in broken_sessions(saved).items():
-        result = load(cli, json.dumps(session))
-        if "Traceback" in result.err or result.code not in (0, *REFUSED):
-            wrong.append((name, str(result)))
-        elif result.code:
-            result.three_parts(*REFUSED)
-    assert not wrong, f"{len(wrong)}: {wrong[:3]} … {[name for name, _ in wrong]}"
+MANY = """
+import contextlib, io, json, sys, traceback
+from ptexplore.cli.app import main
+
+for name in sys.argv[2:]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(["trace", "--load", name, sys.argv[1]])
+        except BaseException:
+            code = traceback.format_exc()
+    print(json.dumps([code, err.getvalue()]))
+"""
+
+
+@pytest.mark.parametrize("form", ["--json", "--full", "--explain=1"])
+def test_a_session_with_something_wrong_in_it(cli: Cli, saved: str, form: str) -> None:
+    """It is refused in three parts or shown as far as it goes: never a traceback. One process for all, for speed."""
+    labels, files = [], []
+    for number, (label, session) in enumerate(broken_sessions(saved).items()):
+        file = cli.cwd / f"{number}.json"
+        file.write_text(json.dumps(session), encoding="utf-8")
+        labels.append(label)
+        files.append(str(file))
+    done = subprocess.run(
+        [cli.python, "-c", MANY, form, *files], env=cli.environment(), cwd=cli.cwd, capture_output=True, check=False
+    )
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(outcomes) == len(labels), done.stderr.decode()[-3000:]
+    wrong = {}
+    for label, (code, errors) in zip(labels, outcomes, strict=True):
+        parts = [line.split(":")[0] for line in errors.splitlines() if line.startswith(("error:", "why:", "try:"))]
+        if code not in (0, *REFUSED) or (code and parts != ["error", "why", "try"]):
+            wrong[label] = f"{code} {errors}"
+    assert not wrong, f"{len(wrong)} of {len(labels)}: {list(wrong)}\n{next(iter(wrong.values()))}"
 
 
 def test_a_session_with_a_hostile_text(cli: Cli, saved: str) -> None:
