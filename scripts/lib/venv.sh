@@ -33,6 +33,12 @@ stamp_of() {
     { echo "$kind"; pwd -P; cat "$@"; } | hash_of_stdin
 }
 
+# usable FOLDER NEWEST: an environment that works where it lies; one that was moved has scripts naming its old place.
+usable() {
+    grep -qF "$1/bin/" "$1/bin/pip" 2>/dev/null && "$1/bin/python" -c "import pip, sys
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $2))" >/dev/null 2>&1
+}
+
 # ensure_venv FOLDER NEWEST STAMP PIP_ARGUMENT...: the environment, made only when the stamp differs.
 # The stamp is written last, so an interrupted run is done again.
 ensure_venv() {
@@ -46,17 +52,16 @@ ensure_venv() {
         fail "$venv is in the way" "it is there and is no virtual environment" "move it away and run this again"
     fi
     rm -f "$venv/.ptexplore-stamp"
-    # One that was moved has scripts that name its old place.
-    if ! grep -qF "$venv/bin/" "$venv/bin/pip" 2>/dev/null || ! "$venv/bin/python" -c "import pip, sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $newest))" \
-        >/dev/null 2>&1; then
+    if ! usable "$venv" "$newest"; then
         python=$(find_python "$newest") || exit 3
         rm -rf "$venv"
         echo "making $venv with $("$python" --version)" >&2
         "$python" -m venv "$venv" || fail "could not make $venv" "python -m venv failed" "look at its message above"
     fi
     echo "installing into $venv (the first time this takes minutes)" >&2
-    "$venv/bin/python" -m pip install -qq --disable-pip-version-check "$@" >&2 || fail "pip could not install what is needed" \
-        "see its message above" "check the network and pip's own configuration, then run this again"
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check "$@" >&2 || fail \
+        "pip could not install what is needed" "see its message above" \
+        "check the network and pip's own configuration, then run this again"
     echo "$stamp" >"$venv/.ptexplore-stamp"
 }
 

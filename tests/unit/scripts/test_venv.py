@@ -1,0 +1,76 @@
+"""scripts/lib/venv.sh: an environment is made once, again when it must be, and never over a user's files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+
+
+def shell(folder: Path, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-euc", f". {SCRIPTS}/lib/venv.sh\n{code}"],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_made_once_and_remade_when_it_must_be(tmp_path: Path) -> None:
+    # `pip` is there in any environment, so nothing is fetched.
+    make = "ensure_venv env 14 one pip"
+    first = shell(tmp_path, make)
+    assert first.returncode == 0, first
+    assert "making" in first.stderr
+    again = shell(tmp_path, make)
+    assert (again.returncode, again.stderr) == (0, "")
+    other = shell(tmp_path, "ensure_venv env 14 two pip")
+    assert "installing" in other.stderr
+    assert "making" not in other.stderr
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    shutil.move(tmp_path / "env", moved / "env")
+    assert "making" in shell(moved, "ensure_venv env 14 three pip").stderr
+
+
+def test_a_failed_install_is_done_again(tmp_path: Path) -> None:
+    done = shell(tmp_path, "ensure_venv env 14 one --no-index no-such-package-at-all")
+    assert done.returncode == 3
+    assert "error: pip could not install" in done.stderr
+    assert not (tmp_path / "env/.ptexplore-stamp").exists()
+    assert shell(tmp_path, "ensure_venv env 14 one pip").returncode == 0
+
+
+def test_a_folder_of_the_user_stays(tmp_path: Path) -> None:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env/mine").write_text("mine", encoding="utf-8")
+    done = shell(tmp_path, "ensure_venv env 14 one pip")
+    assert done.returncode == 3
+    assert "try:" in done.stderr
+    assert (tmp_path / "env/mine").read_text(encoding="utf-8") == "mine"
+
+
+def test_no_python_is_said(tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("sh", "cat", "rm", "grep", "dirname", "mkdir"):
+        found = shutil.which(tool)
+        assert found
+        (tools / tool).symlink_to(found)
+    done = shell(tmp_path, "ensure_venv env 14 one pip", PATH=str(tools))
+    assert done.returncode == 3
+    assert "error: no Python" in done.stderr
+
+
+def test_the_stamp_follows_what_it_is_made_from(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1", encoding="utf-8")
+    before = shell(tmp_path, "stamp_of test a").stdout
+    assert before == shell(tmp_path, "stamp_of test a").stdout
+    assert before != shell(tmp_path, "stamp_of run a").stdout
+    (tmp_path / "a").write_text("2", encoding="utf-8")
+    assert before != shell(tmp_path, "stamp_of test a").stdout
