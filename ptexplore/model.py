@@ -38,12 +38,17 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """One file of a tree: canonical path, the layer it came from, where it lies, and its text."""
+    """One file of a tree: canonical path, the layer it came from, where it lies, and its text.
+
+    `shift` is how many lines `file` has above the text's first: newer wheels wrap installed headers in
+    an `#if`, and a line of ours is always that of the repository's own file.
+    """
 
     path: str
     layer: Layer
     file: str
     text: str
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,7 @@ class Registration:
     target: str | None = None  # hand-written function or structured class the body calls
     target_kind: Literal["native", "structured", "meta", "formula", "none"] | None = None
     target_meta: str | None = None  # structured_X::meta's qualified name
+    body_why: str | None = None  # why no body is known, where none is
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +168,7 @@ class Derivative:
     apply_line: int | None
     apply_end: int | None
     matched: str  # how torchgen's matcher came to it: "exact", "inplace from functional", …
+    dispatch: str = "Default"  # the entry's own sub-entry: "Default", "AutogradCUDA", "AutogradNestedTensor"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Text to records: what the binary says it registered, checked against the C++ it was built from."""

@@ -1,0 +1,37 @@
+"""Regenerate autograd's C++ and Python bindings with the target's own torchgen, then write down torchgen's model.
+
+One process does both: the model needs what the generators have parsed, and torchgen caches that.
+"""
+
+import importlib
+from pathlib import Path
+
+import torchgen_child as child
+import torchgen_model
+
+
+def generate(arguments, report):
+    """Write torch/csrc/autograd/generated and model.json below `arguments.out`."""
+    out, packaged = Path(arguments.out), Path(arguments.packaged)
+    generated = out / "torch/csrc/autograd/generated"
+    generated.mkdir(parents=True, exist_ok=True)
+    gen_autograd = importlib.import_module("torchgen.packaged.autograd.gen_autograd")
+    selector = importlib.import_module("torchgen.selective_build.selector").SelectiveBuilder.get_nop_selector()
+    child.assert_origin(arguments.torchgen)
+    child.pose_as("tools/setup_helpers/generate_code.py")
+    child.watch_files(report)
+    native = packaged / "ATen" / "native"
+    inputs = (
+        str(native / "native_functions.yaml"),
+        str(native / "tags.yaml"),
+        str(generated),
+        str(packaged / "autograd"),
+    )
+    gen_autograd.gen_autograd_python(*inputs)
+    gen_autograd.gen_autograd(*inputs, selector)
+    torchgen_model.write(packaged, out / "model.json")
+    report({"file": "model.json"})
+
+
+if __name__ == "__main__":
+    child.run(generate)

@@ -1,0 +1,19 @@
+"""What a long step tells whoever watches it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Anything that shows progress; the caller renders it."""
+
+    def step(self, name: str, done: float | None = None) -> None:
+        """`name` is running; `done` is the part finished, 0.0 to 1.0, None where unknown."""
+
+
+class Silent:
+    """A Progress nobody watches."""
+
+    def step(self, name: str, done: float | None = None) -> None:
+        """Do nothing."""

@@ -1,0 +1,117 @@
+"""A tree of source files under canonical paths, read from layers; the runtime tree is generated C++ plus the wheel."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ptexplore.model import FileText, Layer, Runtime, TreeInfo
+from ptexplore.source import canonical
+
+LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
+
+
+def is_plain(path: str) -> bool:
+    """Whether `path` is a relative path in its simplest form: no '..', no '.', no empty part, no backslash or NUL."""
+    return bool(path) and not any(part in {"", ".", ".."} for part in path.split("/")) and not set("\\\0\n") & set(path)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFiles:
+    """One layer: how a canonical path becomes files to try, and the folders nothing may lead out of."""
+
+    layer: Layer
+    candidates: Callable[[str], list[str]]
+    roots: tuple[str, ...]
+
+
+@dataclass
+class SourceTree:
+    """Files by canonical path; the first layer that holds a path gives it. Never writes, never follows a link out."""
+
+    info: TreeInfo
+    layers: tuple[LayerFiles, ...]
+    _texts: dict[str, FileText | None] = field(default_factory=dict, repr=False)
+
+    def read(self, path: str) -> FileText | None:
+        """The text of canonical `path`, with the repository's own line numbers; None where no layer holds it."""
+        if path not in self._texts:
+            self._texts[path] = self._read(path)
+        return self._texts[path]
+
+    def exists(self, path: str) -> bool:
+        """Whether some layer holds `path`."""
+        return self.read(path) is not None
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of `path` without their ends; empty where it is not there."""
+        found = self.read(path)
+        return found.text.split("\n") if found else []
+
+    def line(self, path: str, line: int) -> str | None:
+        """Line number `line` (1-based) of `path`; None where there is no such line."""
+        lines = self.lines(path)
+        return lines[line - 1] if 0 < line <= len(lines) else None
+
+    def forget(self) -> None:
+        """Drop the texts read so far."""
+        self._texts.clear()
+
+    def _read(self, path: str) -> FileText | None:
+        if not is_plain(path):
+            return None
+        for layer in self.layers:
+            for file in layer.candidates(path):
+                text = _read_inside(file, layer.roots)
+                if text is None or not self._is_it(path, file, text):
+                    continue
+                text, shift = canonical.unwrap(text) if layer.layer == "wheel" else (text, 0)
+                return FileText(path, layer.layer, file, text, shift)
+        return None
+
+    def _is_it(self, path: str, file: str, text: str) -> bool:
+        """An installed header serves `aten/…` or `build/aten/…`, never both: its text decides."""
+        marker = "/torch/include/"
+        if marker not in file:
+            return True
+        return canonical.header_path(file.rsplit(marker, 1)[1], text[:600]) == path
+
+
+def _read_inside(file: str, roots: tuple[str, ...]) -> str | None:
+    """The text of `file` when it is a regular file whose real path lies in a root; None otherwise."""
+    try:
+        real = os.path.realpath(file, strict=True)
+        if not any(real.startswith(root + os.sep) for root in roots):
+            return None
+        status = os.stat(real)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            return None
+        with open(real, encoding="utf-8", errors="replace", newline="") as handle:
+            return handle.read().replace("\r\n", "\n")
+    except (OSError, ValueError):
+        return None
+
+
+def folders(runtime: Runtime) -> canonical.Folders:
+    """The folders of `runtime` for `canonical`'s functions."""
+    functorch = Path(runtime.torch_dir).parent / "functorch"
+    return canonical.Folders(
+        runtime.torch_dir, runtime.torchgen_dir, runtime.packaged_dir, str(functorch) if functorch.is_dir() else None
+    )
+
+
+def runtime_tree(runtime: Runtime, generated: Path | None) -> SourceTree:
+    """The tree of the running version: `generated` (what `generated.ensure` gave; None without) over the wheel."""
+    where = folders(runtime)
+    layers = []
+    if generated is not None:
+        root = os.path.realpath(generated)
+        layers.append(LayerFiles("generated", lambda path: [f"{root}/{path}"], (root,)))
+    roots = [folder for folder in (where.torch, where.torchgen, where.packaged, where.functorch) if folder]
+    real_roots = tuple(sorted({os.path.realpath(folder) for folder in roots}))
+    layers.append(LayerFiles("wheel", lambda path: canonical.installed_candidates(path, where), real_roots))
+    info = TreeInfo("runtime", runtime.version, tuple(layer.layer for layer in layers), runtime.git_version)
+    return SourceTree(info, tuple(layers))
