@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -36,10 +36,13 @@ class Child:
     process: subprocess.Popen[bytes]
     channel: int
 
-    def messages(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
+    def messages(
+        self, timeout: float | None = None, extend: Callable[[dict[str, Any]], float | None] = lambda _: None
+    ) -> Iterator[dict[str, Any]]:
         """Yield each message until the child closes the channel.
 
-        Raises ChannelTimeout when `timeout` seconds pass first, ChannelError on bad data.
+        `extend(message)` may give the seconds allowed from that message on. Raises ChannelTimeout when the
+        time is up first, ChannelError on bad data.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         pending = bytearray()
@@ -61,7 +64,10 @@ class Child:
                 *lines, rest = bytes(pending).split(b"\n")
                 pending = bytearray(rest)
                 for line in lines:
-                    yield _decode(line)
+                    message = _decode(line)
+                    more = extend(message)
+                    deadline = deadline if more is None else time.monotonic() + more
+                    yield message
 
     def stop(self) -> int:
         """Kill whatever is left of the child's process group, reap it, close the channel; its exit status."""

@@ -1,0 +1,23 @@
+"""Read a runtime's dispatcher: the catalogue message of a probe that has imported torch and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptexplore.capture.probing import ask
+from ptexplore.errors import PtexploreError
+from ptexplore.model import Runtime
+
+TIMEOUT = 300.0  # seconds; it takes one on the reference machine
+
+
+def dump(runtime: Runtime) -> dict[str, Any]:
+    """Every registration, table, key, public name and Python kernel of `runtime` (probe/catalogue.py says the form).
+
+    Raises PtexploreError where the probe fails.
+    """
+    request = {"work": "catalogue", "torch_dir": runtime.torch_dir}
+    for message in ask(runtime, request, TIMEOUT):
+        if message.get("type") == "catalogue":
+            return message
+    raise PtexploreError("the probe gave no catalogue", "", "PTEXPLORE_DEBUG=1 shows what it printed")

@@ -1,0 +1,1 @@
+"""Recorders that run inside the target Python, started by file path: standard library and torch alone."""

@@ -1,0 +1,79 @@
+"""The profiler's event tree as plain data, parents before children, with our markers turned back into what they mark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from . import torch_api as api
+
+LIMIT = 200_000  # events kept of one pass; a longer run says where it is cut
+ENGINE = "autograd::engine::evaluate_function: "
+BACKWARD = "phase:backward"
+
+
+def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """The events of a finished profile and whether some were cut.
+
+    `marked` gives the data of each marker by its name; a marker of an unknown name only passes its children on.
+    """
+    events: list[dict[str, Any]] = []
+    threads: dict[int, int] = {}
+    stack = [(event, None, "forward") for event in reversed(api.event_roots(profile))]
+    while stack:
+        event, parent, phase = stack.pop()
+        if len(events) >= LIMIT:
+            return events, True
+        data = _data(event, marked)
+        if data is not None:
+            number = len(events)
+            thread = threads.setdefault(event.start_tid, len(threads))
+            events.append({"event": number, "parent": parent, **data, "thread": thread, "phase": phase})
+            parent = number
+        elif event.name == api.MARK + BACKWARD:
+            phase = "backward"
+        stack += [(child, parent, phase) for child in reversed(event.children)]
+    return events, False
+
+
+def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
+    fields = api.operator_fields(event)
+    if fields is None:
+        return None
+    name = event.name
+    if name.startswith(api.MARK):
+        return marked.get(name.removeprefix(api.MARK))
+    scope = str(fields.scope).rpartition(".")[2]
+    if name.startswith(ENGINE):
+        return {"type": "engine", "name": name, "sequence": fields.sequence_number}
+    if scope == "BACKWARD_FUNCTION":
+        return {"type": "node", "name": name, "sequence": fields.sequence_number}
+    if scope == "USER_SCOPE":
+        return {"type": "user", "name": name}
+    return {
+        "type": "op",
+        "name": name,
+        "overload": getattr(event, "overload_name", None) if api.records_overloads() else None,
+        "sequence": fields.sequence_number,
+        "inputs": [_input(value) for value in fields.inputs],
+    }
+
+
+def _input(value: Any) -> Any:
+    """One recorded input: a tensor's metadata, a list of them, a number or a short text; None for anything else."""
+    if api.is_tensor_metadata(value):
+        return {
+            "impl": int(value.impl_ptr or 0),
+            "device": str(value.device),
+            "layout": str(value.layout).removeprefix("torch."),
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "sizes": list(value.sizes),
+        }
+    if isinstance(value, (list, tuple)):
+        return [_input(item) for item in value[:4096]]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (bool, int)):
+        return value
+    return value[:200] if isinstance(value, str) else None

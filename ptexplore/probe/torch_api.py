@@ -1,0 +1,218 @@
+"""Every private PyTorch API that the recorders use, each behind a name of ours.
+
+Where a torch version lacks one, the function says so by its return value (documented at each), never by guessing.
+Checked against torch 2.6.0 and 2.13.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+MARK = "ptexplore:"  # how the recorders' own events are named in the profiler's tree
+
+# Extension modules whose builtins come from generated python_*_functions.cpp (tools/autograd/gen_python_functions.py).
+TABLES = {
+    "torch._C._nn": "nn",
+    "torch._C._linalg": "linalg",
+    "torch._C._fft": "fft",
+    "torch._C._special": "special",
+    "torch._C._sparse": "sparse",
+    "torch._C._nested": "nested",
+}
+
+TENSOR_BASE = torch._C.TensorBase
+
+
+def torch_dir() -> str:
+    """The folder of the imported torch package."""
+    return os.path.dirname(os.path.abspath(torch.__file__))
+
+
+def operator_names() -> list[str]:
+    """Every registered operator overload's name."""
+    return sorted(torch._C._dispatch_get_all_op_names())
+
+
+def dump(op: str) -> str:
+    """All registrations of an operator, as OperatorEntry::dumpState prints them."""
+    return str(torch._C._dispatch_dump(op))
+
+
+def dump_table(op: str) -> str:
+    """The operator's effective dispatch table, as OperatorEntry::dumpComputedTable prints it."""
+    return str(torch._C._dispatch_dump_table(op))
+
+
+def digest(op: str) -> str:
+    """A hash of the operator's registrations and table that does not depend on where torch is installed."""
+    text = f"{dump(op)}\n{dump_table(op)}".replace(torch_dir(), "")
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def schema_and_tags(op: str) -> tuple[str | None, list[str]]:
+    """The operator's schema text and tags; (None, []) for one that was registered without a schema."""
+    name, _, overload = op.partition(".")
+    try:
+        schema = torch._C._get_schema(name, overload)
+    except RuntimeError:
+        return None, []
+    try:
+        tags = [str(tag).rpartition(".")[2] for tag in torch._C._get_operation_overload(name, overload)[2]]
+    except (RuntimeError, TypeError, IndexError):
+        tags = []
+    return str(schema), sorted(tags)
+
+
+def key_names() -> list[str]:
+    """Every dispatch key's name that this torch can parse: the table's runtime keys and the enum's members."""
+    names = [line.partition(":")[0] for line in dump_table("aten::matmul").splitlines() if ": " in line]
+    names += [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]
+    return list(dict.fromkeys(names))
+
+
+def key_bits(name: str) -> tuple[int, int] | None:
+    """A key's raw bits and those of the full set after it; None for a name that is no runtime key."""
+    try:
+        key = torch._C._dispatch_key_parse(name)
+        raw = torch._C.DispatchKeySet(key).raw_repr()
+        after = torch._C._dispatch_keyset_full_after(key).raw_repr() if raw else 0
+    except (RuntimeError, AttributeError):
+        return None
+    return int(raw), int(after)
+
+
+def backend_count() -> int:
+    """How many low bits of a DispatchKeySet are backend bits."""
+    return int(torch._C._dispatch_num_backends())
+
+
+def key_set(tensor: Any) -> int:
+    """The raw dispatch key set of a tensor."""
+    return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
+def set_names(raw: int) -> list[str]:
+    """The names of the keys of a raw set, lowest priority first, as torch prints them."""
+    text = repr(torch._C.DispatchKeySet.from_raw_repr(raw))
+    inside = text.partition("(")[2].rpartition(")")[0]
+    return [name for name in inside.split(", ") if name]
+
+
+def local_sets() -> tuple[int, int]:
+    """This thread's include and exclude sets, raw."""
+    include = torch._C._dispatch_tls_local_include_set().raw_repr()
+    exclude = torch._C._dispatch_tls_local_exclude_set().raw_repr()
+    return int(include), int(exclude)
+
+
+def address(tensor: Any) -> int:
+    """The TensorImpl's address: what the profiler records as impl_ptr."""
+    return int(tensor._cdata)
+
+
+def marker(name: str) -> AbstractContextManager[Any]:
+    """An event of ours in the profiler's tree; it calls no operator."""
+    return torch._C._profiler._RecordFunctionFast(f"{MARK}{name}")  # type: ignore[no-any-return]
+
+
+def profiler() -> Any:
+    """`torch.autograd.profiler.profile` with inputs; with overload names where this torch can record them.
+
+    Not torch.profiler: its first use imports hundreds of modules and registers kernels.
+    """
+    kwargs: dict[str, Any] = {"use_kineto": True, "record_shapes": True}
+    try:
+        kwargs["experimental_config"] = torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
+    except TypeError:  # torch < 2.7: events then carry no overload
+        pass
+    return torch.autograd.profiler.profile(**kwargs)
+
+
+def records_overloads() -> bool:
+    """Whether this torch's profiler records overload names."""
+    try:
+        torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
+    except TypeError:
+        return False
+    return True
+
+
+def event_roots(profile: Any) -> list[Any]:
+    """The finished profile's event tree: its top events."""
+    return list(profile.kineto_results.experimental_event_tree())
+
+
+def operator_fields(event: Any) -> Any | None:
+    """A tree event's operator fields (inputs, scope, sequence_number); None for an event of another kind."""
+    tag, fields = event.typed
+    return fields if tag == torch._C._profiler._EventType.TorchOp else None
+
+
+def is_tensor_metadata(value: Any) -> bool:
+    """Whether the profiler recorded this input as a tensor."""
+    return isinstance(value, torch._C._profiler._TensorMetadata)
+
+
+def identify(builtin: Any) -> tuple[str, str] | None:
+    """The table and method of a torch builtin ("torch", "add"); None for a builtin that is not torch's."""
+    owner = getattr(builtin, "__self__", None)
+    name = getattr(builtin, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    if str(getattr(builtin, "__qualname__", "")).startswith("_VariableFunctionsClass."):
+        return "torch", name  # static methods: they have no __self__
+    kind = type(owner)
+    if issubclass(kind, TENSOR_BASE):
+        return "Tensor", name
+    if kind.__name__ == "module":
+        module = str(owner.__name__)
+        return (TABLES.get(module, module), name) if module.split(".", 1)[0] == "torch" else None
+    descriptor_class = getattr(builtin, "__objclass__", None)
+    if descriptor_class is not None:
+        if issubclass(TENSOR_BASE, descriptor_class) or issubclass(descriptor_class, TENSOR_BASE):
+            return ("Tensor", name) if descriptor_class is not object else None
+        kind = descriptor_class
+    if str(getattr(kind, "__module__", "")).split(".", 1)[0] == "torch":
+        return f"{kind.__module__}.{kind.__qualname__}", name
+    return None
+
+
+def sequence_number(node: Any) -> int:
+    """The sequence number of an autograd node; -1 where it has none that fits (AccumulateGrad's is the largest)."""
+    number = int(node._sequence_nr())
+    return number if 0 <= number < 1 << 62 else -1
+
+
+def decomposition_tables() -> list[tuple[str, Callable[[], dict[Any, Any]]]]:
+    """Tables of Python implementations by operator, each with its role; filled by importing torch._decomp."""
+
+    def decompositions() -> dict[Any, Any]:
+        import torch._decomp
+
+        return dict(torch._decomp.global_decomposition_table["post_autograd"])
+
+    def metas() -> dict[Any, Any]:
+        import torch._decomp
+
+        return dict(torch._decomp.global_decomposition_table["meta"])
+
+    return [("decomposition", decompositions), ("meta", metas)]
+
+
+def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
+    """Kernels registered from Python: operator, dispatch key, callable (`OpOverload.py_kernels`)."""
+    found = []
+    for namespace in dir(torch.ops):
+        packets = getattr(torch.ops, namespace, None)
+        for packet in list(vars(packets).values()) if hasattr(packets, "__dict__") else []:
+            for overload in getattr(packet, "_overload_names", []) or []:
+                op = vars(packet).get(overload)
+                for key, kernel in (getattr(op, "py_kernels", None) or {}).items():
+                    found.append((op.name(), getattr(key, "name", str(key)), kernel))
+    return found
