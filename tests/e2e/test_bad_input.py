@@ -87,7 +87,10 @@ def test_a_call_of_an_unknown_letter_is_no_tensor(cli: Cli) -> None:
         ("a + 1", "--var", "x=y=3"),
         ("a + 1", "--setup", "def f(:"),
         ("a + 1", "--with", "torch.inference_mode("),
-        ("a + 1", "--script", "no/such/file.py"),
+        ("--script", "no/such/file.py"),
+        ("--script", "/"),
+        ("a + 1", "--script", "both.py"),
+        ("a + 1", "--load", "both.json"),
         ("a + 1", "--timeout", "0"),
         ("a + 1", "--timeout", "-1"),
         ("a + 1", "--timeout", "nan"),
@@ -96,7 +99,7 @@ def test_a_call_of_an_unknown_letter_is_no_tensor(cli: Cli) -> None:
     ids=" ".join,
 )
 def test_an_option_that_does_not_parse(cli: Cli, arguments: tuple[str, ...]) -> None:
-    trace(cli, *arguments).three_parts(USAGE, FAILED, *([MISSING] if "--script" in arguments else []))
+    trace(cli, *arguments).three_parts(USAGE, FAILED)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +264,21 @@ def test_memory_that_grows_is_stopped(cli: Cli) -> None:
     if os.environ.get("PTEXPLORE_TEST_MEMORY") != "1":
         pytest.skip("set PTEXPLORE_TEST_MEMORY=1 on a machine of your own: without a limit it takes all memory")
     trace(cli, "[torch.ones(2**28) for _ in range(2**20)]").three_parts(FAILED)
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("def f(:\n", "parse"),
+        ("1 / 0\n", "ZeroDivisionError"),
+        ("import nowhere_at_all\n", "nowhere_at_all"),
+        ("\0", ""),
+    ],
+)
+def test_a_script_that_is_wrong(cli: Cli, text: str, says: str) -> None:
+    script = cli.cwd / "wrong.py"
+    script.write_text(text, encoding="utf-8")
+    assert says in trace(cli, "--script", str(script)).three_parts(USAGE, FAILED).err
 
 
 def test_recursion_without_end(cli: Cli) -> None:
