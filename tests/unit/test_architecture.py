@@ -23,8 +23,12 @@ def imports(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.ImportFrom) and node.level == 1:
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0] if not node.level else "ptexplore")
+            found.add("ptexplore" if node.level else (node.module or "").split(".")[0])
     return found
 
 
