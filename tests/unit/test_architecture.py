@@ -39,6 +39,8 @@ def test_probe_imports_the_standard_library_and_torch_alone(path: Path) -> None:
     allowed = set(sys.stdlib_module_names) | siblings | {"torch", "__future__", "_ptexplore_probe"}
     if path.name.startswith("torchgen_"):
         allowed |= {"torchgen", "yaml"}
+    if path.name == "names.py":
+        allowed.add("numpy")  # where the user has it, `np` is one of the names that are there
     assert not imports(path) - allowed
 
 
