@@ -13,7 +13,7 @@ MAX_OBSERVATIONS = 2_000_000
 
 def session_to_document(session: Session) -> dict[str, Any]:
     """A session as plain JSON data, without the folders of the machine it was made on."""
-    document = {
+    return {
         "format": session.format,
         "expression": session.expression,
         "torch": {k: v for k, v in session.torch.items() if k != "torch_dir"},
@@ -23,7 +23,6 @@ def session_to_document(session: Session) -> dict[str, Any]:
         "result": session.result,
         "observations": [asdict(o) for o in session.observations],
     }
-    return document
 
 
 def session_from_document(data: Any, name: str) -> Session:

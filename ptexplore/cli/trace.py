@@ -58,6 +58,7 @@ def register(commands: Any) -> None:
     shown.add_argument("--explain", type=int, metavar="HOP", help="what one hop is concluded from")
     shown.add_argument("--json", action="store_true", help="the Trail as JSON (format 1, docs/json.md)")
     shown.add_argument("--save", metavar="FILE", help="keep the trace")
+    shown.add_argument("--svg", metavar="FILE", help="keep what is shown as an SVG picture")
     shown.add_argument("--load", metavar="FILE", help="show a saved trace; torch is not needed")
     parser.set_defaults(run=run)
 
@@ -134,7 +135,7 @@ def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
 
 
 def _load(name: str) -> tuple[Trail, Session | None, Locate]:
-    from ptexplore.view.document import trail_from_document
+    from ptexplore.view.saved import trail_from_document
 
     path = Path(name)
     try:
@@ -158,9 +159,14 @@ def _nowhere(_: str) -> str | None:
 def _save(path: Path, trail: Trail, session: Session | None) -> None:
     from ptexplore.view.document import trail_to_document
 
+    _write(path, json.dumps(trail_to_document(trail, session)))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or none: aside first, then renamed into place."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        aside.write_text(json.dumps(trail_to_document(trail, session)), encoding="utf-8")
+        aside.write_text(text, encoding="utf-8")
         os.replace(aside, path)
     except OSError as error:
         aside.unlink(missing_ok=True)
@@ -173,7 +179,14 @@ def _show(trail: Trail, session: Session | None, options: argparse.Namespace, lo
 
     if session is not None:
         print_output(make_console(stderr=True), session)
-    print_trail(make_console(), view(trail, Options(options.full, options.depth, options.only)), locate)
+    page = view(trail, Options(options.full, options.depth, options.only))
+    print_trail(make_console(), page, locate)
+    if options.svg:
+        from ptexplore.render.picture import picture
+
+        # Without links: those lead into this machine's folders, and a picture travels.
+        svg = picture(lambda console: print_trail(console, page, _nowhere), trail.expression)
+        _write(Path(options.svg), svg)
 
 
 def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> int:

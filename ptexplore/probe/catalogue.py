@@ -1,4 +1,4 @@
-"""The catalogue message: every registration, dispatch table, key, public Python name and Python kernel of this torch."""
+"""The catalogue message: every registration, dispatch table, key, public name and Python kernel of this torch."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _describe(value: Any, attribute: str | None = None) -> dict[str, Any] | None
 
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
-    """File, `def` line and last line of a Python callable beneath its wrappers; None where it has no code of its own."""
+    """File, `def` line and last line of a callable beneath its wrappers; None where it has no Python code."""
     try:
         inner: Any = inspect.unwrap(function)
     except ValueError:

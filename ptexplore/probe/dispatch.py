@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -21,22 +21,30 @@ from .names import describe
 HELPER = "__ptexplore__"
 FRAME_SENSITIVE = {"super", "locals", "globals", "vars", "dir", "eval", "exec", "__import__", "breakpoint"}
 
-BINARY = {
+BINARY: dict[type[ast.operator], tuple[str, Callable[..., Any]]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
     ast.Div: ("truediv", operator.truediv), ast.FloorDiv: ("floordiv", operator.floordiv),
     ast.Mod: ("mod", operator.mod), ast.Pow: ("pow", operator.pow), ast.MatMult: ("matmul", operator.matmul),
     ast.BitAnd: ("and", operator.and_), ast.BitOr: ("or", operator.or_), ast.BitXor: ("xor", operator.xor),
     ast.LShift: ("lshift", operator.lshift), ast.RShift: ("rshift", operator.rshift),
 }  # fmt: skip
-COMPARE = {
+COMPARE: dict[type[ast.cmpop], tuple[str, Callable[..., Any]]] = {
     ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne), ast.Lt: ("lt", operator.lt),
     ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge),
 }  # fmt: skip
-UNARY = {
+UNARY: dict[type[ast.unaryop], tuple[str, Callable[..., Any]]] = {
     ast.USub: ("neg", operator.neg), ast.UAdd: ("pos", operator.pos), ast.Invert: ("invert", operator.invert),
 }  # fmt: skip
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 WITHOUT = object()
+
+
+class Broken(BaseException):
+    """A fault of the recorder's own: never to be taken for one of the expression's."""
+
+
+def _operation(table: Mapping[Any, tuple[str, Callable[..., Any]]], name: str) -> Callable[..., Any]:
+    return next(function for known, function in table.values() if known == name)
 
 
 class Rewriter(ast.NodeTransformer):
@@ -114,7 +122,9 @@ class Rewriter(ast.NodeTransformer):
 
     def _index(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Slice):
-            parts = [self.visit(p) if p is not None else ast.Constant(None) for p in (node.lower, node.upper, node.step)]
+            parts = [
+                self.visit(p) if p is not None else ast.Constant(None) for p in (node.lower, node.upper, node.step)
+            ]
             make = ast.Attribute(ast.Name(HELPER, ast.Load()), "slice", ast.Load())
             return ast.Call(make, parts, [])
         if isinstance(node, ast.Tuple):
@@ -143,17 +153,17 @@ class Recorder:
         return self._record(site, _callable(function), arguments, lambda: function(*args, **kwargs))
 
     def binary(self, site: int, name: str, left: Any, right: Any, /) -> Any:
-        perform = next(f for n, f in BINARY.values() if n == name)
+        perform = _operation(BINARY, name)
         target = _slot(f"__{name}__", left) or _slot(f"__r{name}__", right)
         return self._record(site, target, [("left", left), ("right", right)], lambda: perform(left, right))
 
     def compare(self, site: int, name: str, left: Any, right: Any, /) -> Any:
-        perform = next(f for n, f in COMPARE.values() if n == name)
+        perform = _operation(COMPARE, name)
         target = _slot(f"__{name}__", left) or _slot(f"__{MIRRORED[name]}__", right)
         return self._record(site, target, [("left", left), ("right", right)], lambda: perform(left, right))
 
     def unary(self, site: int, name: str, operand: Any, /) -> Any:
-        perform = next(f for n, f in UNARY.values() if n == name)
+        perform = _operation(UNARY, name)
         return self._record(site, _slot(f"__{name}__", operand), [("operand", operand)], lambda: perform(operand))
 
     def item(self, site: int, container: Any, index: Any, /) -> Any:
@@ -170,17 +180,10 @@ class Recorder:
         if target is None:  # nothing of torch's is behind this syntax
             return perform()
         number = len(self.calls)
-        include, exclude = api.local_sets()
-        self.calls.append(
-            {
-                "call": number,
-                **self.sites[site],
-                "callable": target,
-                "arguments": [a for name, value in arguments for a in _arguments(name, value)],
-                "tls_include": {"raw": include, "keys": api.set_names(include)},
-                "tls_exclude": {"raw": exclude, "keys": api.set_names(exclude)},
-            }
-        )
+        try:
+            self.calls.append({"call": number, **self.sites[site], "callable": target, **_state(arguments)})
+        except Exception as error:
+            raise Broken(f"the dispatch recorder failed: {error!r}") from error
         with api.marker(f"c:{number}"):
             return perform()
 
@@ -189,14 +192,33 @@ class Recorder:
         return {f"c:{c['call']}": {"type": "call", "call": c["call"]} for c in self.calls}
 
 
+def _state(arguments: list[tuple[str, Any]]) -> dict[str, Any]:
+    include, exclude = api.local_sets()
+    return {
+        "arguments": [a for name, value in arguments for a in _arguments(name, value)],
+        "tls_include": {"raw": include[0], "keys": include[1]},
+        "tls_exclude": {"raw": exclude[0], "keys": exclude[1]},
+    }
+
+
 def _callable(function: Any) -> dict[str, Any]:
     """What is called: a torch builtin by table and method, a Python function or module by its code's place."""
-    known = api.identify(function) if type(function).__name__ in ("builtin_function_or_method", "method_descriptor") else None
+    known = (
+        api.identify(function)
+        if type(function).__name__ in ("builtin_function_or_method", "method_descriptor")
+        else None
+    )
     if known is not None:
-        return {"kind": "builtin", "table": known[0], "method": known[1], "qualname": getattr(function, "__qualname__", None)}
+        return {
+            "kind": "builtin",
+            "table": known[0],
+            "method": known[1],
+            "qualname": getattr(function, "__qualname__", None),
+        }
     target = function
     if not hasattr(function, "__code__") and not hasattr(function, "__func__") and not isinstance(function, type):
-        target = getattr(type(function), "__call__", function)  # noqa: B004 -- the type's own, as the interpreter takes it
+        # The type's own __call__, as the interpreter takes it.
+        target = getattr(type(function), "__call__", function)  # noqa: B004
     code = getattr(getattr(target, "__func__", target), "__code__", None)
     qualname = getattr(function, "__qualname__", None) or type(function).__qualname__
     if code is not None:
@@ -213,10 +235,18 @@ def _slot(name: str, operand: Any) -> dict[str, Any] | None:
         if name not in vars(base):
             continue
         value = vars(base)[name]
-        common = {"method": name, "qualname": f"{'torch.Tensor' if base is api.TENSOR_BASE else kind.__qualname__}.{name}"}
+        common = {
+            "method": name,
+            "qualname": f"{'torch.Tensor' if base is api.TENSOR_BASE else kind.__qualname__}.{name}",
+        }
         place = place_of(value) if callable(value) and hasattr(value, "__code__") else None
         if place is not None:
-            return {"kind": "python", **common, "file": value.__code__.co_filename, "line": value.__code__.co_firstlineno}
+            return {
+                "kind": "python",
+                **common,
+                "file": value.__code__.co_filename,
+                "line": value.__code__.co_firstlineno,
+            }
         forms = {"method_descriptor": "method", "wrapper_descriptor": "slot"}
         table = "Tensor" if base is api.TENSOR_BASE else None
         return {"kind": forms.get(type(value).__name__, "attribute"), "table": table, **common}
@@ -229,13 +259,13 @@ def _arguments(name: str, value: Any) -> list[dict[str, Any]]:
         return [a for i, item in enumerate(value[:256]) for a in _arguments(f"{name}[{i}]", item)]
     if not issubclass(type(value), api.TENSOR_BASE):
         return []
-    raw = api.key_set(value)
+    raw, names = api.key_set(value)
     return [
         {
             "name": name,
             "description": describe(value) if isinstance(value, torch.Tensor) else type(value).__name__,
             "raw": raw,
-            "keys": api.set_names(raw),
+            "keys": names,
             "impl": api.address(value),
             "requires_grad": bool(value.requires_grad),
         }

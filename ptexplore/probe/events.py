@@ -1,4 +1,4 @@
-"""The profiler's event tree as plain data, parents before children, with our markers turned back into what they mark."""
+"""The profiler's event tree as plain data, parents before children; our markers become what they mark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
     """
     events: list[dict[str, Any]] = []
     threads: dict[int, int] = {}
-    stack = [(event, None, "forward") for event in reversed(api.event_roots(profile))]
+    stack: list[tuple[Any, int | None, str]] = [
+        (event, None, "forward") for event in reversed(api.event_roots(profile))
+    ]
     while stack:
         event, parent, phase = stack.pop()
         if len(events) >= LIMIT:

@@ -87,11 +87,11 @@ class Recorder:
         }
 
     def _builtin(self, builtin: Any, known: tuple[str, str]) -> dict[str, Any]:
-        include, exclude = api.local_sets()
+        (include, _), (exclude, _) = api.local_sets()
         owner = getattr(builtin, "__self__", None)
         bound = None
         if issubclass(type(owner), api.TENSOR_BASE):
-            bound = {"impl": api.address(owner), "raw": api.key_set(owner)}
+            bound = {"impl": api.address(owner), "raw": api.key_set(owner)[0]}
         table, method = known
         return {
             "type": "builtin",

@@ -29,7 +29,8 @@ def load_siblings() -> Any:
     spec = importlib.util.spec_from_file_location(
         PACKAGE, os.path.join(here, "__init__.py"), submodule_search_locations=[here]
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = module
     spec.loader.exec_module(module)
@@ -110,7 +111,13 @@ def child(recorder: str, request: dict[str, Any], known: dict[str, str], writer:
             answer = {"type": "pass", "recorder": recorder, **passes.run(recorder, request, known)}
         except names.Refused as error:
             where = list(error.where) if error.where else None
-            answer = {"type": "refused", "kind": error.kind, "message": str(error), "where": where, "close": error.close}
+            answer = {
+                "type": "refused",
+                "kind": error.kind,
+                "message": str(error),
+                "where": where,
+                "close": error.close,
+            }
         except passes.Raised as raised:
             answer = _raised(raised)
         except MemoryError:
@@ -128,7 +135,7 @@ def _raised(raised: Any) -> dict[str, Any]:
 
     error = raised.error
     close: list[str] = []
-    if isinstance(error, AttributeError) and getattr(error, "name", None):
+    if isinstance(error, AttributeError) and error.name:
         close = difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     return {
@@ -173,7 +180,7 @@ def work(request: dict[str, Any], channel: Channel) -> None:
 
         channel.send({"type": "catalogue", **catalogue.record()})
         return
-    import _ptexplore_probe.passes  # noqa: F401 -- once, before the forks
+    import _ptexplore_probe.passes  # type: ignore[import-not-found]  # noqa: F401 -- once, before the forks
 
     os.chdir(request["cwd"])
     sys.path.append(request["cwd"])  # last: a `torch/` that lies there must not be found first

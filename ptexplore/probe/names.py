@@ -20,7 +20,9 @@ SIZE = (3, 3)
 class Refused(Exception):
     """What the user wrote cannot be run; `kind` says how, `where` is (line, column) in it, `close` are near names."""
 
-    def __init__(self, kind: str, message: str, *, where: tuple[int, int] | None = None, close: list[str] | None = None):
+    def __init__(
+        self, kind: str, message: str, where: tuple[int, int] | None = None, close: list[str] | None = None
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.where = where
@@ -73,9 +75,8 @@ def called_names(tree: ast.AST) -> set[str]:
 
 def mutates(tree: ast.AST) -> bool:
     """Whether the expression calls something in place, by PyTorch's naming convention (`add_`)."""
-    return any(
-        isinstance(n, ast.Call) and _name(n.func).endswith("_") and not _name(n.func).endswith("__") for n in ast.walk(tree)
-    )
+    names = [_name(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    return any(name.endswith("_") and not name.endswith("__") for name in names)
 
 
 def _name(node: ast.expr) -> str:
@@ -92,7 +93,12 @@ def describe(value: Any) -> str:
         grad = " requires_grad" if value.requires_grad else ""
         kind = "Tensor" if type(value) is torch.Tensor else type(value).__name__
         return f"{kind}[{sizes}] {str(value.dtype).removeprefix('torch.')} {value.device}{layout}{grad}"
-    if isinstance(value, (list, tuple)) and value and all(isinstance(v, torch.Tensor) for v in value) and len(value) < 9:
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and all(isinstance(v, torch.Tensor) for v in value)
+        and len(value) < 9
+    ):
         return f"{type(value).__name__} of {', '.join(describe(v) for v in value)}"
     if isinstance(value, (bool, int, float, complex, str, type(None))):
         return repr(value)[:200]
@@ -125,12 +131,12 @@ class Namespace:
             self._setup(number, code)
         given = {name for name, _, _ in variables}
         sources = [text for _, _, text in variables] + ([self.request["expression"]] if tree is not None else [])
-        trees: list[ast.AST] = [parsed for _, parsed, _ in variables] + ([tree] if tree is not None else [])
+        trees = [parsed for _, parsed, _ in variables] + ([tree] if tree is not None else [])
         for source, parsed in zip(sources, trees, strict=True):
             self._seeded(free_names(source), called_names(parsed), given)
         for name, parsed, _ in variables:
             try:
-                self._bind(name, eval(compile(parsed, f"<--var {name}>", "eval"), self.values), "--var", tree)
+                self._bind(name, eval(compile(parsed, f"<--var {name}>", "eval"), self.values), "--var")
             except Exception as error:
                 raise Refused("variable", f"--var {name} raised {type(error).__name__}: {error}") from error
         if self.request["grad"] and tree is not None:
@@ -138,7 +144,11 @@ class Namespace:
 
     def _numpy(self, seed: int) -> None:
         """numpy only where it is named: importing it costs a tenth of a second."""
-        texts = [self.request.get("expression") or "", *self.request["setup"], *(t for _, t in self.request["variables"])]
+        texts = [
+            self.request.get("expression") or "",
+            *self.request["setup"],
+            *(t for _, t in self.request["variables"]),
+        ]
         if self.request.get("script") or any(re.search(r"\bnp\b", text) for text in texts):
             try:
                 import numpy
@@ -164,13 +174,13 @@ class Namespace:
             if name in self.values or name in given or hasattr(builtins, name):
                 continue
             if SEED_NAME.match(name) and name not in called:
-                self._bind(name, torch.randn(*SIZE), "seeded", None)
+                self._bind(name, torch.randn(*SIZE), "seeded")
                 continue
             what = "is called, so it can be no seeded tensor" if SEED_NAME.match(name) else "is not defined"
             known = [*self.values, *dir(builtins), *given]
             raise Refused("name", f"name {name!r} {what}", close=difflib.get_close_matches(name, known, 3, 0.6))
 
-    def _bind(self, name: str, value: Any, how: str, _: ast.AST | None) -> None:
+    def _bind(self, name: str, value: Any, how: str) -> None:
         self.values[name] = value
         self.bound.append({"name": name, "description": describe(value), "how": how})
 

@@ -104,7 +104,9 @@ def _observe(
         found += [{"recorder": name, "kind": "event", "data": e} for e in _of(tree, name)]
     found += [{"recorder": "ops", "kind": "graph", "data": g} for g in graph]
     if cut or (seen is not None and seen.cut):
-        found.append({"recorder": recorder, "kind": "cut", "data": {"text": "the run was longer than the recorder keeps"}})
+        found.append(
+            {"recorder": recorder, "kind": "cut", "data": {"text": "the run was longer than the recorder keeps"}}
+        )
     return described
 
 
@@ -143,6 +145,8 @@ def _stage(name: str) -> Iterator[None]:
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
             raise Raised(name, leaving) from leaving
+    except dispatch.Broken:
+        raise
     except BaseException as error:
         raise Raised(name, error) from error
 
@@ -156,7 +160,9 @@ def _backward(result: Any) -> None:
     """Run backward from a result: from a tensor (summed where it is no scalar), or the first that requires grad."""
     root = next((t for t in _tensors(result) if t.requires_grad), None)
     if root is None:
-        raise Refused("backward", f"the result ({describe(result)}) does not require grad: there is nothing to run backward")
+        raise Refused(
+            "backward", f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
+        )
     with _stage("backward"):
         scalar = root if math.prod(root.shape) == 1 else root.sum()
         with api.marker(events.BACKWARD):

@@ -31,7 +31,7 @@ TENSOR_BASE = torch._C.TensorBase
 
 def torch_dir() -> str:
     """The folder of the imported torch package."""
-    return os.path.dirname(os.path.abspath(torch.__file__))
+    return os.path.dirname(os.path.abspath(str(torch.__file__)))
 
 
 def operator_names() -> list[str]:
@@ -92,23 +92,20 @@ def backend_count() -> int:
     return int(torch._C._dispatch_num_backends())
 
 
-def key_set(tensor: Any) -> int:
-    """The raw dispatch key set of a tensor."""
-    return int(torch._C._dispatch_keys(tensor).raw_repr())
+def key_set(tensor: Any) -> tuple[int, list[str]]:
+    """A tensor's dispatch key set: raw, and the names as torch prints them, lowest priority first."""
+    return _bits_and_names(torch._C._dispatch_keys(tensor))
 
 
-def set_names(raw: int) -> list[str]:
-    """The names of the keys of a raw set, lowest priority first, as torch prints them."""
-    text = repr(torch._C.DispatchKeySet.from_raw_repr(raw))
-    inside = text.partition("(")[2].rpartition(")")[0]
-    return [name for name in inside.split(", ") if name]
+def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
+    """This thread's include and exclude sets, each raw and by name."""
+    include = torch._C._dispatch_tls_local_include_set()
+    return _bits_and_names(include), _bits_and_names(torch._C._dispatch_tls_local_exclude_set())
 
 
-def local_sets() -> tuple[int, int]:
-    """This thread's include and exclude sets, raw."""
-    include = torch._C._dispatch_tls_local_include_set().raw_repr()
-    exclude = torch._C._dispatch_tls_local_exclude_set().raw_repr()
-    return int(include), int(exclude)
+def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
+    inside = repr(keys).partition("(")[2].rpartition(")")[0]
+    return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
 
 
 def address(tensor: Any) -> int:
@@ -127,10 +124,8 @@ def profiler() -> Any:
     Not torch.profiler: its first use imports hundreds of modules and registers kernels.
     """
     kwargs: dict[str, Any] = {"use_kineto": True, "record_shapes": True}
-    try:
+    if records_overloads():
         kwargs["experimental_config"] = torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
-    except TypeError:  # torch < 2.7: events then carry no overload
-        pass
     return torch.autograd.profiler.profile(**kwargs)
 
 
@@ -161,7 +156,7 @@ def is_tensor_metadata(value: Any) -> bool:
 
 def identify(builtin: Any) -> tuple[str, str] | None:
     """The table and method of a torch builtin ("torch", "add"); None for a builtin that is not torch's."""
-    owner = getattr(builtin, "__self__", None)
+    owner: Any = getattr(builtin, "__self__", None)
     name = getattr(builtin, "__name__", None)
     if not isinstance(name, str):
         return None

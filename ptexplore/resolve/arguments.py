@@ -79,7 +79,7 @@ class KnownTensors:
                 assumed.append(name)
                 known = self.fresh(meta)
             sets[name] = sets.get(name, 0) | known
-        why = ()
+        why: tuple[str, ...] = ()
         if assumed:
             kinds = "the tensor was made during the call; a tensor of its device and layout carries these keys"
             why = (f"{', '.join(dict.fromkeys(assumed))}: {kinds}",)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ptexplore.model import Finding, Hop, Observation, Session, SourceRef
+from ptexplore.model import Finding, Hop, Observation, Session, SourceRef, TableEntry
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
@@ -43,9 +43,27 @@ class Context:
     tree: SourceTree
     keys: KeySets
     findings: list[Finding] = field(default_factory=list)
+    changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
 
     def observations(self, recorder: str, kind: str) -> list[Observation]:
+        """The observations of one recorder and kind, in the order they were made."""
         return [o for o in self.session.observations if o.recorder == recorder and o.kind == kind]
+
+    def effective(self, op: str, key: str) -> TableEntry | None:
+        """The table's entry for a key: the traced process's own where that differs from the catalogue's."""
+        if op in self.changed:
+            return next((e for e in self.changed[op] if key in e.keys), None)
+        return self.store.effective(op, key)
+
+    def devices(self) -> set[str]:
+        """The device types of all recorded tensors."""
+        found = set()
+        for observation in self.observations("ops", "event") + self.observations("frames", "event"):
+            for value in observation.data.get("inputs") or []:
+                for meta in value if isinstance(value, list) else [value]:
+                    if isinstance(meta, dict):
+                        found.add(str(meta.get("device", "cpu")).split(":")[0])
+        return found
 
 
 Pass = Callable[[Context, tuple[Claim, ...]], tuple[Claim, ...]]

@@ -107,6 +107,8 @@ def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
         if then is None:
             return
         if then.computed:
+            if context.devices() - {"cpu"}:
+                return  # which device the options name is not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:
             current &= context.keys.after(then.after)
@@ -117,7 +119,7 @@ def _lookup(context: Context, op: str, current: int) -> tuple[str, TableEntry, t
     skipped: list[str] = []
     for _ in range(64):
         key = context.keys.highest(current) or "Undefined"
-        entry = context.store.effective(op, key)
+        entry = context.effective(op, key)
         if entry is None:
             return None
         if not entry.fallthrough:
@@ -189,8 +191,8 @@ def _start(context: Context, call: Call, key: str) -> tuple[dict[str, Any], tupl
     show = context.keys.show
     dispatch = {
         "arguments": {name: show(raw) for name, raw in call.arguments.sets.items()},
-        "tls_include": show(call.state.include),
-        "tls_exclude": show(call.state.exclude),
+        "tls_include": context.keys.show_local(call.state.include),
+        "tls_exclude": context.keys.show_local(call.state.exclude),
         "tls_observed": call.state.observed,
     }
     why = (*call.arguments.why, *((f"thread-local sets: {call.state.why}",) if call.state.why else ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ptexplore.index.declarations import find as find_declaration
 from ptexplore.model import Hop, Registration, SourceRef, Status, TableEntry
@@ -62,7 +63,7 @@ def kernel_claim(
     claim = Claim(hop=hop)
     if registration is None:
         return claim
-    detail = {}
+    detail: dict[str, Any] = {}
     if registration.op_line:
         detail["registered_op_line"] = registration.op_line
     if registration.callee:

@@ -111,3 +111,11 @@ class KeySets:
     def show(self, raw: int) -> str:
         """The set as a reader sees it: key names, highest priority first."""
         return ", ".join(self.names(raw))
+
+    def show_local(self, raw: int) -> str:
+        """A thread-local set: with the functionalities (AutogradFunctionality) that hold for any backend."""
+        names = self.names(raw)
+        if not raw & self._backend_mask:
+            bits = [1 << bit for bit in reversed(range(self.backends, 64)) if raw >> bit & 1]
+            names = [self._single[b] for b in bits if b in self._single]
+        return ", ".join(names)

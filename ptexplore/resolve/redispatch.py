@@ -31,6 +31,11 @@ NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 # The few autograd and ADInplaceOrView kernels that torchgen leaves to hand (copy_, resize_, detach, …).
 MANUAL = "torch/csrc/autograd/VariableTypeManual.cpp"
 
+COMPUTED = (
+    "its body makes the next set from the call's dtype, layout and device options; the profiler does not record them, "
+    "and CPU is assumed since every tensor of this trace is there"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Onward:
@@ -54,7 +59,7 @@ def onward(registration: Registration | None, key: str) -> Onward | None:
         if after:
             return Onward(after, True, f"its body redispatches with `{registration.redispatch}`")
         if "_dk" in registration.redispatch:
-            return Onward(None, True, "its body computes the next set from dtype, layout and device", computed=True)
+            return Onward(None, True, COMPUTED, computed=True)
         return None
     if registration.callee and NOT_IMPLEMENTED in registration.callee:
         return Onward("AutogradOther", False, f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd")
