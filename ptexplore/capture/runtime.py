@@ -19,5 +19,19 @@ def dump(runtime: Runtime) -> dict[str, Any]:
     request = {"work": "catalogue", "torch_dir": runtime.torch_dir}
     for message in ask(runtime, request, TIMEOUT):
         if message.get("type") == "catalogue":
-            return message
+            return _unpacked(message)
     raise PtexploreError("the probe gave no catalogue", "", "PTEXPLORE_DEBUG=1 shows what it printed")
+
+
+def _unpacked(message: dict[str, Any]) -> dict[str, Any]:
+    """Put the texts together again that the probe sent as numbers of `lines`."""
+    lines = message.pop("lines", [])
+    try:
+        for operator in message["operators"]:
+            for name in ("dump", "table"):
+                operator[name] = "\n".join([lines[number] for number in operator[name]])
+    except (KeyError, IndexError, TypeError) as error:
+        raise PtexploreError(
+            "the probe's catalogue cannot be read", repr(error), "PTEXPLORE_DEBUG=1 shows more"
+        ) from error
+    return message

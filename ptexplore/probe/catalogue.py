@@ -1,7 +1,8 @@
-"""The catalogue message: every registration, dispatch table, key, public name and Python kernel of this torch."""
+"""The catalogue message: every registration, dispatch table, key, public Python name and Python kernel of this torch."""
 
 from __future__ import annotations
 
+import gc
 import inspect
 import linecache
 import re
@@ -18,30 +19,57 @@ PUBLIC = (
     "torch._VF",
 )  # fmt: skip
 
+_DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
+
+
+class Lines:
+    """Texts as lists of line numbers: the tables of all operators are 40 MB, and their different lines a tenth of that."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def pack(self, text: str) -> list[int]:
+        """The numbers of the text's lines; capture/runtime.py puts the text together again."""
+        numbers = self.numbers
+        return [numbers.setdefault(line, len(numbers)) for line in text.split("\n")]
+
 
 def record() -> dict[str, Any]:
-    """The whole message. The dump comes first: importing the decompositions registers kernels of its own."""
-    operators = [_operator(op) for op in api.operator_names()]
+    """The whole message. The dump comes first: importing the decompositions registers kernels of its own.
+
+    `operators` hold `dump` and `table` as numbers of `lines`.
+    """
+    gc.disable()  # much is built and nothing is freed; this process ends with the message
+    lines = Lines()
+    operators = [_operator(op, lines) for op in api.operator_names()]
     keys = []
     for name in api.key_names():
         bits = api.key_bits(name)
         if bits is not None:
             keys.append({"name": name, "raw": bits[0], "after": bits[1]})
-    for entry in operators:
-        entry["schema"], entry["tags"] = api.schema_and_tags(entry["name"])
     version = torch.version
     return {
         "torch": {"version": torch.__version__, "git_version": version.git_version, "torch_dir": api.torch_dir()},
         "keys": keys,
         "num_backends": api.backend_count(),
         "operators": operators,
+        "lines": list(lines.numbers),
         "python_names": list(_names()),
         "python_kernels": list(_kernels()),
     }
 
 
-def _operator(op: str) -> dict[str, Any]:
-    return {"name": op, "dump": api.dump(op), "table": api.dump_table(op), "digest": api.digest(op)}
+def _operator(op: str, lines: Lines) -> dict[str, Any]:
+    dumped, table = api.dump(op), api.dump_table(op)
+    schema, tags = api.schema_and_tags(op)
+    return {
+        "name": op,
+        "schema": schema,
+        "tags": tags,
+        "dump": lines.pack(dumped),
+        "table": lines.pack(table),
+        "digest": api.digest(dumped, table),
+    }
 
 
 def _names() -> Iterator[dict[str, Any]]:
@@ -51,8 +79,7 @@ def _names() -> Iterator[dict[str, Any]]:
             module = getattr(module, part, None)
         if module is None:
             continue
-        for name in sorted(dir(module)):
-            value = getattr(module, name, None)
+        for name, value in sorted(vars(module).items()):
             described = _describe(value)
             if described is not None:
                 yield {"name": f"{module_name}.{name}", **described}
@@ -73,6 +100,8 @@ def _describe(value: Any, attribute: str | None = None) -> dict[str, Any] | None
         return {"kind": "slot", "table": "Tensor", "method": attribute or value.__name__}
     if kind in ("getset_descriptor", "member_descriptor"):
         return {"kind": "attribute", "table": "Tensor", "method": attribute or value.__name__}
+    if isinstance(value, property):
+        value = value.fget
     if inspect.isfunction(value):
         place = place_of(value)
         return {"kind": "python", "file": place[0], "line": place[1]} if place else None
@@ -80,7 +109,7 @@ def _describe(value: Any, attribute: str | None = None) -> dict[str, Any] | None
 
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
-    """File, `def` line and last line of a callable beneath its wrappers; None where it has no Python code."""
+    """File, `def` line and last line of a Python callable beneath its wrappers; None where it has no code."""
     try:
         inner: Any = inspect.unwrap(function)
     except ValueError:
@@ -94,9 +123,9 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
 
 def _def_line(code: Any) -> int:
     """The line of the `def` itself: Python counts a decorated function from its first decorator."""
-    wanted = re.compile(rf"\s*(async\s+)?def\s+{re.escape(code.co_name)}\b")
     for line in range(code.co_firstlineno, code.co_firstlineno + 60):
-        if wanted.match(linecache.getline(code.co_filename, line)):
+        found = _DEF.match(linecache.getline(code.co_filename, line))
+        if found and found[1] == code.co_name:
             return line
     return int(code.co_firstlineno)
 
@@ -104,6 +133,8 @@ def _def_line(code: Any) -> int:
 def _kernels() -> Iterator[dict[str, Any]]:
     for op, key, function in api.python_kernels():
         yield _kernel(op, "kernel", key, function)
+    for op, key, function in api.custom_kernels():
+        yield _kernel(op, "custom", key, function)
     for role, table in api.decomposition_tables():
         try:
             entries = table()

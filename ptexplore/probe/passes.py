@@ -210,8 +210,10 @@ def _tables(found: Observations, known: dict[str, str]) -> Observations:
     bases = {o["data"]["name"] for o in found if o["kind"] == "event" and o["data"]["type"] == "op"}
     changed = []
     for op in api.operator_names():
-        if op.partition(".")[0] in bases and known.get(op) != api.digest(op):
-            schema, _ = api.schema_and_tags(op)
-            data = {"op": op, "schema": schema, "dump": api.dump(op), "table": api.dump_table(op)}
+        if op.partition(".")[0] not in bases:
+            continue
+        dumped, table = api.dump(op), api.dump_table(op)
+        if known.get(op) != api.digest(dumped, table):
+            data = {"op": op, "schema": api.schema_and_tags(op)[0], "dump": dumped, "table": table}
             changed.append({"recorder": "ops", "kind": "table", "data": data})
     return changed

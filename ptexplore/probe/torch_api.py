@@ -28,10 +28,12 @@ TABLES = {
 
 TENSOR_BASE = torch._C.TensorBase
 
+_TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))
+
 
 def torch_dir() -> str:
     """The folder of the imported torch package."""
-    return os.path.dirname(os.path.abspath(str(torch.__file__)))
+    return _TORCH_DIR
 
 
 def operator_names() -> list[str]:
@@ -49,9 +51,9 @@ def dump_table(op: str) -> str:
     return str(torch._C._dispatch_dump_table(op))
 
 
-def digest(op: str) -> str:
-    """A hash of the operator's registrations and table that does not depend on where torch is installed."""
-    text = f"{dump(op)}\n{dump_table(op)}".replace(torch_dir(), "")
+def digest(dumped: str, table: str) -> str:
+    """A hash of an operator's registrations and table that does not depend on where torch is installed."""
+    text = f"{dumped}\n{table}".replace(_TORCH_DIR, "")
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -206,8 +208,24 @@ def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     for namespace in dir(torch.ops):
         packets = getattr(torch.ops, namespace, None)
         for packet in list(vars(packets).values()) if hasattr(packets, "__dict__") else []:
-            for overload in getattr(packet, "_overload_names", []) or []:
-                op = vars(packet).get(overload)
+            for op in list(vars(packet).values()) if hasattr(packet, "__dict__") else []:
                 for key, kernel in (getattr(op, "py_kernels", None) or {}).items():
                     found.append((op.name(), getattr(key, "name", str(key)), kernel))
     return found
+
+
+def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
+    """What `torch.library.custom_op` was given: operator, dispatch key, callable. Empty where a torch keeps them elsewhere."""
+    try:
+        definitions = dict(torch._library.custom_ops.OPDEFS)
+    except AttributeError:
+        return []
+    found = []
+    for op, definition in definitions.items():
+        devices = [device for device in getattr(definition, "_backend_fns", {}) if device]
+        implementation = getattr(definition, "_init_fn", None)
+        for key in [device.upper() for device in devices] or ["CompositeExplicitAutograd"]:
+            found.append((op, key, implementation))
+        found.append((op, "Meta", getattr(definition, "_abstract_fn", None)))
+        found.append((op, "Autograd", getattr(definition, "_backward_fn", None)))
+    return [(op, key, function) for op, key, function in found if callable(function)]
