@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-Kind = Literal["function", "class", "array", "block"]
+Kind = Literal["function", "class", "array", "block", "declaration"]
 
 _TOKEN = re.compile(
     r'[{};]|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*(?:\\\n[^\n]*)*|\'(?:[^\'\\\n]|\\[^\n]{1,3})\'', re.DOTALL
@@ -21,14 +21,21 @@ _BODY_TOKEN = re.compile(
     r'[{}]|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*(?:\\\n[^\n]*)*|\'(?:[^\'\\\n]|\\[^\n]{1,3})\'', re.DOTALL
 )
 _NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\b\s*((?:\w+(?:::(?:inline\s+)?\w+)*)?)\s*$")
-_CLASS = re.compile(r"\b(?:struct|class|union)\s+(?:(?:[A-Z][A-Z0-9_]*|\[\[[^\]]*\]\]|alignas\([^)]*\))\s+)*(\w+)\s*(?:final\s*)?(?::(?!:).*)?$", re.DOTALL)
+_CLASS = re.compile(
+    r"\b(?:struct|class|union)\s+(?:(?:[A-Z][A-Z0-9_]*|alignas\([^)]*\))\s+)*(\w+)\s*(?:final\s*)?(?::(?!:).*)?$", re.DOTALL
+)
 _ENUM = re.compile(r"\benum\b")
 _ARRAY = re.compile(r"\b(\w+)\s*\[\s*\w*\s*\]\s*=\s*$")
 _BLOCK = re.compile(r"(?:^|\s)(TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(([^()]*)\)\s*$")
-_MACRO_FUNCTION = re.compile(r"(?:^|\s)(TORCH_IMPL_FUNC|TORCH_META_FUNC2?|TORCH_PRECOMPUTE_META_FUNC2?)\s*\(([^()]*)\)")
-_NAME_BEFORE_PAREN = re.compile(r"((?:~?\w+\s*(?:<[^<>]*>)?\s*::\s*)*(?:operator\s*[^\s\w(]{1,3}|operator\s*\(\s*\)|~?\w+))\s*\(")
-_NOT_A_NAME = frozenset({"if", "for", "while", "switch", "catch", "return", "decltype", "noexcept", "alignas", "sizeof"})
-_ATTRIBUTE_MACRO = re.compile(r"\b(?:__attribute__|__declspec|C10_\w+|AT_\w+|TORCH_API)\s*\(")
+_MACRO_FUNCTION = re.compile(
+    r"(?:^|\s)(TORCH_IMPL_FUNC|TORCH_META_FUNC2?|TORCH_PRECOMPUTE_META_FUNC2?)\s*\(([^()]*)\)"
+)
+_NAME_BEFORE_PAREN = re.compile(
+    r"((?:~?\w+\s*(?:<[^<>]*>)?\s*::\s*)*(?:operator\s*[^\s\w(]{1,3}|operator\s*\(\s*\)|~?\w+))\s*\("
+)
+_NOT_A_NAME = frozenset(
+    {"if", "for", "while", "switch", "catch", "return", "decltype", "noexcept", "alignas", "sizeof", "static_assert"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +66,14 @@ class Definition:
 class ScannedFile:
     """One file's text and its definitions."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, *, declarations: bool = False) -> None:
         self.path = path
         self.text = text
+        self.declarations = declarations
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """Every definition outside function bodies, in order."""
+        """Every definition outside function bodies, in order; function declarations too where asked for."""
         return _Scanner(self).run()
 
     @cached_property
@@ -117,10 +125,20 @@ class _Scanner:
                 self._closed(match.start())
                 self.statement = position
             elif first == ";":
+                if self.file.declarations:
+                    self._declared(match.start())
                 self.statement = position
             elif first == "#":
                 self._directive(match[0], match.start())
         return self.found
+
+    def _declared(self, semicolon: int) -> None:
+        """A function declaration: a name before a parenthesis, in a namespace or class, without `=` before it."""
+        plain = _blank_templates(_without_noise(self._head(semicolon)))
+        name = _declarator(plain) if "(" in plain else None
+        if name is not None and "=" not in plain[: name[1]] and plain[: name[1]].strip():
+            at = self.statement + name[1]
+            self._add("declaration", re.sub(r"\s+", "", name[0]), at, at, semicolon, plain)
 
     def _head(self, brace: int) -> str:
         return self.text[self.statement : brace]

@@ -11,7 +11,7 @@ import torchgen_model
 
 
 def generate(arguments, report):
-    """Write torch/csrc/autograd/generated and model.json below `arguments.out`."""
+    """Write torch/csrc/autograd/generated, and the model in ptexplore/, below `arguments.out`."""
     out, packaged = Path(arguments.out), Path(arguments.packaged)
     generated = out / "torch/csrc/autograd/generated"
     generated.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,9 @@ def generate(arguments, report):
     )
     gen_autograd.gen_autograd_python(*inputs)
     gen_autograd.gen_autograd(*inputs, selector)
-    torchgen_model.write(packaged, out / "model.json")
+    aids = out / "ptexplore"
+    aids.mkdir(exist_ok=True)
+    torchgen_model.write(packaged, aids)
     report({"file": "model.json"})
 
 

@@ -13,8 +13,8 @@ _CALL = re.compile(r"(?<![\w.>])((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)\s*(?:<[^<>()]*
 _NO_CALL = frozenset({"if", "for", "while", "return", "sizeof", "static_cast", "decltype", "switch", "auto"})
 
 
-def write(packaged, file):
-    """Write the model of the inputs in `packaged` to `file` as JSON."""
+def write(packaged, folder):
+    """Write the model of the inputs in `packaged` to model.json and headers.tsv in `folder`."""
     gen = importlib.import_module("torchgen.gen")
     derivatives = importlib.import_module("torchgen.packaged.autograd.load_derivatives")
     native = packaged / "ATen" / "native"
@@ -32,7 +32,23 @@ def write(packaged, file):
         "derivatives": matched(parsed.native_functions, infos, yaml_entries),
         "entries": yaml_entries,
     }
-    file.write_text(json.dumps(model, separators=(",", ":")), encoding="utf-8")
+    (folder / "model.json").write_text(json.dumps(model, separators=(",", ":")), encoding="utf-8")
+    rows = headers(model["operators"], model["structured"])
+    listing = "".join(f"\n{symbol}\t{','.join(sorted(paths))}" for symbol, paths in sorted(rows.items()))
+    (folder / "headers.tsv").write_text(listing + "\n", encoding="utf-8")
+
+
+def headers(operators, meta_classes):
+    """Function or structured class -> the ATen/ops headers that declare it, as gen_headers lays them out."""
+    found = {}
+    for one in operators:
+        ops = f"build/aten/src/ATen/ops/{one['root']}"
+        for namespace, kernel, is_structured in one["kernels"].values():
+            symbol = f"{namespace}::{'structured_' if is_structured else ''}{kernel}"
+            found.setdefault(symbol, set()).add(f"{ops}_native.h")
+        if one["name"] in meta_classes:
+            found.setdefault(meta_classes[one["name"]], set()).add(f"{ops}_meta.h")
+    return found
 
 
 def operator(function, backend_indices):
@@ -46,6 +62,7 @@ def operator(function, backend_indices):
     return {
         "name": f"{function.namespace}::{function.func.name}",
         "schema": str(function.func),
+        "root": function.root_name,
         "line": function.loc.line,
         "variants": sorted(variant.name for variant in function.variants),
         "structured": bool(function.structured),

@@ -25,7 +25,8 @@ from ptexplore.source.generators import GeneratorError, run_generators
 from ptexplore.source.progress import Progress, Silent
 
 FORMAT = 1
-MANIFEST = "manifest.json"
+AIDS = "ptexplore"  # folder beside the generated files: torchgen's model, which header declares what, the manifest
+MANIFEST = f"{AIDS}/manifest.json"
 MODEL = "model.json"
 _WAIT = 600.0  # seconds a second process waits for the first; a build takes about ten
 
@@ -53,6 +54,11 @@ def find(runtime: Runtime) -> Path | None:
         return build_folder.look(runtime)
     target = locations.generated_dir(runtime.inputs_key)
     return target if is_complete(target) else None
+
+
+def is_there(runtime: Runtime) -> bool:
+    """Whether `ensure` would have nothing to do."""
+    return find(runtime) is not None
 
 
 def is_complete(target: Path) -> bool:
@@ -89,7 +95,7 @@ def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
             "files": files,
         }
         (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        aside.chmod(0o755)
+        aside.chmod(0o755)  # mkdtemp's own 0o700 would keep others out of a shared cache
         if target.exists():
             damaged = aside.with_name(aside.name + ".damaged")
             target.rename(damaged)

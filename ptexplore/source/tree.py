@@ -10,6 +10,8 @@ from pathlib import Path
 
 from ptexplore.model import FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
+from ptexplore.source.generated import AIDS
+from ptexplore.source.generated import find as find_generated
 
 LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
 
@@ -34,6 +36,7 @@ class SourceTree:
 
     info: TreeInfo
     layers: tuple[LayerFiles, ...]
+    aids: Path | None = None  # folder of what was worked out with the generated layer
     _texts: dict[str, FileText | None] = field(default_factory=dict, repr=False)
 
     def read(self, path: str) -> FileText | None:
@@ -55,6 +58,22 @@ class SourceTree:
         """Line number `line` (1-based) of `path`; None where there is no such line."""
         lines = self.lines(path)
         return lines[line - 1] if 0 < line <= len(lines) else None
+
+    def file_of(self, path: str) -> str | None:
+        """The file that holds canonical `path`; None where no layer does."""
+        found = self.read(path)
+        return found.file if found else None
+
+    def place_of(self, path: str, line: int) -> tuple[str, int] | None:
+        """The file that holds `path` and the line there: an installed header can lie lower than in the repository."""
+        found = self.read(path)
+        return (found.file, line + found.shift) if found else None
+
+    def aid(self, name: str) -> str | None:
+        """The text of one of the files made along with the generated layer (see source/generated.py)."""
+        if self.aids is None or not is_plain(name):
+            return None
+        return _read_inside(str(self.aids / name), (os.path.realpath(self.aids),))
 
     def forget(self) -> None:
         """Drop the texts read so far."""
@@ -103,15 +122,25 @@ def folders(runtime: Runtime) -> canonical.Folders:
     )
 
 
-def runtime_tree(runtime: Runtime, generated: Path | None) -> SourceTree:
-    """The tree of the running version: `generated` (what `generated.ensure` gave; None without) over the wheel."""
+def runtime_tree(runtime: Runtime, generated: Path | None = None) -> SourceTree:
+    """The tree of the running version: its generated C++ over the wheel.
+
+    `generated` is what `generated.ensure` gave; without it, whatever is there already.
+    """
     where = folders(runtime)
+    root = generated or find_generated(runtime)
     layers = []
-    if generated is not None:
-        root = os.path.realpath(generated)
-        layers.append(LayerFiles("generated", lambda path: [f"{root}/{path}"], (root,)))
+    if root is not None:
+        real = os.path.realpath(root)
+        layers.append(LayerFiles("generated", lambda path: _generated_candidates(real, path), (real,)))
     roots = [folder for folder in (where.torch, where.torchgen, where.packaged, where.functorch) if folder]
     real_roots = tuple(sorted({os.path.realpath(folder) for folder in roots}))
     layers.append(LayerFiles("wheel", lambda path: canonical.installed_candidates(path, where), real_roots))
     info = TreeInfo("runtime", runtime.version, tuple(layer.layer for layer in layers), runtime.git_version)
-    return SourceTree(info, tuple(layers))
+    return SourceTree(info, tuple(layers), root / AIDS if root is not None else None)
+
+
+def _generated_candidates(root: str, path: str) -> list[str]:
+    """Only generated files: a source build's root is a whole checkout."""
+    is_ours = path.startswith("build/") or "/generated/" in path
+    return [f"{root}/{path}"] if is_ours else []

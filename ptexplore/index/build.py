@@ -1,0 +1,137 @@
+"""The probe's catalogue message + the runtime tree -> the catalogue: every record parsed, verified and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ptexplore.index import facts
+from ptexplore.index.dump import origin, parse_dump, parse_table
+from ptexplore.index.operators import Model
+from ptexplore.index.python import kernel_for, python_kernels, python_names
+from ptexplore.index.registrations import Kernels
+from ptexplore.index.verify import HANDWRITTEN, NO_CALLABLE, NO_FILE
+from ptexplore.model import DispatchKey, DumpRecord, PythonKernel, Registration, Runtime
+from ptexplore.source.canonical import Folders, recorded_path
+from ptexplore.source.progress import Progress, Silent
+from ptexplore.source.tree import SourceTree, folders
+from ptexplore.store.store import Store
+
+
+def build_catalogue(
+    runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, progress: Progress | None = None
+) -> None:
+    """Write the catalogue of `runtime` to `store_path`, from the probe's message `raw` and the text of `tree`.
+
+    Raises dump.Unparsed where the dispatcher says something in no known form, OSError where the file cannot be
+    written. Nothing appears at `store_path` unless all of it was written.
+    """
+    watcher = progress or Silent()
+    watcher.step("reading the dispatcher's records", 0.0)
+    recorded = _Recorded(folders(runtime))
+    records = [record for one in raw["operators"] for record in parse_dump(one["name"], one["dump"])]
+    model = Model.of(tree)
+    kernels = python_kernels(raw, recorded.folders, tree)
+    by_file: dict[str, list[DumpRecord]] = {}
+    for record in records:
+        if recorded.origin(record) == "generated":
+            by_file.setdefault(str(recorded.path(record.file)), []).append(record)
+    watcher.step("checking every record against the generated C++", 0.1)
+    names = frozenset(one["name"] for one in raw["operators"])
+    found = facts.gather(tree, by_file, Kernels.of(model.data), names)
+    watcher.step("writing the catalogue", 0.8)
+    with Store.create(store_path) as writer:
+        writer.operators((model.operator(one, found.entry_points), one["digest"]) for one in raw["operators"])
+        writer.registrations(_registrations(records, recorded, found.registrations, kernels))
+        writer.tables((one["name"], parse_table(one["name"], one["table"], recorded.path)) for one in raw["operators"])
+        writer.derivatives(model.derivatives(found.nodes))
+        writer.nodes((name, *place) for name, place in sorted(found.nodes.items()))
+        writer.bindings(found.bindings)
+        writer.definitions(found.definitions)
+        writer.python_names(python_names(raw, recorded.folders, tree))
+        writer.python_kernels(kernels)
+        writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
+        writer.meta(_meta(runtime, raw))
+    watcher.step("writing the catalogue", 1.0)
+
+
+class _Recorded:
+    """Paths as the binary recorded them -> canonical paths, each worked out once."""
+
+    def __init__(self, where: Folders) -> None:
+        self.folders = where
+        self._known: dict[str, str | None] = {}
+
+    def path(self, file: str | None) -> str | None:
+        """The canonical path of a recorded file; None where it names none of PyTorch's."""
+        if file is None:
+            return None
+        if file not in self._known:
+            self._known[file] = recorded_path(file, self.folders)
+        return self._known[file]
+
+    def origin(self, record: DumpRecord) -> Any:
+        """Where a record comes from."""
+        return origin(record.file, self.path(record.file))
+
+
+def _registrations(
+    records: list[DumpRecord],
+    recorded: _Recorded,
+    generated: dict[str, list[Registration]],
+    kernels: list[PythonKernel],
+) -> Iterator[Registration]:
+    """Every record as a registration, in the order of the dump."""
+    queues = {path: iter(found) for path, found in generated.items()}
+    by_op: dict[str, list[PythonKernel]] = {}
+    for kernel in kernels:
+        by_op.setdefault(kernel.op, []).append(kernel)
+    for record in records:
+        where = recorded.origin(record)
+        path = recorded.path(record.file)
+        if where == "generated":
+            yield next(queues[str(path)])
+            continue
+        plain = Registration(
+            op=record.op,
+            key=record.key,
+            alias=record.alias,
+            inactive=record.inactive,
+            fallthrough=record.fallthrough,
+            origin=where,
+            path=path,
+            macro_line=record.line if path else None,
+            op_line=None,
+            confirmed=False,
+            why_not={"handwritten": HANDWRITTEN, "nofile": NO_FILE}.get(where, NO_CALLABLE),
+            signature=record.signature,
+        )
+        yield _python(plain, by_op.get(record.op, [])) if where == "python" else plain
+
+
+def _python(registration: Registration, kernels: list[PythonKernel]) -> Registration:
+    """A record made from Python gets the callable that Python's own tables name for it, when exactly one fits."""
+    kernel, why_not = kernel_for(registration, kernels)
+    if kernel is None:
+        return replace(registration, why_not=why_not)
+    return replace(
+        registration,
+        wrapper=kernel.function,
+        body_path=kernel.path,
+        body_line=kernel.line,
+        body_end=kernel.end_line,
+        confirmed=why_not is None,
+        why_not=why_not,
+    )
+
+
+def _meta(runtime: Runtime, raw: dict[str, Any]) -> dict[str, str]:
+    return {
+        "version": runtime.version,
+        "git_version": runtime.git_version,
+        "torch_dir": runtime.torch_dir,
+        "runtime_key": runtime.key,
+        "num_backends": str(raw.get("num_backends") or 0),
+    }

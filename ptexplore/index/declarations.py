@@ -1,0 +1,76 @@
+"""Where the wheel's headers declare a function whose definition is hand-written C++ and so not in the wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ptexplore.index.scan import ScannedFile
+from ptexplore.model import SourceRef
+from ptexplore.source.tree import SourceTree
+
+_MANUAL = "torch/csrc/autograd/FunctionsManual.h"
+_DETAILS = "torch::autograd::generated::details"
+_INDEXING = "torch/csrc/autograd/python_variable_indexing.h"
+_FALLBACK = "torch/csrc/autograd/autograd_not_implemented_fallback.h"
+_ACCUMULATE = "torch/csrc/autograd/functions/accumulate_grad.h"
+
+def find(tree: SourceTree, symbol: str) -> SourceRef | None:
+    """The declaration of `symbol`, a qualified name, in a header of `tree`.
+
+    "located" when one header declares it once; "ambiguous" with candidates for overloads; None where no header
+    known to hold such names declares it. A name without scope is looked for among the functions that derivative
+    formulas call: first torch::autograd::generated::details.
+    """
+    qualified = symbol if "::" in symbol else f"{_DETAILS}::{symbol}"
+    places = [place for path in candidates(tree, qualified) for place in declared(tree, path, qualified)]
+    if len(places) <= 1:
+        return places[0] if places else None
+    return SourceRef(
+        places[0].path,
+        None,
+        places[0].layer,
+        "ambiguous",
+        reason=f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it",
+        candidates=tuple(places),
+    )
+
+
+def candidates(tree: SourceTree, qualified: str) -> Iterator[str]:
+    """The headers that could declare `qualified`, most likely first."""
+    if qualified.startswith(f"{_DETAILS}::"):
+        yield _MANUAL
+    elif qualified.startswith("torch::autograd::THPVariable_"):
+        yield _INDEXING
+    elif qualified.endswith("autogradNotImplementedFallback"):
+        yield _FALLBACK
+    elif "AccumulateGrad" in qualified:
+        yield _ACCUMULATE
+    elif qualified.startswith(("at::native::", "at::meta::")):
+        yield from _operator_headers(tree, qualified)
+
+
+def _operator_headers(tree: SourceTree, qualified: str) -> list[str]:
+    """The ATen/ops headers that torchgen's own model says declare `qualified` or the class it is a member of."""
+    listed = tree.aid("headers.tsv") or ""
+    for name in (qualified, qualified.rpartition("::")[0]):
+        at = listed.find(f"\n{name}\t")
+        if at >= 0:
+            start = at + len(name) + 2
+            return listed[start : listed.find("\n", start)].split(",")
+    return []
+
+
+def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[SourceRef]:
+    """Each declaration of `qualified` in the header `path`: the line is that of the name."""
+    found = tree.read(path)
+    if found is None:
+        return
+    for one in _scanned(path, found.text).by_name.get(qualified.rsplit("::", 1)[-1], []):
+        if one.kind in ("declaration", "function") and one.qualified == qualified:
+            yield SourceRef(path, one.line, found.layer, "located", one.end)
+
+
+@lru_cache(maxsize=256)
+def _scanned(path: str, text: str) -> ScannedFile:
+    return ScannedFile(path, text, declarations=True)

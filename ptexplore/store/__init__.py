@@ -1,0 +1,1 @@
+"""The catalogue of one runtime in SQLite; the only room that speaks SQL."""
