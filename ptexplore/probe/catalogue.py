@@ -1,4 +1,4 @@
-"""The catalogue message: every registration, dispatch table, key, public Python name and Python kernel of this torch."""
+"""The catalogue message: every registration, dispatch table, key, public name and Python kernel of this torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
 
 class Lines:
-    """Texts as lists of line numbers: the tables of all operators are 40 MB, and their different lines a tenth of that."""
+    """Texts as lists of line numbers: all operators' tables are 40 MB, and half of that once a line is sent once."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}

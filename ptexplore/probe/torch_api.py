@@ -215,7 +215,7 @@ def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
 
 
 def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
-    """What `torch.library.custom_op` was given: operator, dispatch key, callable. Empty where a torch keeps them elsewhere."""
+    """What `torch.library.custom_op` was given: operator, dispatch key, callable. [] where a torch keeps none."""
     try:
         definitions = dict(torch._library.custom_ops.OPDEFS)
     except AttributeError:
@@ -224,8 +224,8 @@ def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     for op, definition in definitions.items():
         devices = [device for device in getattr(definition, "_backend_fns", {}) if device]
         implementation = getattr(definition, "_init_fn", None)
-        for key in [device.upper() for device in devices] or ["CompositeExplicitAutograd"]:
-            found.append((op, key, implementation))
+        keys = [device.upper() for device in devices] or ["CompositeExplicitAutograd"]
+        found += [(op, key, implementation) for key in keys]
         found.append((op, "Meta", getattr(definition, "_abstract_fn", None)))
         found.append((op, "Autograd", getattr(definition, "_backward_fn", None)))
     return [(op, key, function) for op, key, function in found if callable(function)]
