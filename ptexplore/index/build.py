@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.index import facts
-from ptexplore.index.dump import origin, parse_dump, parse_table
+from ptexplore.index.dump import Unparsed, origin, parse_dump, parse_table
 from ptexplore.index.operators import Model
 from ptexplore.index.python import kernel_for, python_kernels, python_names
 from ptexplore.index.registrations import Kernels
@@ -25,10 +27,27 @@ def build_catalogue(
 ) -> None:
     """Write the catalogue of `runtime` to `store_path`, from the probe's message `raw` and the text of `tree`.
 
-    Raises dump.Unparsed where the dispatcher says something in no known form, OSError where the file cannot be
-    written. Nothing appears at `store_path` unless all of it was written.
+    Raises PtexploreError where the dispatcher says something in no known form or the file cannot be written.
+    Nothing appears at `store_path` unless all of it was written.
     """
-    watcher = progress or Silent()
+    try:
+        _build(runtime, tree, raw, store_path, progress or Silent())
+    except OSError as error:
+        raise PtexploreError(
+            "the catalogue cannot be written",
+            f"{os.fsdecode(error.filename or store_path)}: {error.strerror or error}",
+            "set PTEXPLORE_CACHE to a folder you can write",
+            MISSING,
+        ) from error
+    except Unparsed as error:
+        raise PtexploreError(
+            "the dispatcher's records cannot be read",
+            f"torch {runtime.version} writes a line in a form that is not known: {error}",
+            "please report it, with that line",
+        ) from error
+
+
+def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, watcher: Progress) -> None:
     watcher.step("reading the dispatcher's records", 0.0)
     recorded = _Recorded(folders(runtime))
     records = [record for one in raw["operators"] for record in parse_dump(one["name"], one["dump"])]

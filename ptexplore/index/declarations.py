@@ -15,6 +15,7 @@ _INDEXING = "torch/csrc/autograd/python_variable_indexing.h"
 _FALLBACK = "torch/csrc/autograd/autograd_not_implemented_fallback.h"
 _ACCUMULATE = "torch/csrc/autograd/functions/accumulate_grad.h"
 
+
 def find(tree: SourceTree, symbol: str) -> SourceRef | None:
     """The declaration of `symbol`, a qualified name, in a header of `tree`.
 

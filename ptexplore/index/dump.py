@@ -75,9 +75,7 @@ def parse_table(op: str, text: str, canonical: Callable[[str], str | None]) -> l
     for (reason, fallthrough, debug), keys in grouped.items():
         file, line_number = location(debug)
         path = canonical(file) if file is not None else None
-        entries.append(
-            TableEntry(tuple(keys), reason, fallthrough, path, line_number if path else None, debug)
-        )
+        entries.append(TableEntry(tuple(keys), reason, fallthrough, path, line_number if path else None, debug))
     return entries
 
 

@@ -1,4 +1,4 @@
-"""Public Python names and Python kernels of the catalogue message, under canonical paths, kernels checked in the text."""
+"""The catalogue message's public Python names and Python kernels: canonical paths, lines checked in the text."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from ptexplore.source.canonical import Folders, installed_path
 from ptexplore.source.tree import SourceTree
 
 _KINDS = frozenset({"builtin", "python", "slot", "attribute", "other"})
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DECORATORS = 60  # lines between a function's first decorator and its `def`, at most
 
 
 def python_names(raw: dict[str, Any], folders: Folders, tree: SourceTree) -> list[PythonName]:
-    """The message's public names; of a Python function the line is that of its `def`."""
+    """The message's public names; of a Python function the line is that of its `def`, None where there is none."""
     found = []
     for one in raw.get("python_names") or ():
-        kind = one["kind"] if one["kind"] in _KINDS else "other"
+        kind: Any = one["kind"] if one["kind"] in _KINDS else "other"
         path = installed_path(one["file"], folders) if one.get("file") else None
-        line = one.get("line") if path else None
-        if path and line:
-            line = def_line(tree, path, line, str(one.get("function") or one["name"])) or line
+        line = def_line(tree, path, one["line"]) if path and one.get("line") else None
         found.append(PythonName(one["name"], kind, one.get("table"), one.get("method"), path, line))
     return found
 
@@ -39,7 +38,7 @@ def python_kernels(raw: dict[str, Any], folders: Folders, tree: SourceTree) -> l
             PythonKernel(
                 op=one["op"],
                 role=one["role"],
-                function=one["function"],
+                function=_ADDRESS.sub("", one["function"]),
                 path=path,
                 line=line,
                 end_line=one.get("end_line") if line else None,
@@ -49,25 +48,28 @@ def python_kernels(raw: dict[str, Any], folders: Folders, tree: SourceTree) -> l
     return found
 
 
-def def_line(tree: SourceTree, path: str, first: int, function: str) -> int | None:
-    """The line of the `def` of `function` whose code object begins on `first`: decorators come before it.
+def def_line(tree: SourceTree, path: str, first: int, function: str | None = None) -> int | None:
+    """The line of the `def` of the function whose code object begins on `first`: its decorators come before it.
 
-    None when another function begins first, or none does. A lambda's line is the one its code object names.
+    None when what stands on `first` begins no function, or one of another name than `function`, where that is
+    given. A lambda's line is the one its code object names.
     """
     lines = tree.lines(path)
-    name = function.rsplit(".", 1)[-1]
+    name = function.rsplit(".", 1)[-1] if function else None
+    if not 0 < first <= len(lines):
+        return None
     if name == "<lambda>":
-        return first if 0 < first <= len(lines) and "lambda" in lines[first - 1] else None
+        return first if "lambda" in lines[first - 1] else None
+    if not re.match(r"\s*(@|(async\s+)?def\b)", lines[first - 1]):
+        return None
     for number in range(first, min(first + _DECORATORS, len(lines)) + 1):
         match = re.match(r"\s*(?:async\s+)?def\s+(\w+)\b", lines[number - 1])
         if match:
-            return number if match[1] == name else None
+            return number if name in (None, match[1]) else None
     return None
 
 
-def kernel_for(
-    registration: Registration, kernels: Sequence[PythonKernel]
-) -> tuple[PythonKernel | None, str | None]:
+def kernel_for(registration: Registration, kernels: Sequence[PythonKernel]) -> tuple[PythonKernel | None, str | None]:
     """The one callable that a record made from Python stands for, and why it is not confirmed (None when it is).
 
     A kernel registered under the record's own key comes first; for Meta, the meta function of the operator.

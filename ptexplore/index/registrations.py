@@ -93,8 +93,10 @@ class _Reader:
             return replace(registration, wrapper=name, body_why=HANDWRITTEN_BODY if cast else FACTORY)
         found = lookup(self.file, block.definition, function[1], "function")
         if len(found) != 1:
-            why = f"{function[1]} is defined {len(found)} times in {self.file.path}" if found else (
-                f"{function[1]} is not defined in {self.file.path}"
+            why = (
+                f"{function[1]} is defined {len(found)} times in {self.file.path}"
+                if found
+                else (f"{function[1]} is not defined in {self.file.path}")
             )
             return replace(registration, wrapper=function[1], body_why=why)
         definition = found[0]
@@ -129,7 +131,9 @@ class _Reader:
         if base is None:
             return registration
         if "::meta::" in base[1]:
-            return replace(registration, target_kind="meta", target_meta=f"{base[1]}::meta" if body.calls_meta else None)
+            return replace(
+                registration, target_kind="meta", target_meta=f"{base[1]}::meta" if body.calls_meta else None
+            )
         meta = self.kernels.meta.get(registration.op)
         return replace(
             registration,
@@ -139,9 +143,7 @@ class _Reader:
         )
 
 
-def lookup(
-    file: ScannedFile, near: Definition, name: str, kind: Literal["function", "class"]
-) -> list[Definition]:
+def lookup(file: ScannedFile, near: Definition, name: str, kind: Literal["function", "class"]) -> list[Definition]:
     """The definitions that `name`, written in the scope of `near`, can mean: those of the innermost scope that has any.
 
     Anonymous and inline namespaces are looked through, as the compiler does.

@@ -22,14 +22,14 @@ _BODY_TOKEN = re.compile(
 )
 _NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\b\s*((?:\w+(?:::(?:inline\s+)?\w+)*)?)\s*$")
 _CLASS = re.compile(
-    r"\b(?:struct|class|union)\s+(?:(?:[A-Z][A-Z0-9_]*|alignas\([^)]*\))\s+)*(\w+)\s*(?:final\s*)?(?::(?!:).*)?$", re.DOTALL
+    r"\b(?:struct|class|union)\s+(?:(?:[A-Z][A-Z0-9_]*|alignas\([^)]*\))\s+)*(\w+)\s*(?:final\s*)?(?::(?!:).*)?$",
+    re.DOTALL,
 )
 _ENUM = re.compile(r"\benum\b")
 _ARRAY = re.compile(r"\b(\w+)\s*\[\s*\w*\s*\]\s*=\s*$")
 _BLOCK = re.compile(r"(?:^|\s)(TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(([^()]*)\)\s*$")
-_MACRO_FUNCTION = re.compile(
-    r"(?:^|\s)(TORCH_IMPL_FUNC|TORCH_META_FUNC2?|TORCH_PRECOMPUTE_META_FUNC2?)\s*\(([^()]*)\)"
-)
+_LONE_MACRO = re.compile(r"^[ \t]*[A-Z][A-Z0-9_]*\([^()\n]*\)[ \t]*\n(?=\s*\S)", re.MULTILINE)
+_MACRO_FUNCTION = re.compile(r"(?:^|\s)(TORCH_IMPL_FUNC|TORCH_META_FUNC2?|TORCH_PRECOMPUTE_META_FUNC2?)\s*\(([^()]*)\)")
 _NAME_BEFORE_PAREN = re.compile(
     r"((?:~?\w+\s*(?:<[^<>]*>)?\s*::\s*)*(?:operator\s*[^\s\w(]{1,3}|operator\s*\(\s*\)|~?\w+))\s*\("
 )
@@ -134,7 +134,7 @@ class _Scanner:
 
     def _declared(self, semicolon: int) -> None:
         """A function declaration: a name before a parenthesis, in a namespace or class, without `=` before it."""
-        plain = _blank_templates(_without_noise(self._head(semicolon)))
+        plain = _blank(_LONE_MACRO, _blank_templates(_without_noise(self._head(semicolon))))
         name = _declarator(plain) if "(" in plain else None
         if name is not None and "=" not in plain[: name[1]] and plain[: name[1]].strip():
             at = self.statement + name[1]
@@ -170,7 +170,7 @@ class _Scanner:
         array = _ARRAY.search(stripped)
         if array:
             return self._body(brace, "array", array[1], self.statement + array.start(1), head)
-        plain = _blank_templates(stripped)
+        plain = _blank(_LONE_MACRO, _blank_templates(stripped))
         if "(" in plain and not stripped.endswith("="):
             name = _declarator(plain)
             if name is not None:
@@ -259,6 +259,7 @@ def _one_line(text: str) -> str:
     return re.sub(r"\s+", " ", text.replace("\\\n", " ")).strip()
 
 
+_ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]")
 _NOISE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.DOTALL | re.MULTILINE)
 
 
@@ -269,11 +270,16 @@ def _without_noise(head: str) -> str:
     return _NOISE.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0]), head)
 
 
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    """`text` with what `pattern` matches turned to spaces of equal length."""
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
 def _blank_templates(head: str) -> str:
     """`head` without `template <…>` and attributes, blanked to spaces of equal length."""
     if "template" not in head and "[[" not in head:
         return head
-    head = re.sub(r"\[\[[^\]]*\]\]", lambda match: " " * len(match[0]), head)
+    head = _blank(_ATTRIBUTE, head)
     match = re.search(r"\btemplate\s*<", head)
     while match:
         depth, position = 1, match.end()

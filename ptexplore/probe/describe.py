@@ -1,5 +1,7 @@
 """Say where this interpreter's torch and torchgen lie, without importing either (standard library only)."""
 
+from __future__ import annotations
+
 import argparse
 import importlib.util
 import json
@@ -8,7 +10,7 @@ import platform
 import sys
 
 
-def find(name):
+def find(name: str) -> str | None:
     """The folder of package `name`, or None."""
     try:
         spec = importlib.util.find_spec(name)
@@ -16,10 +18,11 @@ def find(name):
         return None
     if spec is None or not spec.submodule_search_locations:
         return None
-    return os.path.abspath(list(spec.submodule_search_locations)[0])
+    return os.path.abspath(next(iter(spec.submodule_search_locations)))
 
 
-def main():
+def main() -> None:
+    """Write the one message."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--channel", type=int, required=True)
     channel = parser.parse_args().channel

@@ -1,19 +1,22 @@
 """Regenerate ATen's C++ with the target's own torchgen, with the flags of cmake/Codegen.cmake."""
 
+from __future__ import annotations
+
+import argparse
 import importlib
 import sys
 from pathlib import Path
 
-import torchgen_child as child
+from . import torchgen_tools as tools
 
 
-def generate(arguments, report):
+def generate(arguments: argparse.Namespace, report: tools.Report) -> None:
     """Write build/aten/src/ATen and the AOTInductor shims below `arguments.out`."""
     out, packaged = Path(arguments.out), Path(arguments.packaged)
     gen = importlib.import_module("torchgen.gen")
-    child.assert_origin(arguments.torchgen)
-    child.pose_as("torchgen/gen.py")
-    child.watch_files(report)
+    tools.assert_origin(arguments.torchgen)
+    tools.pose_as("torchgen/gen.py")
+    tools.watch_files(report)
     sys.argv = [
         "gen.py",
         "--source-path",
@@ -26,11 +29,7 @@ def generate(arguments, report):
         "--generate",
         "sources",
     ]
-    if "headeronly-install-dir" in Path(gen.__file__).read_text(encoding="utf-8"):  # since 2.10
+    if "headeronly-install-dir" in Path(str(gen.__file__)).read_text(encoding="utf-8"):  # since 2.10
         sys.argv += ["--headeronly-install-dir", str(out / "build/torch/headeronly/core")]
     sys.argv += [f"--{flag}" for flag in arguments.flag]
     gen.main()
-
-
-if __name__ == "__main__":
-    child.run(generate)

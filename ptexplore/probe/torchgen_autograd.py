@@ -3,23 +3,26 @@
 One process does both: the model needs what the generators have parsed, and torchgen caches that.
 """
 
+from __future__ import annotations
+
+import argparse
 import importlib
 from pathlib import Path
 
-import torchgen_child as child
-import torchgen_model
+from . import torchgen_model
+from . import torchgen_tools as tools
 
 
-def generate(arguments, report):
+def generate(arguments: argparse.Namespace, report: tools.Report) -> None:
     """Write torch/csrc/autograd/generated, and the model in ptexplore/, below `arguments.out`."""
     out, packaged = Path(arguments.out), Path(arguments.packaged)
     generated = out / "torch/csrc/autograd/generated"
     generated.mkdir(parents=True, exist_ok=True)
     gen_autograd = importlib.import_module("torchgen.packaged.autograd.gen_autograd")
     selector = importlib.import_module("torchgen.selective_build.selector").SelectiveBuilder.get_nop_selector()
-    child.assert_origin(arguments.torchgen)
-    child.pose_as("tools/setup_helpers/generate_code.py")
-    child.watch_files(report)
+    tools.assert_origin(arguments.torchgen)
+    tools.pose_as("tools/setup_helpers/generate_code.py")
+    tools.watch_files(report)
     native = packaged / "ATen" / "native"
     inputs = (
         str(native / "native_functions.yaml"),
@@ -33,7 +36,3 @@ def generate(arguments, report):
     aids.mkdir(exist_ok=True)
     torchgen_model.write(packaged, aids)
     report({"file": "model.json"})
-
-
-if __name__ == "__main__":
-    child.run(generate)

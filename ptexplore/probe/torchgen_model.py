@@ -5,15 +5,20 @@ torchgen.model, torchgen.api.meta, torchgen.api.autograd.match_differentiability
 torchgen.packaged.autograd.load_derivatives (all there in 2.6 to 2.13).
 """
 
+from __future__ import annotations
+
 import importlib
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 _CALL = re.compile(r"(?<![\w.>])((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)\s*(?:<[^<>()]*>)?\(")
 _NO_CALL = frozenset({"if", "for", "while", "return", "sizeof", "static_cast", "decltype", "switch", "auto"})
 
 
-def write(packaged, folder):
+def write(packaged: Path, folder: Path) -> None:
     """Write the model of the inputs in `packaged` to model.json and headers.tsv in `folder`."""
     gen = importlib.import_module("torchgen.gen")
     derivatives = importlib.import_module("torchgen.packaged.autograd.load_derivatives")
@@ -21,11 +26,9 @@ def write(packaged, folder):
     yaml_file, tags_file = str(native / "native_functions.yaml"), str(native / "tags.yaml")
     parsed = gen.parse_native_yaml(yaml_file, tags_file)
     grouped = gen.get_grouped_native_functions(parsed.native_functions)
-    infos, _ = derivatives.load_derivatives(
-        str(packaged / "autograd" / "derivatives.yaml"), yaml_file, tags_file
-    )
+    infos, _ = derivatives.load_derivatives(str(packaged / "autograd" / "derivatives.yaml"), yaml_file, tags_file)
     yaml_entries = entries(packaged / "autograd" / "derivatives.yaml")
-    model = {
+    model: dict[str, Any] = {
         "format": 1,
         "operators": [operator(function, parsed.backend_indices) for function in parsed.native_functions],
         "structured": structured(grouped),
@@ -38,9 +41,9 @@ def write(packaged, folder):
     (folder / "headers.tsv").write_text(listing + "\n", encoding="utf-8")
 
 
-def headers(operators, meta_classes):
+def headers(operators: Iterable[Mapping[str, Any]], meta_classes: Mapping[str, str]) -> dict[str, set[str]]:
     """Function or structured class -> the ATen/ops headers that declare it, as gen_headers lays them out."""
-    found = {}
+    found: dict[str, set[str]] = {}
     for one in operators:
         ops = f"build/aten/src/ATen/ops/{one['root']}"
         for namespace, kernel, is_structured in one["kernels"].values():
@@ -51,7 +54,7 @@ def headers(operators, meta_classes):
     return found
 
 
-def operator(function, backend_indices):
+def operator(function: Any, backend_indices: Mapping[Any, Any]) -> dict[str, Any]:
     """One NativeFunction as plain data; `line` is that of its YAML entry (for generated overloads: of its base)."""
     kernels = {}
     for key, index in backend_indices.items():
@@ -74,7 +77,7 @@ def operator(function, backend_indices):
     }
 
 
-def structured(grouped):
+def structured(grouped: Iterable[Any]) -> dict[str, str]:
     """For every operator of a structured group: the name of its meta class."""
     model = importlib.import_module("torchgen.model")
     meta = importlib.import_module("torchgen.api.meta")
@@ -86,7 +89,7 @@ def structured(grouped):
     return found
 
 
-def matched(functions, infos, yaml_entries):
+def matched(functions: Sequence[Any], infos: Any, yaml_entries: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """For every operator with a derivative: which YAML entry, which node class, and how torchgen came to it."""
     autograd = importlib.import_module("torchgen.api.autograd")
     cpp = importlib.import_module("torchgen.api.cpp")
@@ -105,7 +108,7 @@ def matched(functions, infos, yaml_entries):
     return {name: rows for name, rows in found.items() if rows}
 
 
-def view_of_copy(functions):
+def view_of_copy(functions: Sequence[Any]) -> dict[str, Any]:
     """The schema text of each view_copy operator -> the view it was made from, by torchgen's own grouping."""
     gen = importlib.import_module("torchgen.gen")
     model = importlib.import_module("torchgen.model")
@@ -117,7 +120,14 @@ def view_of_copy(functions):
     }
 
 
-def row(function, dispatch, info, in_yaml, yaml_entries, views):
+def row(
+    function: Any,
+    dispatch: str,
+    info: Any,
+    in_yaml: Mapping[str, Any],
+    yaml_entries: Mapping[str, Any],
+    views: Mapping[str, Any],
+) -> dict[str, Any] | None:
     """One operator's derivative under one dispatch entry; None where no YAML entry is its source."""
     source, schema = info.func, str(info.func.func)
     if schema in yaml_entries:
@@ -142,7 +152,7 @@ def row(function, dispatch, info, in_yaml, yaml_entries, views):
     }
 
 
-def how(function, source):
+def how(function: Any, source: Any) -> str:
     """In words, why torchgen gives `function` the entry of `source`."""
     if str(function.func) == str(source.func):
         return "exact"
@@ -151,17 +161,17 @@ def how(function, source):
     return f"{function.func.kind().name} from {source.func.kind().name}"
 
 
-def entries(file):
+def entries(file: Path) -> dict[str, dict[str, Any]]:
     """derivatives.yaml with line numbers: schema text -> entry, its formulas by dispatch key."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = file.read_text(encoding="utf-8")
-    root = yaml.compose(text, Loader=loader)
+    root: Any = yaml.compose(text, Loader=loader)
     lines = text.split("\n")
     found = {}
     for entry in root.value:
-        name, shared, per_key = None, [], {}
+        name, shared, per_key = "", [], {}
         for key, value in entry.value:
             if key.value == "name":
                 name = value.value
@@ -176,14 +186,14 @@ def entries(file):
     return found
 
 
-def formula(key, value):
+def formula(key: Any, value: Any) -> dict[str, Any]:
     """One `inputs: formula` line."""
     text = value.value if isinstance(value.value, str) else ""
     calls = [name for name in _CALL.findall(text) if name not in _NO_CALL]
     return {"inputs": key.value, "line": key.start_mark.line + 1, "text": text, "calls": list(dict.fromkeys(calls))}
 
 
-def last_line(lines, start, end):
+def last_line(lines: Sequence[str], start: int, end: int) -> int:
     """The entry's last line that is neither blank nor a comment."""
     while end > start and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1

@@ -142,6 +142,4 @@ def _errors(target: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         where = error.filename or str(target)
-        raise PtexploreError(
-            what, f"{os.fsdecode(where)}: {error.strerror or error}", elsewhere, MISSING
-        ) from error
+        raise PtexploreError(what, f"{os.fsdecode(where)}: {error.strerror or error}", elsewhere, MISSING) from error

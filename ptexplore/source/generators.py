@@ -12,7 +12,7 @@ from ptexplore import processes
 from ptexplore.model import Runtime
 from ptexplore.source.progress import Progress
 
-_PROBES = Path(__file__).resolve().parent.parent / "probe"
+_CHILD = Path(__file__).resolve().parent.parent / "probe" / "torchgen_child.py"
 _TIMEOUT = 300.0  # seconds; a run takes about seven
 _USUAL_FILES = 110  # files both children write together; only the progress bar depends on it
 
@@ -29,7 +29,7 @@ def run_generators(runtime: Runtime, out: Path, progress: Progress) -> None:
 
     Raises GeneratorError, and OSError when `out` cannot be written.
     """
-    runs = [_Run("ATen", "torchgen_aten.py", _flags(runtime)), _Run("autograd", "torchgen_autograd.py", [])]
+    runs = [_Run("ATen", "aten", _flags(runtime)), _Run("autograd", "autograd", [])]
     done: list[str] = []
 
     def wrote(file: str) -> None:
@@ -61,10 +61,9 @@ def _flags(runtime: Runtime) -> list[str]:
 class _Run:
     """One generator child, its progress and its outcome."""
 
-    def __init__(self, name: str, script: str, flags: list[str]) -> None:
+    def __init__(self, name: str, work: str, flags: list[str]) -> None:
         self.name = name
-        self.script = script
-        self.flags = flags
+        self.arguments = ["--work", work, *(part for flag in flags for part in ("--flag", flag))]
         self.failure: Exception | None = None
         self._child: processes.Child | None = None
 
@@ -72,9 +71,9 @@ class _Run:
         """Run the child to its end; the outcome is in `failure`."""
         with tempfile.TemporaryFile() as errors:
             try:
-                arguments = ["--torchgen", str(runtime.torchgen_dir), "--packaged", str(runtime.packaged_dir)]
-                arguments += ["--out", str(out), *(part for flag in self.flags for part in ("--flag", flag))]
-                self._child = processes.start(sys.executable, _PROBES / self.script, arguments, stderr=errors)
+                where = ["--torchgen", str(runtime.torchgen_dir), "--packaged", str(runtime.packaged_dir)]
+                arguments = [*self.arguments, *where, "--out", str(out)]
+                self._child = processes.start(sys.executable, _CHILD, arguments, stderr=errors)
                 finished = self._listen(self._child, wrote)
                 if not finished:
                     errors.seek(0)

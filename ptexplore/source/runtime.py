@@ -146,12 +146,12 @@ def _find(name: str) -> str | None:
         return None
     if spec is None or not spec.submodule_search_locations:
         return None
-    return os.path.abspath(list(spec.submodule_search_locations)[0])
+    return os.path.abspath(next(iter(spec.submodule_search_locations)))
 
 
 @contextlib.contextmanager
 def _current_folder_off_path() -> Iterator[None]:
-    """A PyTorch checkout where the user happens to stand holds a `torch/` and must not be taken for the installed one."""
+    """A `torch/` where the user happens to stand (a PyTorch checkout!) must not be taken for the installed one."""
     here = os.getcwd()
     saved = sys.path[:]
     sys.path[:] = [

@@ -110,9 +110,10 @@ class Store:
         bases = [row[0] for row in self._rows("SELECT DISTINCT base FROM operator")]
         found: list[str] = []
         for close in difflib.get_close_matches(base, bases, count, 0.6):
-            overloads = self._rows("SELECT name FROM operator WHERE base = ? ORDER BY id", close)
-            exact = [row[0] for row in overloads if row[0].rsplit("::", 1)[-1] == asked]
-            found.append(exact[0] if exact else overloads[0][0])
+            named = [row[0] for row in self._rows("SELECT name FROM operator WHERE base = ? ORDER BY id", close)]
+            aten = [one for one in named if one.startswith("aten::")] or named
+            likest = difflib.get_close_matches(f"aten::{asked}", aten, 3 if close == base else 1, 0.0)
+            found += likest if "." in asked else [min(aten, key=lambda one: (len(one), one))]
         return found[:count]
 
     # --- registrations and tables ---
@@ -188,8 +189,10 @@ class Store:
 
     def node(self, name: str) -> tuple[str, int, int] | None:
         """Path, line and last line of the `apply` of the generated node class `name`."""
-        rows = self._rows("SELECT p.path, line, end_line FROM node JOIN path p ON p.id = node.path WHERE name = ?", name)
-        return rows[0] if rows else None  # type: ignore[return-value]
+        rows = self._rows(
+            "SELECT p.path, line, end_line FROM node JOIN path p ON p.id = node.path WHERE name = ?", name
+        )
+        return rows[0] if rows else None
 
     # --- Python ---
 
@@ -218,7 +221,9 @@ class Store:
     def python_names_like(self, last: str) -> list[PythonName]:
         """Public names whose last part is `last`."""
         escaped = last.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        return [PythonName(*r) for r in self._rows(f"{_NAME} WHERE name LIKE ? ESCAPE '\\' ORDER BY name", f"%.{escaped}")]
+        return [
+            PythonName(*r) for r in self._rows(f"{_NAME} WHERE name LIKE ? ESCAPE '\\' ORDER BY name", f"%.{escaped}")
+        ]
 
     def python_names_for(self, table: str, method: str) -> list[PythonName]:
         """Public names of the builtin `method` of `table`."""
@@ -249,7 +254,8 @@ class Store:
     def definitions(self, symbol: str) -> list[tuple[str, int, int]]:
         """Every definition of the qualified name `symbol` in generated C++."""
         rows = self._rows(
-            "SELECT p.path, line, end_line FROM definition d JOIN path p ON p.id = d.path WHERE symbol = ? ORDER BY d.id",
+            """SELECT p.path, line, end_line FROM definition d JOIN path p ON p.id = d.path
+            WHERE symbol = ? ORDER BY d.id""",
             symbol,
         )
         return [(path, line, end) for path, line, end in rows]
@@ -261,9 +267,12 @@ class Store:
 
 
 def _operator(row: tuple[Any, ...]) -> Operator:
-    name, schema, aliases, tags, variants, structured, autogen, *rest, core = row
-    lists = (tuple(json.loads(text)) for text in (aliases, tags, variants))
-    return Operator(name, schema, *lists, structured, bool(autogen), *rest, bool(core))
+    values = list(row)
+    for position in (2, 3, 4):  # aliases, tags, variants
+        values[position] = tuple(json.loads(values[position]))
+    for position in (6, -1):  # autogen, core
+        values[position] = bool(values[position])
+    return Operator(*values)
 
 
 def _registration(row: tuple[Any, ...]) -> Registration:
@@ -279,4 +288,5 @@ def _derivative(row: tuple[Any, ...]) -> Derivative:
 
 
 def _binding(row: tuple[Any, ...]) -> Binding:
-    return Binding(*row[:-1], ops=tuple(json.loads(row[-1])))
+    table, name, c_function, path, line, end_line, entry_line, ops = row
+    return Binding(table, name, c_function, path, line, end_line, entry_line, tuple(json.loads(ops)))

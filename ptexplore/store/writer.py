@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -59,14 +60,14 @@ class Writer:
                 self.aside.unlink()
 
     def _finish(self) -> None:
-        self.db.executemany("INSERT INTO path (id, path) VALUES (?, ?)", [(i, p) for p, i in self.paths.items()])
-        rows = [(i, e[0], e[1], self._path(e[2]), e[3], e[4]) for e, i in self.entries.items()]
-        self.db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?)", rows)
-        keysets = [(i, ",".join(keys)) for keys, i in self.keysets.items()]
-        self.db.executemany("INSERT INTO keyset VALUES (?, ?)", keysets)
+        self._insert("entry", [(i, e[0], e[1], self._path(e[2]), e[3], e[4]) for e, i in self.entries.items()])
+        self._insert("keyset", [(i, ",".join(keys)) for keys, i in self.keysets.items()])
+        self._insert("path", [(i, p) for p, i in self.paths.items()])
         self.meta({"complete": "yes"})
-        self.db.execute("COMMIT")
-        self.db.execute("ANALYZE")
+        try:
+            self.db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise _as_os_error(error, self.path) from error
         self.db.close()
         with self.aside.open("rb") as written:
             os.fsync(written.fileno())
@@ -78,7 +79,7 @@ class Writer:
 
     def meta(self, facts: Mapping[str, str]) -> None:
         """Facts about the catalogue itself."""
-        self.db.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
+        self._insert("meta", list(facts.items()))
 
     def operators(self, operators: Iterable[tuple[Operator, str]]) -> None:
         """Operators with the digest of their dump and table; before everything that names them."""
@@ -182,7 +183,8 @@ class Writer:
 
     def bindings(self, bindings: Iterable[Binding]) -> None:
         """Rows of PyMethodDef tables."""
-        rows, by_op = [], []
+        rows: list[tuple[object, ...]] = []
+        by_op: list[tuple[object, ...]] = []
         for number, one in enumerate(bindings, 1):
             place = (self._path(one.path), one.line, one.end_line, one.entry_line)
             rows.append((number, one.table, one.name, one.c_function, *place, json.dumps(one.ops)))
@@ -211,6 +213,18 @@ class Writer:
         """(symbol, kind, path, line, end line) of functions that generated C++ defines."""
         self._insert("definition", [(None, s, kind, self._path(p), line, e) for s, kind, p, line, e in definitions])
 
-    def _insert(self, table: str, rows: list[tuple[object, ...]]) -> None:
+    def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
-            self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            self._write(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Run `statement` for each row; what SQLite says about the disk becomes the OSError it stands for."""
+        try:
+            self.db.executemany(statement, rows)
+        except sqlite3.OperationalError as error:
+            raise _as_os_error(error, self.path) from error
+
+
+def _as_os_error(error: sqlite3.OperationalError, path: Path) -> OSError:
+    number = errno.ENOSPC if "full" in str(error) else errno.EIO
+    return OSError(number, f"{os.strerror(number)} ({error})", str(path))
