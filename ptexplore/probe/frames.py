@@ -97,7 +97,7 @@ class Recorder:
             "type": "builtin",
             "table": table,
             "method": method,
-            "qualname": f"torch.Tensor.{method}" if table == "Tensor" else _public(table, method),
+            "qualname": api.public_name(table, method),
             "self": bound,
             "tls_include": include,
             "tls_exclude": exclude,
@@ -106,12 +106,6 @@ class Recorder:
 
 def _identity(builtin: Any) -> tuple[int, str]:
     return id(getattr(builtin, "__self__", None)), str(getattr(builtin, "__name__", ""))
-
-
-def _public(table: str, method: str) -> str:
-    if table == "torch":
-        return f"torch.{method}"
-    return f"torch._C._{table}.{method}" if "." not in table else f"{table}.{method}"
 
 
 @contextmanager

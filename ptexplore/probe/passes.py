@@ -90,7 +90,7 @@ def _observe(
     with ExitStack() as stack:
         _enter_contexts(stack, request, names)
         profile = api.profiler()
-        with profile, hook as seen:
+        with profile, hook as seen, calls or nullcontext():
             result = _evaluate(evaluate, "script" if request.get("script") else "expression")
             if request["backward"]:
                 _backward(result)
@@ -103,7 +103,7 @@ def _observe(
     for name in _recorders(recorder):
         found += [{"recorder": name, "kind": "event", "data": e} for e in _of(tree, name)]
     found += [{"recorder": "ops", "kind": "graph", "data": g} for g in graph]
-    if cut or (seen is not None and seen.cut):
+    if cut or (seen is not None and seen.cut) or (calls is not None and calls.cut):
         found.append(
             {"recorder": recorder, "kind": "cut", "data": {"text": "the run was longer than the recorder keeps"}}
         )

@@ -180,6 +180,20 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     return None
 
 
+def public_name(table: str, method: str) -> str:
+    """A builtin as a user would write it: torch.add, torch.Tensor.add_, torch._C._nn.linear."""
+    if table == "torch":
+        return f"torch.{method}"
+    if table == "Tensor":
+        return f"torch.Tensor.{method}"
+    return f"{table}.{method}" if "." in table else f"torch._C._{table}.{method}"
+
+
+def without_overrides() -> AbstractContextManager[Any]:
+    """Look at a tensor without calling the `__torch_function__` of its class: looking must not run the user's code."""
+    return torch._C.DisableTorchFunctionSubclass()  # type: ignore[no-any-return]
+
+
 def sequence_number(node: Any) -> int:
     """The sequence number of an autograd node; -1 where it has none that fits (AccumulateGrad's is the largest)."""
     number = int(node._sequence_nr())
