@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,17 @@ from ptexplore.model import Observation, Runtime, Session
 NO_NATIVE = "the native pass is not part of this version"
 
 
-def capture(request: TraceRequest, runtime: Runtime, digests: Path | None = None) -> Session:
+def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None) -> Session:
     """Run the expression or script in a probe of `runtime` and keep what its recorders saw.
 
-    `digests` names the catalogue's file of operator digests: only operators that differ tell their tables.
+    `digests` are the catalogue's, by operator: only operators that differ from it tell their tables.
     Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
     """
     _check(request)
     asked: dict[str, Any] = {
         "work": "trace",
         "torch_dir": runtime.torch_dir,
-        "digests": str(digests) if digests else None,
+        "digests": dict(digests or {}),
         **asdict(request),
     }
     passes: dict[str, dict[str, Any]] = {}

@@ -25,6 +25,11 @@ class Ready:
     tree: SourceTree
     store: Store
 
+    def file_of(self, path: str) -> str | None:
+        """The file that holds canonical `path`, for links; None where no layer holds it."""
+        found = self.tree.read(path)
+        return found.file if found else None
+
 
 def ready(python: str | None) -> Ready:
     """The runtime of our own or another Python, everything built.
@@ -32,22 +37,16 @@ def ready(python: str | None) -> Ready:
     The generated C++ and the catalogue's dump are made side by side; a second process waits for the first.
     Raises PtexploreError where torch is missing, the cache cannot be written or a generator fails.
     """
+    from ptexplore.source import generated
     from ptexplore.source.runtime import find_runtime
     from ptexplore.source.tree import runtime_tree
 
     runtime = find_runtime(python)
-    store = _open(catalogue_file(runtime.key))
-    if store is None or not _generated_there(runtime):
-        if store is not None:
-            store.close()
-        store = _build(runtime)
-    return Ready(runtime, runtime_tree(runtime, generated_folder(runtime)), store)
-
-
-def _generated_there(runtime: Runtime) -> bool:
-    from ptexplore.source.generated import is_there
-
-    return is_there(runtime)
+    folder = generated.find(runtime)
+    store = _open(catalogue_file(runtime.key)) if folder is not None else None
+    if store is None:
+        folder, store = _build(runtime)
+    return Ready(runtime, runtime_tree(runtime, folder), store)
 
 
 def _open(path: Path) -> Store | None:
@@ -59,7 +58,7 @@ def _open(path: Path) -> Store | None:
         return None
 
 
-def _build(runtime: Runtime) -> Store:
+def _build(runtime: Runtime) -> tuple[Path, Store]:
     from concurrent.futures import ThreadPoolExecutor
 
     from filelock import FileLock
@@ -67,23 +66,24 @@ def _build(runtime: Runtime) -> Store:
     from ptexplore.capture.runtime import dump
     from ptexplore.errors import MISSING, PtexploreError
     from ptexplore.index.build import build_catalogue
-    from ptexplore.source.generated import ensure
+    from ptexplore.source import generated
     from ptexplore.source.tree import runtime_tree
 
     target = catalogue_file(runtime.key)
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock_file(target)), _progress() as progress:
+        folder = generated.find(runtime)
         store = _open(target)
-        if store is not None and _generated_there(runtime):
-            return store  # another process built it while we waited
+        if store is not None and folder is not None:
+            return folder, store  # another process built it while we waited
         with ThreadPoolExecutor(1) as pool:
             raw = pool.submit(dump, runtime)
-            ensure(runtime, progress)
-            build_catalogue(runtime, runtime_tree(runtime), raw.result(), target, progress)
+            folder = generated.ensure(runtime, progress)
+            build_catalogue(runtime, runtime_tree(runtime, folder), raw.result(), target, progress)
     store = _open(target)
     if store is None:
         raise PtexploreError("the catalogue was built and cannot be read", str(target), "ptexplore doctor", MISSING)
-    return store
+    return folder, store
 
 
 @contextmanager

@@ -126,12 +126,11 @@ def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
     request = _request(options)
     from ptexplore.capture.trace import capture
     from ptexplore.cli.ready import ready
-    from ptexplore.index.build import digests_file
     from ptexplore.resolve.trail import resolve
 
     here = ready(options.python)
-    session = capture(request, here.runtime, digests_file(here.runtime))
-    return resolve(session, here.store, here.tree), session, here.tree.file_of
+    session = capture(request, here.runtime, here.store.digests())
+    return resolve(session, here.store, here.tree), session, here.file_of
 
 
 def _load(name: str) -> tuple[Trail, Session | None, Locate]:
@@ -179,7 +178,7 @@ def _show(trail: Trail, session: Session | None, options: argparse.Namespace, lo
 
     if session is not None:
         print_output(make_console(stderr=True), session)
-    page = view(trail, Options(options.full, options.depth, options.only))
+    page = view(trail, Options(options.full, options.depth, options.only, _command(options)))
     print_trail(make_console(), page, locate)
     if options.svg:
         from ptexplore.render.picture import picture
@@ -187,6 +186,18 @@ def _show(trail: Trail, session: Session | None, options: argparse.Namespace, lo
         # Without links: those lead into this machine's folders, and a picture travels.
         svg = picture(lambda console: print_trail(console, page, _nowhere), trail.expression)
         _write(Path(options.svg), svg)
+
+
+def _command(options: argparse.Namespace) -> tuple[str, ...]:
+    """The command that shows this trace again, without what only changes how it is shown."""
+    if options.load:
+        return ("ptexplore", "trace", "--load", options.load)
+    command = ["ptexplore", "trace"]
+    command += [options.expression] if options.expression is not None else ["--script", options.script]
+    for flag, values in (("--var", options.var), ("--setup", options.setup), ("--with", options.contexts)):
+        command += [part for value in values for part in (flag, value)]
+    command += [f"--{flag}" for flag in ("grad", "backward", "once") if getattr(options, flag)]
+    return (*command, *(("--python", options.python) if options.python else ()))
 
 
 def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> int:

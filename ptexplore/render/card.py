@@ -44,7 +44,7 @@ def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> N
 
 
 def _line(console: Console, text: Text, indent: int = 2) -> None:
-    console.print(Padding(text, (0, 0, 0, indent)))
+    console.print(Padding.indent(text, indent))
 
 
 def _keys(console: Console, card: Card, locate: Locate, *, full: bool) -> None:

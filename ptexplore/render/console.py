@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.text import Text
-from rich.tree import Tree
 
 from ptexplore.model import Session, SourceRef
 from ptexplore.render.plain import clean
@@ -18,15 +17,17 @@ from ptexplore.view.rows import Line, Row, TrailView
 
 Locate = Callable[[str], str | None]
 
+PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
+
 STATUS_STYLE = {"observed": "green", "derived": "cyan", "predicted": "yellow", "inlined": "magenta", "cut": "red"}
 PRECISION_STYLE = {"registered": "green", "located": "green", "consistent": "cyan"}
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that obeys NO_COLOR and never reads markup; in a pipe it does not fold lines."""
+    """A console that obeys NO_COLOR and never reads markup; in a pipe it folds nothing unless COLUMNS says so."""
     console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
     if not console.is_terminal and not _columns_set():
-        console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=100)
+        console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=PIPE_WIDTH)
     return console
 
 
@@ -57,7 +58,7 @@ def _line(line: Line, locate: Locate) -> Text:
     return Text(clean(line.text), style="dim" if line.style in ("reason", "note") else "yellow", overflow="fold")
 
 
-def _label(row: Row, locate: Locate) -> Group:
+def _title(row: Row) -> Text:
     title = Text(overflow="fold")
     title.append(clean(row.title), style="bold")
     if row.times > 1:
@@ -67,24 +68,36 @@ def _label(row: Row, locate: Locate) -> Group:
     title.append(f"  [{row.hop}]", style="dim")
     if row.hidden:
         title.append(f"  +{row.hidden} below", style="dim")
-    return Group(title, *[_line(line, locate) for line in row.lines])
+    return title
 
 
-def _grow(tree: Tree, row: Row, locate: Locate) -> None:
-    branch = tree.add(_label(row, locate))
-    for child in row.children:
-        _grow(branch, child, locate)
+def _draw(console: Console, rows: Sequence[Row], locate: Locate, guide: str) -> None:
+    """A tree with guides two columns wide: traces nest deeply, and a path must fit beside them."""
+    for number, row in enumerate(rows):
+        last = number == len(rows) - 1
+        inner = guide + ("  " if last else "│ ")
+        hanging = inner + ("│ " if row.children else "  ")
+        _folded(console, _title(row), guide + ("└ " if last else "├ "), hanging)
+        for line in row.lines:
+            _folded(console, _line(line, locate), hanging, hanging + "  ")
+        _draw(console, row.children, locate, inner)
+
+
+def _folded(console: Console, text: Text, first: str, further: str) -> None:
+    """Print a line, folded where the terminal is narrower, with the tree's guides before each part."""
+    room = max(console.width - len(further), 20)
+    for number, part in enumerate(text.wrap(console, room)):
+        part.rstrip()
+        console.print(Text.assemble((further if number else first, "dim"), part), soft_wrap=True)
 
 
 def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
     """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
-    tree = Tree(Text(clean(view.title), style="bold"), guide_style="dim")
-    for row in view.rows:
-        _grow(tree, row, locate)
     for fact in view.facts:
         console.print(Text(clean(fact), style="dim"))
     console.print()
-    console.print(tree)
+    console.print(Text(clean(view.title), style="bold"))
+    _draw(console, view.rows, locate, "")
     if view.findings:
         console.print()
         for finding in view.findings:

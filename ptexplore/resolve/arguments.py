@@ -6,8 +6,8 @@ ADInplaceOrView, the backend's autograd key and its autocast key to the backend'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ptexplore.resolve.claims import Claim, Context
@@ -40,42 +40,47 @@ class Arguments:
 
 @dataclass(frozen=True)
 class KnownTensors:
-    """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position."""
+    """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position.
+
+    An address counts from the call that recorded it: before, another tensor may have lain there; after, the
+    recorder keeps the tensor alive.
+    """
 
     keys: KeySets
-    by_impl: Mapping[int, int] = field(default_factory=dict)
-    inputs: Mapping[int, list[Any]] = field(default_factory=dict)
-    position: Mapping[int, int] = field(default_factory=dict)  # base tree's event -> position in the sequence
-    inference: bool = False
+    by_impl: Mapping[int, tuple[int, int]]  # address -> raw key set, position of the operator it counts from
+    inputs: Mapping[int, list[Any]]  # position -> recorded inputs, of the pass whose addresses by_impl has
+    position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
-        by_impl = {}
-        for observation in context.observations("dispatch", "call"):
-            for argument in observation.data["arguments"]:
-                if argument.get("impl") and argument.get("raw") is not None:
-                    by_impl[argument["impl"]] = argument["raw"]
+        """Read the dispatch pass; where it ran other operators than the base tree, nothing is known."""
         base = context.observations("frames", "event") or context.observations("ops", "event")
-        position, inputs = {}, {}
-        ours = [o for o in base if o.data["type"] in ("op", "node")]
-        theirs = [o for o in context.observations("dispatch", "event") if o.data["type"] in ("op", "node")]
-        same = [o.data["name"] for o in ours] == [o.data["name"] for o in theirs]
-        for number, observation in enumerate(ours):
-            position[observation.data["event"]] = number
-            if same:
-                inputs[number] = theirs[number].data.get("inputs") or []
+        ours = [o.data for o in base if o.data["type"] in ("op", "node")]
+        events = [o.data for o in context.observations("dispatch", "event")]
+        theirs = [e for e in events if e["type"] in ("op", "node")]
+        position = {data["event"]: number for number, data in enumerate(ours)}
+        if [e["name"] for e in ours] != [e["name"] for e in theirs]:
+            return cls(context.keys, {}, {}, position)
+        starts = _starts(events)
+        by_impl: dict[int, tuple[int, int]] = {}
+        for observation in context.observations("dispatch", "call"):
+            start = starts.get(observation.data["call"], len(theirs))
+            for argument in observation.data["arguments"]:
+                if argument["impl"] is not None:
+                    by_impl.setdefault(argument["impl"], (argument["raw"], start))
+        inputs = {number: e.get("inputs") or [] for number, e in enumerate(theirs)}
         return cls(context.keys, by_impl, inputs, position)
 
     def arguments(self, claim: Claim) -> Arguments:
         """The sets of one operator call's tensor arguments, by schema name."""
-        own = claim.event.get("inputs") or []
-        seen = self.inputs.get(self.position.get(claim.event.get("event", -1), -1), own)
+        position = self.position.get(claim.event.get("event", -1), -1)
+        inputs = self.inputs.get(position, claim.event.get("inputs") or [])
         names = [a.name for a in schema_arguments(str(claim.hop.detail.get("schema", "")))]
         sets: dict[str, int] = {}
         assumed: list[str] = []
-        for name, meta in _tensors(names, seen or own):
-            known = self.by_impl.get(meta.get("impl", 0))
-            if known is None:
+        for name, meta in _tensors(names, inputs):
+            known, since = self.by_impl.get(meta.get("impl", 0), (None, 0))
+            if known is None or since > position:
                 assumed.append(name)
                 known = self.fresh(meta)
             sets[name] = sets.get(name, 0) | known
@@ -96,6 +101,17 @@ class KnownTensors:
             return self.keys.raw((f"Mkldnn{backend}", "ADInplaceOrView", "AutogradCPU"))
         names = [f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"]
         return self.keys.raw(names)
+
+
+def _starts(events: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    """Per call of the user's the position of the first operator that ran in it or after it began."""
+    starts, position = {}, 0
+    for event in events:
+        if event["type"] == "call":
+            starts[event["call"]] = position
+        elif event["type"] in ("op", "node"):
+            position += 1
+    return starts
 
 
 def _tensors(names: list[str], inputs: list[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from ptexplore.index.declarations import find as find_declaration
-from ptexplore.model import Derivative, Hop, SourceRef
+from ptexplore.model import Derivative, Formula, Hop, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.kernels import definition
 from ptexplore.resolve.places import NOT_IN_WHEEL
 from ptexplore.resolve.precision import in_runtime, unknown
+from ptexplore.resolve.schema import arguments
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 FORMULA_SCOPE = "torch::autograd::generated::details"
@@ -77,7 +78,7 @@ def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple
         source=in_runtime(context.tree, derivative.path, derivative.line, derivative.end_line),
         phase="forward",
         op=claim.hop.op,
-        derivative=describe(derivative),
+        derivative=describe(context, derivative),
         evidence=(observation,),
         why=("the result's graph holds this node, with the sequence number of this call",),
         detail={"recorded": True},
@@ -97,7 +98,7 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
     changed = claim.but(name=f"{qualified}::apply", source=source, why=why)
     if len({(d.path, d.line) for d in found}) == 1:
         derivative = found[0]
-        changed = changed.but(derivative=describe(derivative), op=derivative.op)
+        changed = changed.but(derivative=describe(context, derivative), op=derivative.op)
         return replace(changed, children=_formulas(context, changed, derivative) + changed.children)
     places = [in_runtime(context.tree, d.path, d.line, d.end_line) for d in found]
     detail = {**changed.hop.detail, "derivatives": [_place(p) for p in places]} if places else {}
@@ -116,8 +117,9 @@ def _derivatives(
     return found, (f"{len(found)} entries of derivatives.yaml make this node",) if found else ()
 
 
-def describe(derivative: Derivative) -> dict[str, Any]:
+def describe(context: Context, derivative: Derivative) -> dict[str, Any]:
     """A derivative as the Trail's JSON gives it: the entry, each formula with its own line, what it calls."""
+    schema = _schema(context, derivative)
     return {
         "path": derivative.path,
         "line": derivative.line,
@@ -125,8 +127,25 @@ def describe(derivative: Derivative) -> dict[str, Any]:
         "op": derivative.source_op,
         "node": derivative.node,
         "matched": derivative.matched,
-        "formulas": [{"inputs": f.inputs, "line": f.line, "calls": list(f.calls)} for f in derivative.formulas],
+        "formulas": [
+            {"inputs": f.inputs, "line": f.line, "mode": mode(schema, f), "calls": list(f.calls)}
+            for f in derivative.formulas
+        ],
     }
+
+
+def _schema(context: Context, derivative: Derivative) -> str:
+    operator = context.store.operator(derivative.source_op)
+    return operator.schema if operator else ""
+
+
+def mode(schema: str, formula: Formula) -> str:
+    """Which way a formula differentiates: "backward" for inputs; "forward" where it is named after an output.
+
+    `schema` is that of the entry's own operator. Source: the head comment of tools/autograd/derivatives.yaml.
+    """
+    names = {a.name for a in arguments(schema)}
+    return "backward" if {n.strip() for n in formula.inputs.split(",")} <= names else "forward"
 
 
 def _place(ref: SourceRef) -> dict[str, Any]:
@@ -136,8 +155,10 @@ def _place(ref: SourceRef) -> dict[str, Any]:
 def _formulas(context: Context, node: Claim, derivative: Derivative) -> tuple[Claim, ...]:
     """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient."""
     out = []
-    for symbol in dict.fromkeys(call for f in derivative.formulas for call in f.calls):
-        lines = ", ".join(str(f.line) for f in derivative.formulas if symbol in f.calls)
+    schema = _schema(context, derivative)
+    run = [f for f in derivative.formulas if mode(schema, f) == "backward"]
+    for symbol in dict.fromkeys(call for f in run for call in f.calls):
+        lines = ", ".join(str(f.line) for f in run if symbol in f.calls)
         declared = find_declaration(context.tree, f"{FORMULA_SCOPE}::{symbol}")
         if declared is None:
             continue  # a method or an operator, which the profiler's own events show

@@ -31,12 +31,11 @@ class LocalState:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One lookup in the dispatch table: the set asked with, the key found, what was passed over on the way."""
+    """One lookup in the dispatch table: the set asked with, the key found, the kernel and where that sends the call."""
 
     set: int
     key: str
     entry: TableEntry
-    skipped: tuple[str, ...]
     registration: Registration | None
     onward: Onward | None
 
@@ -58,17 +57,30 @@ def _first_state(context: Context) -> LocalState:
 
 def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
     state = _state_at(claim, state)
-    if claim.hop.kind != "op":
+    if claim.hop.kind != "op" or claim.hop.op is None:
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     arguments = tensors.arguments(claim)
-    start = (arguments.raw | state.include) & ~state.exclude
+    start, masked = _masked(context, claim.hop.op, (arguments.raw | state.include) & ~state.exclude)
     steps = list(_walk(context, claim, start))
-    if not steps:
-        inner = tuple(_descend(context, tensors, c, state) for c in claim.children)
-        return replace(claim, children=inner)
     below = _below(context, state, steps)
     inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
-    return replace(claim, children=(_chain(context, Call(claim, arguments, state, steps), inner),))
+    if not steps:
+        return replace(claim, children=inner)
+    return replace(claim, children=(_chain(context, Call(claim, arguments, state, masked, steps), inner),))
+
+
+def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]:
+    """The set without the keys whose table entry is a fallthrough, and those keys.
+
+    DispatchKeyExtractor masks them out once, when it makes the set: a redispatch never meets them.
+    """
+    masked = []
+    for name in context.keys.names(keys):
+        entry = context.effective(op, name)
+        if entry is not None and entry.fallthrough:
+            masked.append(name)
+            keys = context.keys.without(keys, name)
+    return keys, tuple(masked)
 
 
 def _state_at(claim: Claim, state: LocalState) -> LocalState:
@@ -91,19 +103,18 @@ def _below(context: Context, state: LocalState, steps: list[Step]) -> LocalState
 
 def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
     """Follow table and redispatch until a kernel ends the call or where it goes on is not known."""
-    if claim.hop.op is None:
-        return
+    op = claim.hop.op or ""
     current = start
     for _ in range(STEPS):
-        found = _lookup(context, claim.hop.op, current)
-        if found is None:
+        key = context.keys.highest(current) or "Undefined"
+        entry = context.effective(op, key)
+        if entry is None or entry.fallthrough:
             return
-        key, entry, skipped, current = found
-        registration = registration_of(context.store, claim.hop.op, key, entry)
+        registration = registration_of(context.store, op, key, entry)
         then = onward(registration, key)
-        if then and any(c.hop.kind == "op" and c.hop.op == claim.hop.op for c in claim.children) and not then.certain:
+        if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
-        yield Step(current, key, entry, skipped, registration, then)
+        yield Step(current, key, entry, registration, then)
         if then is None:
             return
         if then.computed:
@@ -114,23 +125,6 @@ def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
             current &= context.keys.after(then.after)
 
 
-def _lookup(context: Context, op: str, current: int) -> tuple[str, TableEntry, tuple[str, ...], int] | None:
-    """The first key of the set, from the top, whose entry is no fallthrough; the set less those passed over."""
-    skipped: list[str] = []
-    for _ in range(64):
-        key = context.keys.highest(current) or "Undefined"
-        entry = context.effective(op, key)
-        if entry is None:
-            return None
-        if not entry.fallthrough:
-            return key, entry, tuple(skipped), current
-        skipped.append(key)
-        if key == "Undefined":
-            return None
-        current = context.keys.without(current, key)
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One operator call with all its reasoning starts from."""
@@ -138,6 +132,7 @@ class Call:
     claim: Claim
     arguments: Arguments
     state: LocalState
+    masked: tuple[str, ...]
     steps: list[Step]
 
     def status(self, number: int) -> Status:
@@ -166,8 +161,9 @@ def _key(context: Context, call: Call, number: int, kernel: Claim) -> Claim:
     step = call.steps[number]
     dispatch: dict[str, Any] = {
         "set": context.keys.show(step.set),
+        "raw": hex(step.set),
         "entry": step.entry.reason,
-        "skipped": list(step.skipped),
+        "skipped": list(call.masked) if number == 0 else [],
     }
     first, why = _start(context, call, step.key) if number == 0 else _onward(call.steps[number - 1], step.key)
     hop = Hop(
@@ -196,7 +192,7 @@ def _start(context: Context, call: Call, key: str) -> tuple[dict[str, Any], tupl
         "tls_observed": call.state.observed,
     }
     why = (*call.arguments.why, *((f"thread-local sets: {call.state.why}",) if call.state.why else ()))
-    return dispatch, (*why, f"{key} is the highest key of (arguments | include) - exclude that is no fallthrough")
+    return dispatch, (*why, f"{key} is the highest key of (arguments | include) - exclude, less the fallthroughs")
 
 
 def _onward(before: Step, key: str) -> tuple[dict[str, Any], tuple[str, ...]]:

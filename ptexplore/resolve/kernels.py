@@ -81,8 +81,9 @@ def kernel_body(
 
 def _name(registration: Registration | None, entry: TableEntry, key: str) -> str:
     if registration is None:
-        return f"{key} backend fallback" if FALLBACK in entry.reason else "kernel"
-    return registration.wrapper or registration.callee or "kernel"
+        return f"{key} backend fallback" if FALLBACK in entry.reason else "a kernel of no known name"
+    unnamed = "a hand-written kernel" if registration.origin == "handwritten" else "a kernel of no known name"
+    return registration.wrapper or registration.callee or unnamed
 
 
 def _body(tree: SourceTree, registration: Registration | None) -> SourceRef:

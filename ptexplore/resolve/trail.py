@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ptexplore.model import Finding, Session, Trail
+from ptexplore.index.dump import parse_table
+from ptexplore.model import Finding, Session, TableEntry, Trail
 from ptexplore.resolve import autograd, calls, dispatching, findings, merge, operators, places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.keyset import KeySets
+from ptexplore.source.canonical import Folders, recorded_path
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
 
@@ -23,7 +25,8 @@ PASSES: tuple[Pass, ...] = (
 
 def resolve(session: Session, store: Store, tree: SourceTree) -> Trail:
     """Conclude what ran from what was seen. Pure: reads store and tree, runs nothing, needs no torch."""
-    context = Context(session, store, tree, KeySets(store.keys(), int(store.meta("num_backends") or 0)))
+    keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
+    context = Context(session, store, tree, keys, changed=_changed(session))
     claims: tuple[Claim, ...] = ()
     for step in PASSES:
         claims = step(context, claims)
@@ -37,6 +40,16 @@ def resolve(session: Session, store: Store, tree: SourceTree) -> Trail:
         findings=tuple(dict.fromkeys(context.findings)),
         hops=number(claims),
     )
+
+
+def _changed(session: Session) -> dict[str, list[TableEntry]]:
+    """Tables of operators whose registrations the traced process changed, as it had them."""
+    where = Folders(str(session.torch.get("torch_dir", "")))
+    return {
+        o.data["op"]: parse_table(o.data["op"], o.data["table"], lambda file: recorded_path(file, where))
+        for o in session.observations
+        if o.kind == "table"
+    }
 
 
 __all__ = ["PASSES", "Finding", "resolve"]

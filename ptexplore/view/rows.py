@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -41,6 +42,7 @@ class Options:
     full: bool = False
     depth: int | None = None
     only: str | None = None
+    command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next commands to type
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class TrailView:
 
 def view(trail: Trail, options: Options) -> TrailView:
     """Choose and word the rows of a trail."""
-    kept, hidden = _prune(trail.hops, options, nested=False)
+    kept, hidden = _prune(trail.hops, options, _Place())
     rows = _join(kept)
     if options.only:
         rows = _only(rows, options.only.lower())
@@ -89,7 +91,18 @@ def _operators_below(hop: Hop) -> bool:
     return hop.kind in ("op", "node", "native") or any(_operators_below(c) for c in hop.children)
 
 
-def _prune(hops: Iterable[Hop], options: Options, nested: bool) -> tuple[list[Row], int]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a hop stands: inside some operator's call or not."""
+
+    inside: bool = False
+
+    def below(self, hop: Hop) -> _Place:
+        """The place of a hop's children."""
+        return _Place(inside=True) if hop.kind == "op" else self
+
+
+def _prune(hops: Iterable[Hop], options: Options, place: _Place) -> tuple[list[Row], int]:
     """Rows of the hops worth a reader's time; Python helpers that ran no operator are counted, not shown."""
     rows: list[Row] = []
     hidden = 0
@@ -98,10 +111,13 @@ def _prune(hops: Iterable[Hop], options: Options, nested: bool) -> tuple[list[Ro
             hidden += 1 + _count(hop.children)
             continue
         if not options.full and hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
-            row, below = _merged(hop, hop.children[0], options, nested)
+            row, below = _merged(hop, hop.children[0], options, place)
+        elif not options.full and hop.kind == "op" and place.inside:
+            row, below = _brief(hop, options, place.below(hop))
         else:
-            children, below = _prune(hop.children, options, nested or hop.kind == "op")
-            row = Row(hop.id, _title(hop), hop.kind, hop.status, _lines(hop, nested, options.full), _join(children))
+            children, below = _prune(hop.children, options, place.below(hop))
+            lines = _lines(hop, full=options.full)
+            row = Row(hop.id, _title(hop), hop.kind, hop.status, lines, _join(children))
         hidden += below
         rows.append(row)
     return rows, hidden
@@ -115,12 +131,44 @@ def _count(hops: Iterable[Hop]) -> int:
     return sum(1 + _count(h.children) for h in hops)
 
 
-def _merged(key: Hop, kernel: Hop, options: Options, nested: bool) -> tuple[Row, int]:
+def _merged(key: Hop, kernel: Hop, options: Options, place: _Place) -> tuple[Row, int]:
     """A key and its kernel on one row: the key is why, the kernel is what."""
-    children, hidden = _prune(kernel.children, options, nested)
-    lines = (*_reasoning(key, nested), *_places(kernel))
+    children, hidden = _prune(kernel.children, options, place)
+    lines = (*_reasoning(key), *_places(kernel))
     title = f"{key.name} → {_short(kernel.name)}"
     return Row(key.id, title, "kernel", key.status, lines, _join(children)), hidden
+
+
+def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
+    """An operator that ran inside another: one line a key, with the body that ran, then what it called in turn."""
+    lines: list[Line] = []
+    rest: list[Hop] = []
+    pending = list(hop.children)
+    while pending:
+        child = pending.pop(0)
+        if child.kind == "key" and child.children:
+            kernel, *others = child.children
+            status = "" if child.status == "derived" else f" {child.status}"
+            shown = kernel.source if kernel.source.line else kernel.registration or kernel.source
+            lines.append(Line("place", f"{child.name}{status}", shown))
+            pending = [*kernel.children, *others, *pending]
+        elif child.kind == "impl" and child.source.line is None and child.declaration is None:
+            lines.append(Line("note", f"→ {_short(child.name)}"))
+        elif child.kind == "impl":
+            lines.append(_impl_line(child, f"→ {_short(child.name)}"))
+        elif child.kind == "node" and child.detail.get("recorded"):
+            lines.append(Line("place", f"records {child.name}", child.source))
+        else:
+            rest.append(child)
+    children, hidden = _prune(rest, options, place)
+    return Row(hop.id, hop.name, hop.kind, hop.status, tuple(lines), _join(children)), hidden
+
+
+def _impl_line(hop: Hop, label: str = "") -> Line:
+    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that."""
+    if hop.source.line is None and hop.declaration is not None:
+        return Line("place", f"{label} declared at".strip(), hop.declaration)
+    return Line("place", label, hop.source)
 
 
 def _title(hop: Hop) -> str:
@@ -136,22 +184,22 @@ def _short(name: str) -> str:
     return name.removeprefix("torch::autograd::generated::details::").removeprefix("torch::autograd::generated::")
 
 
-def _lines(hop: Hop, nested: bool, full: bool) -> tuple[Line, ...]:
+def _lines(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     lines: list[Line] = []
     if hop.kind == "key":
-        lines += _reasoning(hop, nested and not full)
+        lines += _reasoning(hop)
     lines += _places(hop)
     if full:
         lines += [Line("note", w) for w in hop.why]
     return tuple(lines)
 
 
-def _reasoning(hop: Hop, nested: bool) -> list[Line]:
+def _reasoning(hop: Hop) -> list[Line]:
     """Why this key: the sets by argument at a call's first key, what was passed over, what the table says."""
     dispatch = hop.dispatch or {}
     lines = []
     arguments = dispatch.get("arguments")
-    if arguments is not None and not nested:
+    if arguments is not None:
         by_set: dict[str, list[str]] = {}
         for name, keys in arguments.items():
             by_set.setdefault(keys, []).append(name)
@@ -161,11 +209,11 @@ def _reasoning(hop: Hop, nested: bool) -> list[Line]:
             local.append(f"exclude {{{_fold(dispatch['tls_exclude'])}}}")
         if local:
             lines.append(Line("reason", "thread-local " + ", ".join(local)))
-    if dispatch.get("redispatch") and not nested:
+    if dispatch.get("redispatch"):
         lines.append(Line("reason", dispatch["redispatch"]))
     skipped = dispatch.get("skipped") or []
-    passed = f"; {', '.join(skipped)} fell through" if skipped else ""
-    lines.append(Line("reason", f"highest of {{{dispatch.get('set', '')}}}: {dispatch.get('entry', '')}{passed}"))
+    masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
+    lines.append(Line("reason", f"highest of {{{dispatch.get('set', '')}}}: {dispatch.get('entry', '')}{masked}"))
     return lines
 
 
@@ -178,21 +226,25 @@ def _fold(keys: str) -> str:
 
 
 def _places(hop: Hop) -> list[Line]:
+    """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
+    if hop.kind == "impl":
+        return [_impl_line(hop)]
     lines = [Line("place", "", hop.source)]
     yaml = hop.detail.get("yaml")
     if yaml:
-        entry = SourceRef(yaml["path"], yaml["line"], "wheel", hop.source.precision)
-        lines = [Line("place", "", replace(entry, precision="located"))] + ([lines[0]] if hop.source.line else [])
+        entry = Line("place", "", SourceRef(yaml["path"], yaml["line"], "wheel", "located"))
+        lines = [entry, *lines] if hop.source.line or hop.source.candidates else [entry]
     if hop.registration is not None and hop.registration.line:
-        lines.append(Line("place", "registered at", hop.registration))
+        lines = [*(lines if hop.source.line else []), Line("place", "", hop.registration)]
     if hop.declaration is not None and hop.source.line is None:
-        lines.append(Line("place", "declared at", hop.declaration))
+        lines = [Line("place", "declared at", hop.declaration)]
     if hop.derivative is not None and hop.source.path != hop.derivative["path"]:
         lines += [
             Line(
                 "place", f"formula for {f['inputs']}", SourceRef(hop.derivative["path"], f["line"], "wheel", "located")
             )
             for f in hop.derivative.get("formulas", [])
+            if f.get("mode") != "forward"
         ]
     return lines
 
@@ -240,14 +292,14 @@ def _rows(rows: Iterable[Row]) -> int:
 
 def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
     """The next commands worth typing, with this trace's own names in them."""
-    steps = []
+    steps: list[str] = []
     operator = _first_operator(trail.hops)
     if operator is not None:
-        steps.append(f"ptexplore op {operator.op}")
+        steps.append(f"ptexplore op {shlex.quote(operator.op or '')}")
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps.append(f'ptexplore trace "{trail.expression}" --explain {key.id}')
+        steps.append(f"{shlex.join(options.command)} --explain {key.id}")
     if not options.full:
-        steps.append(f'ptexplore trace "{trail.expression}" --full')
+        steps.append(f"{shlex.join(options.command)} --full")
     return tuple(steps)
 
 
