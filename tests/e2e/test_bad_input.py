@@ -372,7 +372,8 @@ def scripts_that_are_no_python(folder: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("name", ["missing", "folder", "ls", "text", "silent", "failing", "chatty", "endless-output"])
 def test_a_python_that_is_none(cli: Cli, tmp_path: Path, name: str) -> None:
     path = scripts_that_are_no_python(tmp_path)[name]
-    for arguments in (("trace", "a + b", "--json"), ("op", "add", "--json")):
+    commands = (("trace", "a + b", "--json"), ("op", "add", "--json"))
+    for arguments in commands if name != "endless-output" else commands[1:]:  # that one takes its time limit
         result = cli(*arguments, "--python", str(path), target=None, timeout=60).three_parts(MISSING, USAGE)
         assert str(path) in result.err.replace("\n", "").replace("       ", ""), result
 
@@ -427,8 +428,8 @@ def test_no_torch_where_ptexplore_itself_is(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_python_given_by_name_or_relative_path(cli: Cli) -> None:
     target = Path(TARGET or sys.executable)
-    (cli.cwd / "py").symlink_to(target.parent)
-    result = cli("op", "add.Tensor", "--json", "--python", f"py/{target.name}", target=None)
+    (cli.cwd / "env").symlink_to(target.parent.parent)
+    result = cli("op", "add.Tensor", "--json", "--python", f"env/bin/{target.name}", target=None)
     assert result.code == 0, result
 
 
