@@ -85,10 +85,24 @@ def _draw(console: Console, rows: Sequence[Row], locate: Locate, guide: str) -> 
 
 def _folded(console: Console, text: Text, first: str, further: str) -> None:
     """Print a line, folded where the terminal is narrower, with the tree's guides before each part."""
-    room = max(console.width - len(further), 20)
-    for number, part in enumerate(text.wrap(console, room)):
+    room = max(console.width - max(len(first), len(further)), 20)
+    for number, part in enumerate(text.divide(_breaks(text.plain, room))):
         part.rstrip()
         console.print(Text.assemble((further if number else first, "dim"), part), soft_wrap=True)
+
+
+def _breaks(text: str, room: int) -> list[int]:
+    """Where to fold so that no part is wider than `room`: after a space, else after a slash, else anywhere."""
+    breaks: list[int] = []
+    start = 0
+    while len(text) - start > room:
+        part = text[start : start + room + 1]
+        at = part.rfind(" ") + 1 or part.rfind("/", 0, room) + 1 or room
+        start += min(at, room)
+        breaks.append(start)
+        if text[start : start + 1] == " ":
+            start += 1
+    return breaks
 
 
 def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
@@ -123,15 +137,16 @@ def print_explanation(console: Console, explanation: Explanation, locate: Locate
     console.print(Text(clean(explanation.title), style="bold"))
     width = max(len(name) for name, _ in explanation.facts)
     for name, value in explanation.facts:
-        console.print(Text.assemble((f"  {name:<{width}}  ", "dim"), clean(value)))
+        _folded(console, Text(clean(value)), f"  {name:<{width}}  ", " " * (width + 4))
     for label, ref in explanation.places:
-        console.print(Text("  ").append_text(place(ref, locate, label)))
+        _folded(console, place(ref, locate), f"  {label:<{width}}  ", " " * (width + 4))
     if explanation.why:
         console.print(Text("because", style="bold"))
         for reason in explanation.why:
-            console.print(Text(f"  - {clean(reason)}"))
+            _folded(console, Text(clean(reason)), "  - ", "    ")
     if explanation.observations:
         console.print(Text("observed", style="bold"))
         for observation in explanation.observations:
             data = clean(json.dumps(observation.data, default=str))
-            console.print(Text(f"  #{observation.id} {observation.recorder}/{observation.kind}: {data[:600]}"))
+            label = f"  #{observation.id} {observation.recorder}/{observation.kind}: "
+            _folded(console, Text(data[:600], style="dim"), label, "    ")

@@ -24,11 +24,12 @@ COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Key sets by argument name, their union, and whether every one of them was read from the very tensor."""
+    """Key sets by argument name, whether every one was read from the very tensor, and the observations of that."""
 
     sets: Mapping[str, int]
     observed: bool
     why: tuple[str, ...]
+    evidence: tuple[int, ...] = ()
 
     @property
     def raw(self) -> int:
@@ -47,7 +48,7 @@ class KnownTensors:
     """
 
     keys: KeySets
-    by_impl: Mapping[int, tuple[int, int]]  # address -> raw key set, position of the operator it counts from
+    by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position it counts for, observation
     inputs: Mapping[int, list[Any]]  # position -> recorded inputs, of the pass whose addresses by_impl has
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
 
@@ -62,12 +63,12 @@ class KnownTensors:
         if [e["name"] for e in ours] != [e["name"] for e in theirs]:
             return cls(context.keys, {}, {}, position)
         starts = _starts(events)
-        by_impl: dict[int, tuple[int, int]] = {}
+        by_impl: dict[int, tuple[int, int, int]] = {}
         for observation in context.observations("dispatch", "call"):
             start = starts.get(observation.data["call"], len(theirs))
             for argument in observation.data["arguments"]:
                 if argument["impl"] is not None:
-                    by_impl.setdefault(argument["impl"], (argument["raw"], start))
+                    by_impl.setdefault(argument["impl"], (argument["raw"], start, observation.id))
         inputs = {number: e.get("inputs") or [] for number, e in enumerate(theirs)}
         return cls(context.keys, by_impl, inputs, position)
 
@@ -78,17 +79,20 @@ class KnownTensors:
         names = [a.name for a in schema_arguments(str(claim.hop.detail.get("schema", "")))]
         sets: dict[str, int] = {}
         assumed: list[str] = []
+        evidence: list[int] = []
         for name, meta in _tensors(names, inputs):
-            known, since = self.by_impl.get(meta.get("impl", 0), (None, 0))
+            known, since, seen = self.by_impl.get(meta.get("impl", 0), (None, 0, 0))
             if known is None or since > position:
                 assumed.append(name)
                 known = self.fresh(meta)
+            else:
+                evidence.append(seen)
             sets[name] = sets.get(name, 0) | known
         why: tuple[str, ...] = ()
         if assumed:
             kinds = "the tensor was made during the call; a tensor of its device and layout carries these keys"
             why = (f"{', '.join(dict.fromkeys(assumed))}: {kinds}",)
-        return Arguments(sets, not assumed, why)
+        return Arguments(sets, not assumed, why, tuple(dict.fromkeys(evidence)))
 
     def fresh(self, meta: Mapping[str, Any]) -> int:
         """The keys that TensorImpl gives a tensor of this device, layout and dtype."""

@@ -109,7 +109,10 @@ def _same(target: Mapping[str, Any], claim: Claim) -> bool:
 def _join(identity: int, call: Mapping[str, Any], group: list[Claim]) -> list[Claim]:
     first = group[0]
     if first.hop.kind in ("binding", "python"):
-        return [replace(first.but(evidence=(*first.hop.evidence, identity)), call=call), *group[1:]]
+        return [
+            replace(first.but(evidence=(*first.hop.evidence, identity)), call={**call, "observation": identity}),
+            *group[1:],
+        ]
     return [_binding(identity, call, tuple(group))]
 
 
@@ -122,7 +125,8 @@ def _alone(identity: int, call: Mapping[str, Any]) -> list[Claim]:
 def _binding(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
     target = call["callable"]
-    why = f"`{call['source']}` is {call['syntax']} syntax: Python looks {target.get('method')} up on the operand's type"
+    how = f"Python looks {target.get('method')} up on the operand's type"
+    why = f"`{call['source']}` is {call['syntax']} syntax: {how}"
     hop = Hop(
         id=0,
         kind="binding",
@@ -132,4 +136,4 @@ def _binding(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]
         evidence=(identity,),
         why=(why,),
     )
-    return Claim(hop=hop, event=target, call=call, children=children)
+    return Claim(hop=hop, event=target, call={**call, "observation": identity}, children=children)

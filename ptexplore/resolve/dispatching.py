@@ -16,17 +16,19 @@ from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.kernels import entry_source, kernel_claim, registration_of
 from ptexplore.resolve.redispatch import Onward, excluded, onward
 
+GUARDED = "as the guards of the kernels around it leave them"
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
 
 @dataclass(frozen=True, slots=True)
 class LocalState:
-    """Thread-local include and exclude sets (raw), and whether they were read or follow from guards."""
+    """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and what says so."""
 
     include: int
     exclude: int
     observed: bool
     why: str = ""
+    evidence: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _first_state(context: Context) -> LocalState:
     for observation in context.observations("dispatch", "call"):
         data = observation.data
-        return LocalState(data["tls_include"]["raw"], data["tls_exclude"]["raw"], True)
+        return LocalState(data["tls_include"]["raw"], data["tls_exclude"]["raw"], True, "", (observation.id,))
     include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
     return LocalState(include, 0, False, "not read; torch's defaults are assumed")
 
@@ -85,9 +87,10 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
 
 def _state_at(claim: Claim, state: LocalState) -> LocalState:
     if claim.call is not None:
-        return LocalState(claim.call["tls_include"]["raw"], claim.call["tls_exclude"]["raw"], True)
+        include, exclude = claim.call["tls_include"]["raw"], claim.call["tls_exclude"]["raw"]
+        return LocalState(include, exclude, True, "", (claim.call["observation"],))
     if claim.event.get("tls_include") is not None:
-        return LocalState(claim.event["tls_include"], claim.event["tls_exclude"], True)
+        return LocalState(claim.event["tls_include"], claim.event["tls_exclude"], True, "", claim.hop.evidence)
     return state
 
 
@@ -98,7 +101,7 @@ def _below(context: Context, state: LocalState, steps: list[Step]) -> LocalState
         bits |= excluded(context.keys, step.registration.guard if step.registration else None)
     if not bits:
         return state
-    return LocalState(state.include, state.exclude | bits, False, "after the guards of the kernels around it")
+    return LocalState(state.include, state.exclude | bits, False, GUARDED, state.evidence)
 
 
 def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
@@ -178,7 +181,7 @@ def _key(context: Context, call: Call, number: int, kernel: Claim) -> Claim:
         key=step.key,
         dispatch=dispatch | first,
         why=(*why, f"the table's entry for {step.key}: {step.entry.raw.strip()}"),
-        evidence=call.claim.hop.evidence,
+        evidence=tuple(dict.fromkeys(call.claim.hop.evidence + call.arguments.evidence + call.state.evidence)),
     )
     return Claim(hop=hop, children=(kernel,))
 

@@ -13,6 +13,8 @@ _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
 _SCALARS = {
     "Scalar", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat", "Device", "QScheme", "complex",
 }  # fmt: skip
+# What the profiler always keeps the value of; a Scalar may be complex, which it does not keep.
+_ALWAYS_RECORDED = {"Tensor", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _fits(argument: Argument, value: Any) -> bool:
             return argument.is_tensor and argument.type.endswith("]")
         return argument.type.endswith("]") or argument.type.endswith("]?")
     if value is None:
-        return argument.type != "Tensor" and not argument.type.startswith("Tensor[")
+        return argument.type not in _ALWAYS_RECORDED and not argument.type.startswith("Tensor[")
     if isinstance(value, str):
         return argument.type.startswith("str")
     return argument.type.rstrip("?") in _SCALARS

@@ -52,6 +52,7 @@ def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
     Accepts `add`, `add.Tensor`, `aten::add.Tensor`, `torch.add`, `Tensor.add_`, `F.conv2d` and its full name.
     Raises PtexploreError (usage) with the closest names where there is none.
     """
+    asked = _plain(asked)
     exact = store.operator(asked) or store.operator(f"aten::{asked}")
     names = [exact.name] if exact else _named(store, asked)
     if not names:
@@ -63,6 +64,14 @@ def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
     assert chosen is not None
     family = [o.name for o in store.operators_named(chosen.base) if o.namespace == chosen.namespace]
     return chosen, sorted({*family, *names} - {chosen.name})
+
+
+def _plain(asked: str) -> str:
+    """`torch.ops.aten.add.Tensor` and `aten.add.default` as the dispatcher writes them."""
+    name = asked.removeprefix("torch.ops.")
+    if name != asked and "." in name:
+        name = name.replace(".", "::", 1)
+    return name.removesuffix(".default") if "::" in name else name
 
 
 def _named(store: Store, asked: str) -> list[str]:

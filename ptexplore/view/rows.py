@@ -141,7 +141,7 @@ def _merged(key: Hop, kernel: Hop, options: Options, place: _Place) -> tuple[Row
 
 def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
     """An operator that ran inside another: one line a key, with the body that ran, then what it called in turn."""
-    lines: list[Line] = []
+    lines: list[Line] = [] if hop.source.precision == "located" else [Line("place", "", hop.source)]
     rest: list[Hop] = []
     pending = list(hop.children)
     while pending:
@@ -190,7 +190,8 @@ def _lines(hop: Hop, *, full: bool) -> tuple[Line, ...]:
         lines += _reasoning(hop)
     lines += _places(hop)
     if full:
-        lines += [Line("note", w) for w in hop.why]
+        told = {line.text for line in lines}
+        lines += [Line("note", w) for w in hop.why if w not in told]
     return tuple(lines)
 
 

@@ -29,6 +29,8 @@ def test_no_arguments() -> None:
         ("a::b(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", [TENSOR, 2.5, 1], True),
         ("a::b(Tensor self, *, ScalarType? dtype=None) -> Tensor", [TENSOR, None], True),
         ("a::b(Tensor self, int[1]? dim, bool keepdim, *, ScalarType? dtype) -> Tensor", [TENSOR, None], False),
+        ("a::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", [TENSOR, None], True),
+        ("a::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", [TENSOR, None], False),
         ("a::b(Tensor[] tensors, int dim=0) -> Tensor", [[TENSOR, TENSOR], 0], True),
         ("a::b(Tensor self) -> Tensor", [None], False),
         ("a::b(Tensor? self) -> Tensor", [None], True),
