@@ -103,6 +103,8 @@ def test_hops_are_there(traced: tuple[Case, Result, Cli]) -> None:
     case, result, _ = traced
     hops = result.hops
     names = {hop["op"] for hop in hops if hop["op"]}
+    if NO_OVERLOADS:  # where the inputs do not tell either, it is said to be ambiguous
+        names |= {hop["name"] for hop in hops if hop["source"]["precision"] == "ambiguous"}
     for op in case.ops:
         assert op in names, f"{op} is not among {sorted(names)}"
     for op, key in case.keys:
@@ -127,7 +129,7 @@ def test_python_frames_name_their_def_line(traced: tuple[Case, Result, Cli]) -> 
     for path in case.python:
         assert path in {hop["source"]["path"] for hop in frames}, [h["source"] for h in frames]
     for hop in frames:
-        if hop["source"]["layer"] == "wheel":
+        if hop["source"]["layer"] == "wheel" and hop["name"] != "<module>":
             line = cli.line_of(hop["source"])
             assert re.search(r"\bdef\b|\bclass\b|lambda|\bfor\b|^\s*@", line), f"{hop['name']}: {line}"
 
