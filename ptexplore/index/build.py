@@ -68,7 +68,7 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
         writer.derivatives(model.derivatives(found.nodes))
         writer.nodes((name, *place) for name, place in sorted(found.nodes.items()))
         writer.bindings(found.bindings)
-        writer.definitions(found.definitions)
+        writer.definitions(one for one in found.definitions if one[0] not in model.shared_kernels)
         writer.python_names(python_names(raw, recorded.folders, tree))
         writer.python_kernels(kernels)
         writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])

@@ -16,7 +16,7 @@ from ptexplore.source.tree import SourceTree
 NATIVE = "aten/src/ATen/native/native_functions.yaml"
 DERIVATIVES = "tools/autograd/derivatives.yaml"
 
-_ALIAS = re.compile(r"\w+(?:\[\d*\])?(\([a-z|!* ->]+\))(?:\[\d*\])?\??\s*(\w+)?")
+_ALIAS = re.compile(r"\w+(?:\[\d*\])?(\([a-z|!*> -]+\))(?:\[\d*\])?\??\s*(\w+)?")
 
 
 @dataclass
@@ -36,6 +36,15 @@ class Model:
     def by_name(self) -> dict[str, dict[str, Any]]:
         """torchgen's operators by full name."""
         return {one["name"]: one for one in self.data.get("operators", ())}
+
+    @cached_property
+    def shared_kernels(self) -> frozenset[str]:
+        """Kernels that several operators name: overloads, perhaps, which a name alone does not tell apart."""
+        users: dict[str, set[str]] = {}
+        for one in self.by_name.values():
+            for namespace, kernel, _ in one["kernels"].values():
+                users.setdefault(f"{namespace}::{kernel}", set()).add(one["name"])
+        return frozenset(kernel for kernel, names in users.items() if len(names) > 1)
 
     def operator(self, raw: Mapping[str, Any], entry_points: Mapping[str, Mapping[str, tuple[str, int]]]) -> Operator:
         """One operator of the catalogue message, with what torchgen and the generated entry points add."""
@@ -101,6 +110,6 @@ class Model:
 
 def aliases(schema: str) -> tuple[str, ...]:
     """The alias annotations of a schema, "self: (a!)"; of returns, "-> (a!)"."""
-    arguments, arrow, returns = schema.partition(" -> ")
+    arguments, _, returns = schema.rpartition(") -> ")
     found = [f"{name}: {mark}" for mark, name in _ALIAS.findall(arguments.partition("(")[2]) if name]
-    return tuple(found + [f"{arrow.strip()} {mark}" for mark, _ in _ALIAS.findall(returns)])
+    return tuple(found + [f"-> {mark}" for mark, _ in _ALIAS.findall(returns)])

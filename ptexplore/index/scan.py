@@ -33,6 +33,7 @@ _MACRO_FUNCTION = re.compile(r"(?:^|\s)(TORCH_IMPL_FUNC|TORCH_META_FUNC2?|TORCH_
 _NAME_BEFORE_PAREN = re.compile(
     r"((?:~?\w+\s*(?:<[^<>]*>)?\s*::\s*)*(?:operator\s*[^\s\w(]{1,3}|operator\s*\(\s*\)|~?\w+))\s*\("
 )
+_MEMBER_INITIALIZER = re.compile(r"\)\s*:(?!:)(?:.*,)?\s*\w+$", re.DOTALL)
 _NOT_A_NAME = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "decltype", "noexcept", "alignas", "sizeof", "static_assert"}
 )
@@ -171,6 +172,8 @@ class _Scanner:
         if array:
             return self._body(brace, "array", array[1], self.statement + array.start(1), head)
         plain = _blank(_LONE_MACRO, _blank_templates(stripped))
+        if plain.count("(") > plain.count(")") or _MEMBER_INITIALIZER.search(plain):
+            return self._skip(brace) + 1  # a default argument or a member's initial value: the declarator goes on
         if "(" in plain and not stripped.endswith("="):
             name = _declarator(plain)
             if name is not None:

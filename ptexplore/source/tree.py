@@ -38,6 +38,7 @@ class SourceTree:
     layers: tuple[LayerFiles, ...]
     aids: Path | None = None  # folder of what was worked out with the generated layer
     _texts: dict[str, FileText | None] = field(default_factory=dict, repr=False)
+    _lines: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def read(self, path: str) -> FileText | None:
         """The text of canonical `path`, with the repository's own line numbers; None where no layer holds it."""
@@ -51,8 +52,10 @@ class SourceTree:
 
     def lines(self, path: str) -> list[str]:
         """The lines of `path` without their ends; empty where it is not there."""
-        found = self.read(path)
-        return found.text.split("\n") if found else []
+        if path not in self._lines:
+            found = self.read(path)
+            self._lines[path] = found.text.split("\n") if found else []
+        return self._lines[path]
 
     def line(self, path: str, line: int) -> str | None:
         """Line number `line` (1-based) of `path`; None where there is no such line."""
@@ -78,6 +81,7 @@ class SourceTree:
     def forget(self) -> None:
         """Drop the texts read so far."""
         self._texts.clear()
+        self._lines.clear()
 
     def _read(self, path: str) -> FileText | None:
         if not is_plain(path):
