@@ -7,83 +7,89 @@ from typing import Any
 from ptexplore.capture.request import TraceRequest
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
-HINTS = {
-    "empty": 'ptexplore trace "torch.add(a, b)"',
-    "statements": "put statements into --setup, or a whole program into --script FILE",
-    "variable": '--var a="torch.randn(3, 4)"',
-    "setup": '--setup "m = nn.LSTM(3, 4)"',
-    "context": '--with "torch.inference_mode()"',
-    "backward": "--grad is implied by --backward; the result must depend on a floating-point tensor that is bound",
-    "name": '--var NAME="torch.randn(3, 4)" binds a name',
-    "attribute": "",
-    "syntax": "",
+EXAMPLE = 'ptexplore trace "torch.add(a, b)"'
+NAMES = "names of one letter (or a letter and digits) used as values become tensors; others must be bound"
+
+# Of each kind of refusal: why, and what to type.
+REFUSED = {
+    "empty": ("there is nothing to run", EXAMPLE),
+    "syntax": ("Python's own parser refuses it", EXAMPLE),
+    "statements": (
+        "a trace is of one expression",
+        "put statements into --setup, or a whole program into --script FILE",
+    ),
+    "name": (NAMES, '--var NAME="torch.randn(3, 4)" binds a name'),
+    "attribute": ("it was looked for before anything ran", "ptexplore op NAME knows torch's operators"),
+    "variable": ("a --var is evaluated once, before the expression", '--var a="torch.randn(3, 4)"'),
+    "setup": ("--setup is run once, before the expression", '--setup "m = nn.LSTM(3, 4)"'),
+    "context": ("--with takes an expression that gives a context manager", '--with "torch.inference_mode()"'),
+    "backward": (
+        "backward needs a floating-point result that depends on a tensor that requires grad",
+        '--var a="torch.randn(3, 3)", and no --with "torch.no_grad()"',
+    ),
 }
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "bad_alloc", "Cannot allocate memory")
+TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 
 def failure(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     """The error for a message of type "refused", "raised" or "died"."""
     kind = message.get("type")
     if kind == "refused":
-        return _refused(message, request)
+        return _refused(message)
     if kind == "raised":
         return _raised(message, request)
     return _died(message, request)
 
 
-def _what(request: TraceRequest) -> str:
-    return request.script or request.expression or ""
+def _refused(message: dict[str, Any]) -> PtexploreError:
+    why, hint = REFUSED.get(str(message.get("kind")), ("it cannot be run", EXAMPLE))
+    place = _caret(message.get("source"), message.get("where"))
+    text = str(message.get("message"))[:TEXT_LIMIT]
+    return PtexploreError(text, place or why, _near(message) or hint, USAGE)
 
 
-def _refused(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
-    kind, text = str(message.get("kind")), str(message.get("message"))
-    close = [str(c) for c in message.get("close") or []]
-    hint = HINTS.get(kind, "")
-    if close:
-        hint = f"did you mean {' or '.join(close)}?"
-    why = {"statements": "a trace is of one expression", "empty": ""}.get(kind, "")
-    where = message.get("where")
-    if kind == "syntax":
-        text = f"the expression does not parse: {text}"
-        why = _caret(request.expression or "", where) if where else ""
-        hint = hint or 'ptexplore trace "torch.add(a, b)"'
-    if kind == "name":
-        why = why or "names of one letter (or a letter and digits) used as values become tensors; others must be bound"
-    return PtexploreError(text, why, hint, USAGE)
+def _near(message: dict[str, Any]) -> str:
+    close = message.get("close")
+    return f"did you mean {' or '.join(map(str, close))}?" if isinstance(close, list) and close else ""
 
 
-def _caret(expression: str, where: list[int]) -> str:
-    """The offending line with a caret under the place."""
-    lines = expression.strip().split("\n")
-    line, column = where[0], max(where[1], 1)
-    if not 1 <= line <= len(lines):
+def _caret(source: Any, where: Any) -> str:
+    """The offending line with a caret under the place, where there is one."""
+    if not isinstance(source, str) or not isinstance(where, list) or len(where) != 2:
         return ""
-    return f"{lines[line - 1]}\n       {' ' * (column - 1)}^"
+    lines = source.split("\n")
+    line, column = where
+    if not isinstance(line, int) or not isinstance(column, int) or not 1 <= line <= len(lines):
+        return ""
+    shown, column = lines[line - 1], max(column, 1)
+    start = max(column - 60, 0)  # a long line is shown around the place
+    return f"{shown[start : start + 100]}\n       {' ' * (column - start - 1)}^"
+
+
+def _what(request: TraceRequest) -> str:
+    text = request.script or request.expression or ""
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     stage, name = str(message.get("stage")), str(message.get("exception"))
-    close = [str(c) for c in message.get("close") or []]
+    what = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
-    hint = f"did you mean {' or '.join(close)}?" if close else ""
-    what = "its backward" if stage == "backward" else f"the {stage}"
-    if name == "MemoryError" or "can't allocate memory" in text or "not enough memory" in text:
-        why = text.split("\n")[0] or name
+    # torch's own message without the C++ stack that may follow.
+    why = text.split("\nException raised from", 1)[0].strip()[:TEXT_LIMIT] or f"{name} says nothing more"
+    if name in ("MemoryError", "OutOfMemoryError") or any(part in text for part in OUT_OF_MEMORY):
+        why = why.split("\n")[0]
         return PtexploreError(f"{what} needs more memory than there is", why, "trace it with smaller tensors", FAILED)
-    return PtexploreError(f"{what} raised {name}: {_what(request)}", _first(text), hint, FAILED)
-
-
-def _first(text: str) -> str:
-    """torch's own message without the C++ stack that may follow."""
-    return text.split("\nException raised from", 1)[0][:1000]
+    hint = _near(message) or "run it in Python alone: it raises there too; --var and --setup give it other values"
+    return PtexploreError(f"{what} raised {name}: {_what(request)}", why, hint, FAILED)
 
 
 def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     signal, recorder = message.get("signal"), message.get("recorder")
-    if signal is None:
-        how = f"its process ended with status {message.get('exit')}"
-    else:
-        how = f"its process was killed by {signal}"
+    how = f"it was killed by {signal}" if signal else f"it ended by itself with status {message.get('exit')}"
     why = f"{how} in the {recorder} pass"
     if signal == "SIGKILL":
         why += "; the system kills a process so when memory runs out"
-    return PtexploreError(f"the expression killed its process: {_what(request)}", why, "", FAILED)
+    hint = "run it in Python alone: it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
+    return PtexploreError(f"the expression killed its process: {_what(request)}", why, hint, FAILED)

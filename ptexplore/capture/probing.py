@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
-import threading
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ptexplore import processes
 from ptexplore.errors import FAILED, MISSING, PtexploreError
@@ -16,66 +17,75 @@ from ptexplore.model import Runtime
 
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
+DEBUG = "PTEXPLORE_DEBUG=1 shows what it printed"
 
 
 def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
-    """Yield the probe's messages after its "ready"; `timeout` seconds count from there.
+    """Yield the probe's messages after its "ready"; each run that it begins may take `timeout` seconds.
 
     Raises PtexploreError for a probe that cannot start, has no torch or another one, breaks the channel or takes too
     long. The probe's whole process group is gone when the iterator ends, however it ends.
     """
-    errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
+    with tempfile.TemporaryFile() as given:
+        given.write(json.dumps(request).encode())
+        given.seek(0)
+        child = _start(runtime, given)
+    ended, running = False, "import torch"
     try:
-        child = processes.start(runtime.python, PROBE, stdin=subprocess.PIPE, stderr=errors)
-    except OSError as error:
-        raise PtexploreError(f"{runtime.python} cannot be started", error.strerror or "", "", MISSING) from error
-    writer = threading.Thread(target=_give, args=(child, request), daemon=True)
-    writer.start()
-    ended = False
-    try:
-        for message in _messages(child, timeout):
-            if message.get("type") == "end":
+        for message in _messages(child, runtime, timeout):
+            kind = message.get("type")
+            if kind == "end":
                 ended = True
                 break
+            running = f"the {message.get('recorder')} pass" if kind == "begin" else running
             yield message
     except processes.ChannelTimeout as error:
-        raise _too_slow(timeout) from error
+        raise _too_slow(timeout, running) from error
     except processes.ChannelError as error:
-        raise PtexploreError("the probe's answer cannot be read", str(error), "PTEXPLORE_DEBUG=1 shows more") from error
+        raise PtexploreError("the probe's answer cannot be read", str(error), DEBUG) from error
     finally:
         status = child.stop()
     if not ended:
-        why = f"it ended with status {status} before it was done"
-        raise PtexploreError("the probe died", why, "PTEXPLORE_DEBUG=1 shows what it printed", FAILED)
+        why = f"{_how(status)} during {running}, before it was done"
+        raise PtexploreError("the probe died", why, DEBUG, FAILED)
 
 
-def _messages(child: processes.Child, timeout: float) -> Iterator[dict[str, Any]]:
-    """First the import's own time, then the expression's."""
-    messages = child.messages(IMPORT_TIMEOUT, lambda m: timeout if m.get("type") == "ready" else None)
+def _start(runtime: Runtime, given: IO[bytes]) -> processes.Child:
+    errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
+    try:
+        return processes.start(runtime.python, PROBE, stdin=given, stderr=errors)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error
+
+
+def _messages(child: processes.Child, runtime: Runtime, timeout: float) -> Iterator[dict[str, Any]]:
+    """First the import's own time, then that of each run."""
+    messages = child.messages(IMPORT_TIMEOUT, lambda m: timeout if m.get("type") in ("ready", "begin") else None)
     for message in messages:
-        kind = message.get("type")
+        kind, text = message.get("type"), str(message.get("message", ""))
         if kind == "no-torch":
-            why = str(message.get("message", ""))
-            raise PtexploreError("torch cannot be imported there", why, "pip install torch", MISSING)
+            hint = f"{runtime.python} -m pip install torch"
+            raise PtexploreError("torch cannot be imported there", text, hint, MISSING)
         if kind == "wrong-torch":
             why = f"another torch is found first: {message.get('found')}"
             raise PtexploreError("the probe imported a torch that was not meant", why, "look at PYTHONPATH", MISSING)
         if kind == "broken":
-            raise PtexploreError("the probe failed inside ptexplore's own code", str(message.get("message", "")))
+            raise PtexploreError("the probe failed inside ptexplore's own code", text, DEBUG)
         yield message
 
 
-def _too_slow(timeout: float) -> PtexploreError:
+def _how(status: int) -> str:
+    if status >= 0:
+        return f"it ended with status {status}"
+    known = {s.value: s.name for s in signal.Signals}
+    return f"it was killed by {known.get(-status, f'signal {-status}')}"
+
+
+def _too_slow(timeout: float, running: str) -> PtexploreError:
+    if running == "import torch":
+        why = f"it took more than {IMPORT_TIMEOUT:g} s"
+        return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
+    why = f"{running} was stopped, and whatever it had started with it"
     hint = "--timeout S gives it longer"
-    return PtexploreError(f"the expression did not end within {timeout:g} s", "it was stopped", hint, FAILED)
-
-
-def _give(child: processes.Child, request: dict[str, Any]) -> None:
-    stdin = child.process.stdin
-    if stdin is None:
-        return
-    try:
-        stdin.write(json.dumps(request).encode())
-        stdin.close()
-    except OSError:
-        return  # the probe is gone already; its messages, or their end, say why
+    return PtexploreError(f"the expression did not end within {timeout:g} s", why, hint, FAILED)

@@ -9,7 +9,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class TraceRequest:
-    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for all passes together."""
+    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for each run."""
 
     expression: str | None = None
     script: str | None = None

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ptexplore.capture.compare import AGAIN, compare
 from ptexplore.capture.failures import failure
 from ptexplore.capture.probing import ask
 from ptexplore.capture.request import TraceRequest
@@ -14,6 +15,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import Observation, Runtime, Session
 
 NO_NATIVE = "the native pass is not part of this version"
+RECORDERS = ("ops", "frames", "dispatch")
 
 
 def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None) -> Session:
@@ -31,36 +33,40 @@ def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] 
     }
     passes: dict[str, dict[str, Any]] = {}
     observations: list[Observation] = []
+
+    def add(recorder: str, kind: str, data: dict[str, Any]) -> None:
+        observations.append(Observation(len(observations) + 1, recorder, kind, data))
+
     for message in ask(runtime, asked, request.timeout):
-        kind = message.get("type")
-        if kind == "output":
-            if not passes and message.get("text"):
-                data = {"text": str(message["text"])}
-                observations.append(Observation(len(observations) + 1, str(message["recorder"]), "output", data))
+        kind, recorder = message.get("type"), str(message.get("recorder"))
+        if kind == "output" and not passes and message.get("text"):
+            add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
-            passes[str(message["recorder"])] = message
-            observations += _numbered(message["observations"], len(observations))
-        elif kind in ("refused", "raised", "died"):
+            passes[recorder] = message
+            for seen in message["observations"] if recorder != AGAIN else ():
+                add(seen["recorder"], seen["kind"], seen["data"])
+        elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, request)
+    for kind, data in compare(passes):
+        add("compare", kind, data)
     return _session(request, runtime, passes, observations)
 
 
 def _check(request: TraceRequest) -> None:
+    if request.script is None and request.expression is None:
+        raise PtexploreError(
+            "there is nothing to trace", "no expression and no script", 'ptexplore trace "a + b"', USAGE
+        )
     if request.script is not None and not Path(request.script).is_file():
-        raise PtexploreError(f"there is no script {request.script}", "", "", USAGE)
-
-
-def _numbered(found: list[dict[str, Any]], start: int) -> list[Observation]:
-    return [Observation(start + n, o["recorder"], o["kind"], o["data"]) for n, o in enumerate(found, 1)]
+        hint = "ptexplore trace --script FILE"
+        raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
 
 
 def _session(
-    request: TraceRequest, runtime: Runtime, passes: dict[str, dict[str, Any]], observations: list[Observation]
+    request: TraceRequest, runtime: Runtime, passes: Mapping[str, dict[str, Any]], observations: list[Observation]
 ) -> Session:
     first = next(iter(passes.values()))
-    ran = {o.recorder for o in observations}
-    everything = "once" in passes
-    captured = {name: everything or name in passes for name in ("ops", "frames", "dispatch")}
+    captured: dict[str, Any] = {name: "once" in passes or name in passes for name in RECORDERS}
     if request.script is not None:
         captured["dispatch"] = False
     torch = {
@@ -75,7 +81,7 @@ def _session(
         torch=torch,
         bound=tuple(first["bound"]),
         options={k: v for k, v in asdict(request).items() if k not in ("cwd", "expression")},
-        captured={**captured, "native": False, "reason": NO_NATIVE, "recorders": sorted(ran)},
+        captured={**captured, "native": False, "reason": NO_NATIVE},
         result=first["result"],
         observations=tuple(observations),
     )

@@ -14,8 +14,8 @@ from typing import Any
 
 from . import callables
 from . import torch_api as api
-from .names import describe
 from .rewrite import rewrite as rewritten
+from .values import describe
 
 HELPER = "__ptexplore__"
 ITEMS = 256  # tensors told of one list argument

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-import math
+import hashlib
+import os
+import runpy
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
-from . import dispatch, events, frames
+from . import autograd, dispatch, events, frames
 from . import torch_api as api
-from .names import Namespace, Refused, check_attributes, describe, parse
-
-GRAPH_LIMIT = 20_000  # autograd nodes told of one result
+from .names import Namespace, check_attributes, text_of
+from .syntax import Refused, parse
+from .values import describe, type_name
 
 Observations = list[dict[str, Any]]
 
@@ -24,90 +25,113 @@ class Raised(Exception):
     """The user's own code raised; `stage` says where: "expression", "backward", "script", "context"."""
 
     def __init__(self, stage: str, error: BaseException) -> None:
-        super().__init__(str(error))
+        super().__init__(stage)
         self.stage = stage
         self.error = error
 
 
-def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
-    """One pass in this process. `recorder`: "ops", "frames", "dispatch", or "once" for all in one.
+@dataclass
+class Pass:
+    """One pass as it runs. `recorder`: "ops", "frames", "dispatch", "once" for all in one, "again" for ops again."""
 
-    Returns bound names, the result's description and the observations. Raises Refused or Raised.
+    recorder: str
+    request: dict[str, Any]
+    names: Namespace
+    evaluate: Callable[[], Any]
+    calls: dispatch.Recorder | None = None
+    cuts: list[str] = field(default_factory=list)
+    graph: list[dict[str, Any]] = field(default_factory=list)
+
+
+def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+    """One pass in this process.
+
+    Returns a digest of the operators in order, bound names, the result's description and the observations.
+    Raises Refused or Raised.
     """
     tree = parse(request["expression"], "the expression") if request.get("script") is None else None
     names = Namespace(request)
     names.fill(tree)
     if tree is not None:
         check_attributes(tree, names.values)
-    evaluate, calls = _evaluator(recorder, request, names, tree)
+    one = _prepared(recorder, request, names, tree)
+    result, trees = _observe(one)
     found: Observations = []
-    result = _observe(recorder, request, names, evaluate, calls, found)
-    if calls is not None:
-        # The calls come first: events refer to them.
-        found[:0] = [{"recorder": "dispatch", "kind": "call", "data": c} for c in calls.calls]
+    if one.calls is not None:  # the calls come first: events refer to them
+        found += [{"recorder": "dispatch", "kind": "call", "data": c} for c in one.calls.calls]
+    for name, tree_of_events in trees.items():
+        found += [{"recorder": name, "kind": "event", "data": e} for e in tree_of_events]
+    found += [{"recorder": "ops", "kind": "graph", "data": g} for g in one.graph]
+    found += [{"recorder": recorder, "kind": "cut", "data": {"text": text}} for text in one.cuts]
     if recorder in ("ops", "once"):
         found += _tables(found, known)
-    return {"bound": names.bound, "result": result, "observations": found}
+    sequence = _sequence(next(iter(trees.values())))
+    return {"sequence": sequence, "bound": names.bound, "result": result, "observations": found}
 
 
-def _evaluator(
-    recorder: str, request: dict[str, Any], names: Namespace, tree: ast.Expression | None
-) -> tuple[Callable[[], Any], dispatch.Recorder | None]:
+def _prepared(recorder: str, request: dict[str, Any], names: Namespace, tree: ast.Expression | None) -> Pass:
+    """The pass with its way to evaluate: the script, the expression, or the expression with the recorder in it."""
     if tree is None:
-        return lambda: _script(request), None
-    calls = None
-    if recorder in ("dispatch", "once"):
-        source = request["expression"].strip()
-        tree, calls = dispatch.rewrite(tree, source)
-        names.values[dispatch.HELPER] = calls
+        return Pass(recorder, request, names, lambda: _script(request["script"]))
     code = compile(tree, "<expression>", "eval")
-    return lambda: eval(code, names.values), calls
+    one = Pass(recorder, request, names, lambda: eval(code, names.values))
+    if recorder in ("dispatch", "once"):
+        try:
+            changed, one.calls = dispatch.rewrite(tree, request["expression"].strip())
+            instrumented = compile(changed, "<expression>", "eval")
+        except (RecursionError, MemoryError):
+            one.calls = None
+            one.cuts.append("the expression nests too deeply for its calls to be recorded")
+            return one
+        names.values[dispatch.HELPER] = one.calls
+        one.evaluate = lambda: eval(instrumented, names.values)
+    return one
 
 
-def _script(request: dict[str, Any]) -> None:
-    """Run a script as Python would: its folder first on sys.path, its name __main__, its own arguments empty."""
-    import os
-    import runpy
-
-    script = request["script"]
+def _script(script: str) -> None:
+    """Run a script as Python would: its folder first on sys.path, its name __main__, no arguments."""
     sys.argv = [script]
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     runpy.run_path(script, run_name="__main__")
 
 
-def _observe(
-    recorder: str,
-    request: dict[str, Any],
-    names: Namespace,
-    evaluate: Callable[[], Any],
-    calls: dispatch.Recorder | None,
-    found: Observations,
-) -> dict[str, Any]:
-    """Evaluate under the profiler (and the frame hook), then read the trees into `found`."""
-    user_files = (request["script"],) if request.get("script") else ()
-    with_frames = recorder in ("frames", "once")
-    hook = frames.recording(user_files) if with_frames else nullcontext(None)
-    with ExitStack() as stack:
-        _enter_contexts(stack, request, names)
-        profile = api.profiler()
-        with profile, hook as seen, calls or nullcontext():
-            result = _evaluate(evaluate, "script" if request.get("script") else "expression")
-            if request["backward"]:
-                _backward(result)
-        graph = _graph(result) if recorder in ("ops", "once") else []
-        described = {"type": f"{type(result).__module__}.{type(result).__qualname__}", "description": describe(result)}
+def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """Evaluate under the profiler (and the frame hook): the result described, and each recorder's tree of events."""
+    script = one.request.get("script")
+    hook = frames.recording((script,) if script else ()) if one.recorder in ("frames", "once") else nullcontext(None)
+    profile = api.profiler()
+    with _stage("context"), ExitStack() as stack:
+        _enter_contexts(stack, one)
+        with profile, hook as seen, one.calls or nullcontext():
+            result, backward = _evaluated(one)
+    # Only now: asking a view for its grad_fn can itself call operators.
+    described = {"type": type_name(result), "description": describe(result), **backward}
+    if one.recorder in ("ops", "once"):
+        one.graph, cut = autograd.graph(result)
+        if cut:
+            one.cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
     marked = dict(seen.marked) if seen is not None else {}
-    if calls is not None:
-        marked |= calls.marked()
+    if one.calls is not None:
+        marked |= one.calls.marked()
     tree, cut = events.collect(profile, marked)
-    for name in _recorders(recorder):
-        found += [{"recorder": name, "kind": "event", "data": e} for e in _of(tree, name)]
-    found += [{"recorder": "ops", "kind": "graph", "data": g} for g in graph]
-    if cut or (seen is not None and seen.cut) or (calls is not None and calls.cut):
-        found.append(
-            {"recorder": recorder, "kind": "cut", "data": {"text": "the run was longer than the recorder keeps"}}
-        )
-    return described
+    if cut:
+        one.cuts.append(f"only the first {events.LIMIT} events are kept")
+    if seen is not None and seen.cut:
+        one.cuts.append(f"Python frames are told up to the {frames.LIMIT}th")
+    if one.calls is not None and one.calls.cut:
+        one.cuts.append(f"the expression's calls are told up to the {dispatch.CALLS}th")
+    return described, {name: list(_of(tree, name)) for name in _recorders(one.recorder)}
+
+
+def _evaluated(one: Pass) -> tuple[Any, dict[str, str]]:
+    """The result, and what backward was run from where it was asked for."""
+    with _stage("script" if one.request.get("script") else "expression"):
+        result = one.evaluate()
+    if not one.request["backward"]:
+        return result, {}
+    starts = autograd.roots(result)
+    with _stage("backward"):
+        return result, {"backward": autograd.backward(starts)}
 
 
 def _recorders(recorder: str) -> tuple[str, ...]:
@@ -117,7 +141,8 @@ def _recorders(recorder: str) -> tuple[str, ...]:
 
 def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
     """The events that concern one recorder; others' markers are taken out and their children hoisted."""
-    foreign = {"ops": ("frame", "builtin", "call"), "frames": ("call",), "dispatch": ("frame", "builtin")}[recorder]
+    own = {"frames": ("frame", "builtin"), "dispatch": ("call",)}.get(recorder, ())
+    foreign = {"frame", "builtin", "call"} - set(own)
     parents = {e["event"]: e["parent"] for e in tree if e["type"] in foreign}
     for event in tree:
         if event["type"] in foreign:
@@ -128,79 +153,34 @@ def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
         yield event if parent == event["parent"] else {**event, "parent": parent}
 
 
-def _enter_contexts(stack: ExitStack, request: dict[str, Any], names: Namespace) -> None:
-    for text in request["contexts"]:
+def _enter_contexts(stack: ExitStack, one: Pass) -> None:
+    for text in one.request["contexts"]:
         tree = parse(text, f"--with {text}")
         try:
-            manager = eval(compile(tree, "<--with>", "eval"), names.values)
-            stack.enter_context(manager)
-        except Exception as error:
-            raise Refused("context", f"--with {text} is no context manager: {type(error).__name__}: {error}") from error
+            stack.enter_context(eval(compile(tree, "<--with>", "eval"), one.names.values))
+        except BaseException as error:
+            what = f"--with {text} is no context manager: {type(error).__name__}: {text_of(error)}"
+            raise Refused("context", what) from error
 
 
 @contextmanager
 def _stage(name: str) -> Iterator[None]:
+    """Tell whatever the user's code raises by where it did; a script that exits with 0 has ended well."""
     try:
         yield
     except SystemExit as leaving:
-        if leaving.code not in (None, 0):
+        if name != "script" or leaving.code not in (None, 0):
             raise Raised(name, leaving) from leaving
-    except dispatch.Broken:
+    except (dispatch.Broken, Raised, Refused):
         raise
     except BaseException as error:
         raise Raised(name, error) from error
 
 
-def _evaluate(evaluate: Callable[[], Any], stage: str) -> Any:
-    with _stage(stage):
-        return evaluate()
-
-
-def _backward(result: Any) -> None:
-    """Run backward from a result: from a tensor (summed where it is no scalar), or the first that requires grad."""
-    root = next((t for t in _tensors(result) if t.requires_grad), None)
-    if root is None:
-        raise Refused(
-            "backward", f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
-        )
-    with _stage("backward"):
-        scalar = root if math.prod(root.shape) == 1 else root.sum()
-        with api.marker(events.BACKWARD):
-            scalar.backward()
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)
-
-
-def _graph(result: Any) -> Observations:
-    """The autograd nodes that the result's tensors lead to, with the sequence numbers of the calls that made them."""
-    numbers: dict[Any, int] = {}
-    pending = [t.grad_fn for t in _tensors(result) if t.grad_fn is not None]
-    order: list[Any] = []
-    while pending and len(order) < GRAPH_LIMIT:
-        node = pending.pop()
-        if node is None or node in numbers:
-            continue
-        numbers[node] = len(order)
-        order.append(node)
-        pending += [following for following, _ in node.next_functions]
-    return [
-        {
-            "id": numbers[node],
-            "name": node.name(),
-            "sequence": api.sequence_number(node),
-            "next": [numbers[following] for following, _ in node.next_functions if following in numbers],
-        }
-        for node in order
-    ]
+def _sequence(tree: list[dict[str, Any]]) -> str:
+    """A digest of the operators and nodes that ran, in order: equal where two passes saw the same."""
+    names = [event["name"] for event in tree if event["type"] in ("op", "node")]
+    return hashlib.sha1("\n".join(names).encode(), usedforsecurity=False).hexdigest()
 
 
 def _tables(found: Observations, known: dict[str, str]) -> Observations:

@@ -127,7 +127,7 @@ def test_script(runtime: Runtime, tmp_path: Path) -> None:
     session = trace(runtime, None, script=str(script))
     assert "aten::add" in names(session, "ops")
     assert session.captured["dispatch"] is False
-    assert [o.data["text"] for o in session.observations if o.kind == "output"] == ["seen"]
+    assert [o.data["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
 
 
 def test_neighbour_cannot_stand_in_for_torch(runtime: Runtime, tmp_path: Path) -> None:

@@ -1,0 +1,71 @@
+"""Run backward from whatever the expression gave, and tell the autograd graph that its tensors lead to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from . import torch_api as api
+from .events import BACKWARD
+from .syntax import Refused
+from .values import describe
+
+GRAPH_LIMIT = 20_000  # autograd nodes told of one result
+DEPTH = 20  # containers within containers that are looked into
+
+
+def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
+    """The tensors of a result: itself, or in lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple, dict)) and depth:
+        for item in list(value.values()) if isinstance(value, dict) else list(value):
+            yield from tensors(item, depth - 1)
+
+
+def roots(result: Any) -> list[torch.Tensor]:
+    """The tensors that backward starts from. Raises Refused where none requires grad."""
+    found = [t for t in tensors(result) if t.requires_grad]
+    if not found:
+        text = f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
+        raise Refused("backward", text)
+    return found
+
+
+def backward(starts: list[torch.Tensor]) -> str:
+    """Run backward from `starts`, each summed where it is no scalar; what was done, in words."""
+    scalars = [t if math.prod(t.shape) == 1 else t.sum() for t in starts]
+    with api.marker(BACKWARD):
+        if len(scalars) == 1:
+            scalars[0].backward()
+        else:
+            torch.autograd.backward(scalars)
+    told = [describe(t) + ("" if t is scalar else ", summed") for t, scalar in zip(starts, scalars, strict=True)]
+    return f"from {' and '.join(told[:4])}{' and more' if len(told) > 4 else ''}"
+
+
+def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
+    """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut."""
+    numbers: dict[Any, int] = {}
+    pending = [t.grad_fn for t in tensors(result) if t.grad_fn is not None]
+    order: list[Any] = []
+    while pending and len(order) < GRAPH_LIMIT:
+        node = pending.pop()
+        if node is None or node in numbers:
+            continue
+        numbers[node] = len(order)
+        order.append(node)
+        pending += [following for following, _ in node.next_functions]
+    nodes = [
+        {
+            "id": numbers[node],
+            "name": node.name(),
+            "sequence": api.sequence_number(node),
+            "next": [numbers[following] for following, _ in node.next_functions if following in numbers],
+        }
+        for node in order
+    ]
+    return nodes, bool(pending)

@@ -1,0 +1,197 @@
+"""Run one piece of work in a forked child: limits of its own, output caught, and an outcome whatever becomes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import select
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
+ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
+POLL = 10  # milliseconds between looks at the child where the system has no pidfd
+
+# The profiler's own lines (kineto's logger): "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".
+NOISE = re.compile(rb"(?m)^[A-Z]+:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] .*(?:\n|\Z)")
+
+
+@dataclass
+class Outcome:
+    """What the child answered, how it ended (`os.waitpid`'s status), and what was printed meanwhile."""
+
+    answer: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
+    status: int = 0
+
+    @property
+    def signal(self) -> str | None:
+        """The name of the signal that killed the child; None where none did."""
+        if not os.WIFSIGNALED(self.status):
+            return None
+        number = os.WTERMSIG(self.status)
+        return next((s.name for s in signal.Signals if s.value == number), f"signal {number}")
+
+    @property
+    def exit_code(self) -> int | None:
+        return os.WEXITSTATUS(self.status) if os.WIFEXITED(self.status) else None
+
+    @property
+    def printed(self) -> str:
+        """What was printed, without the profiler's own lines."""
+        return NOISE.sub(b"", bytes(self.output[:OUTPUT_LIMIT])).decode(errors="replace")
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.output) > OUTPUT_LIMIT
+
+
+class Abandoned(BrokenPipeError):
+    """Whoever reads `guard` is gone: nobody waits for the child's answer any more."""
+
+
+def isolated(work: Callable[[], bytes], guard: int) -> Outcome:
+    """Fork, do `work` in the child, and return what it wrote.
+
+    The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
+    `guard` is the writing end of a pipe, which the child does not get. Raises Abandoned when its reader goes away.
+    """
+    answers, answer = os.pipe()
+    outputs, output = os.pipe()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    process = os.fork()
+    if process == 0:
+        _child(work, answer, output, (guard, answers, outputs))
+    os.close(answer)
+    os.close(output)
+    outcome = Outcome()
+    try:
+        sinks = {answers: (outcome.answer, ANSWER_LIMIT), outputs: (outcome.output, OUTPUT_LIMIT)}
+        outcome.status = _wait(process, sinks, guard)
+    except Abandoned:
+        os.kill(process, signal.SIGKILL)
+        raise
+    finally:
+        os.close(answers)
+        os.close(outputs)
+    return outcome
+
+
+Sinks = dict[int, tuple[bytearray, int]]
+
+
+def _wait(process: int, sinks: Sinks, guard: int) -> int:
+    """Read until the child is gone. Not until end of file: what the child started may hold its pipes for ever."""
+    watch = _watch(process)
+    poll = select.poll()
+    for descriptor in (*sinks, *([watch] if watch is not None else [])):
+        poll.register(descriptor, select.POLLIN)
+    poll.register(guard, 0)  # errors are always told
+    try:
+        while True:
+            ready = [descriptor for descriptor, _ in poll.poll(None if watch is not None else POLL)]
+            if guard in ready:
+                raise Abandoned
+            for descriptor in set(sinks) & set(ready):
+                if not _read(descriptor, sinks):
+                    poll.unregister(descriptor)
+            if watch is None or watch in ready:
+                gone, status = os.waitpid(process, os.WNOHANG)
+                if gone:
+                    break
+    finally:
+        if watch is not None:
+            os.close(watch)
+    for descriptor, (kept, limit) in sinks.items():
+        os.set_blocking(descriptor, False)
+        with contextlib.suppress(BlockingIOError):
+            while len(kept) <= limit and _read(descriptor, sinks):
+                pass
+    return status
+
+
+def _watch(process: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None where the system has no such thing."""
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return None
+
+
+def _read(descriptor: int, sinks: Sinks) -> int:
+    """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
+    kept, limit = sinks[descriptor]
+    chunk = os.read(descriptor, 1 << 20)
+    kept += chunk[: max(limit + 1 - len(kept), 0)]
+    return len(chunk)
+
+
+def _child(work: Callable[[], bytes], answer: int, output: int, private: tuple[int, ...]) -> NoReturn:
+    status = 1
+    try:
+        _settle(output, private)
+        _write(answer, work())
+        status = 0
+    except BaseException:
+        with contextlib.suppress(Exception):
+            sys.stderr.write(traceback.format_exc())
+    finally:
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+            with contextlib.suppress(Exception):
+                stream.flush()  # type: ignore[union-attr]
+        os._exit(status)  # no atexit handlers: this is a fork of a process that goes on
+
+
+def _settle(output: int, private: tuple[int, ...]) -> None:
+    for descriptor in private:
+        os.close(descriptor)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(output, 1)
+    if not os.environ.get("PTEXPLORE_DEBUG"):
+        os.dup2(output, 2)
+    for descriptor in {null, output} - {0, 1, 2}:
+        os.close(descriptor)
+    _limit()
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _limit() -> None:
+    """Let an allocation beyond what there is fail here, before the kernel kills something; leave no core files."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    available = available_memory()
+    if available is None:
+        return  # not Linux: the system's own limits hold
+    with open("/proc/self/statm") as status:
+        used = int(status.read().split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = used + int(available * 0.9)
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
+
+
+def available_memory() -> int | None:
+    """Bytes that may still be used: the machine's, or what is left of the control group's; None where unknown."""
+    try:
+        with open("/proc/meminfo") as info:
+            found = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return None
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        with contextlib.suppress(OSError, ValueError), open(limit) as most, open(used) as present:
+            found = min(found, max(int(most.read()) - int(present.read()), 0))
+    return found

@@ -1,0 +1,58 @@
+"""Describe a value in a few words without running code of its class."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+import torch
+
+from . import torch_api as api
+
+TEXT_LIMIT = 200  # characters of one value's own text
+ITEMS = 8  # items told of one container
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = TEXT_LIMIT
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+
+
+def describe(value: Any) -> str:
+    """A tensor's shape, dtype, device, layout and whether it requires grad; a plain value; else what type it has."""
+    try:
+        with api.without_overrides():
+            return _describe(value, 2)
+    except Exception:  # a class of the user's own that cannot even be asked
+        return type_name(value)
+
+
+def type_name(value: Any) -> str:
+    """The value's type as one writes it; torch.Tensor, list, MyClass."""
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.").removeprefix("__ptexplore__.")
+
+
+def _describe(value: Any, depth: int) -> str:
+    if issubclass(type(value), torch.Tensor):
+        return _tensor(value)
+    if type(value) in _PLAIN:
+        return _SHORT.repr(value)
+    if isinstance(value, (list, tuple, dict)) and depth:
+        items = list(value.values()) if isinstance(value, dict) else list(value[:ITEMS])
+        if items and any(issubclass(type(item), (torch.Tensor, list, tuple, dict)) for item in items):
+            told = ", ".join(_describe(item, depth - 1) for item in items[:ITEMS])
+            return f"{type(value).__name__} of {told}{', …' if len(value) > ITEMS else ''}"
+        if type(value) in (list, tuple, dict, torch.Size) and all(type(item) in _PLAIN for item in items):
+            return _SHORT.repr(value) if type(value) is not torch.Size else f"torch.Size({_SHORT.repr(list(value))})"
+    return type_name(value)
+
+
+def _tensor(value: Any) -> str:
+    kind = "Tensor" if type(value) is torch.Tensor else type(value).__name__
+    layout = "" if value.layout == torch.strided else f" {str(value.layout).removeprefix('torch.')}"
+    grad = " requires_grad" if value.requires_grad else ""
+    try:
+        sizes = ", ".join(str(size) for size in value.shape)
+    except RuntimeError:  # a nested tensor has no one shape
+        sizes = "nested"
+    return f"{kind}[{sizes}] {str(value.dtype).removeprefix('torch.')} {value.device}{layout}{grad}"
