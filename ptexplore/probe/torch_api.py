@@ -165,6 +165,8 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     if str(getattr(builtin, "__qualname__", "")).startswith("_VariableFunctionsClass."):
         return "torch", name  # static methods: they have no __self__
     kind = type(owner)
+    if kind is torch._C._profiler._RecordFunctionFast:
+        return None  # a marker of our own
     if issubclass(kind, TENSOR_BASE):
         return "Tensor", name
     if kind.__name__ == "module":
