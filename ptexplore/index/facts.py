@@ -19,7 +19,7 @@ _ATEN = "build/aten/src/ATen"
 _AUTOGRAD = "torch/csrc/autograd/generated"
 _SHARDS = 40  # more than any release has of one file
 _WORKERS = 4
-_WORTH_IT = 8  # files; starting processes costs more than reading a few
+_WORTH_IT = 2_000_000  # bytes; starting processes costs more than reading less
 _MODULES = ("nn", "linalg", "fft", "special", "sparse", "nested")
 
 
@@ -105,9 +105,10 @@ def read_file(task: _Task, kernels: Kernels, operators: frozenset[str]) -> Facts
 
 def _run(tasks: list[_Task], kernels: Kernels, operators: frozenset[str]) -> Iterator[Facts]:
     """Read the files in two processes: spawned, since our own process has threads that a fork would cut off."""
-    tasks = sorted(tasks, key=lambda task: -os.path.getsize(task.file))
+    sizes = {task.path: os.path.getsize(task.file) for task in tasks}
+    tasks = sorted(tasks, key=lambda task: -sizes[task.path])
     workers = min(os.cpu_count() or 1, _WORKERS)
-    if workers < 2 or len(tasks) < _WORTH_IT:
+    if workers < 2 or sum(sizes.values()) < _WORTH_IT:
         yield from (read_file(task, kernels, operators) for task in tasks)
         return
     context = get_context("spawn")

@@ -15,14 +15,14 @@ from typing import Literal
 Kind = Literal["function", "class", "array", "block", "declaration"]
 
 _TOKEN = re.compile(
-    r'[{};]|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*(?:\\\n[^\n]*)*|\'(?:[^\'\\\n]|\\[^\n]{1,3})\'', re.DOTALL
+    r'[{};]|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#(?:\\\n|[^\n])*|\'(?:[^\'\\\n]|\\[^\n]{1,3})\'', re.DOTALL
 )
 _BODY_TOKEN = re.compile(
-    r'[{}]|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*(?:\\\n[^\n]*)*|\'(?:[^\'\\\n]|\\[^\n]{1,3})\'', re.DOTALL
+    r'[{}]|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#(?:\\\n|[^\n])*|\'(?:[^\'\\\n]|\\[^\n]{1,3})\'', re.DOTALL
 )
 _NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\b\s*((?:\w+(?:::(?:inline\s+)?\w+)*)?)\s*$")
 _CLASS = re.compile(
-    r"\b(?:struct|class|union)\s+(?:(?:[A-Z][A-Z0-9_]*|alignas\([^)]*\))\s+)*(\w+)\s*(?:final\s*)?(?::(?!:).*)?$",
+    r"\b(?:struct|class|union)\s+(?:(?:[A-Z][A-Z0-9_]*|alignas\([^)]*\))\s+)*(?!final\b)(\w+)\s*(?:final\s*)?(?::(?!:).*)?$",
     re.DOTALL,
 )
 _ENUM = re.compile(r"\benum\b")
@@ -263,7 +263,7 @@ def _one_line(text: str) -> str:
 
 
 _ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]")
-_NOISE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*', re.DOTALL | re.MULTILINE)
+_NOISE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
 
 
 def _without_noise(head: str) -> str:
