@@ -14,6 +14,8 @@ from .syntax import Refused
 from .values import describe
 
 GRAPH_LIMIT = 20_000  # autograd nodes told of one result
+Starts = list[tuple[torch.Tensor, torch.Tensor]]
+
 DEPTH = 20  # containers within containers that are looked into
 
 
@@ -35,16 +37,23 @@ def roots(result: Any) -> list[torch.Tensor]:
     return found
 
 
-def backward(starts: list[torch.Tensor]) -> str:
-    """Run backward from `starts`, each summed where it is no scalar; what was done, in words."""
+def backward(starts: list[torch.Tensor]) -> Starts:
+    """Run backward from `starts`, each summed where it is no scalar; pairs of start and what backward ran from."""
     scalars = [t if math.prod(t.shape) == 1 else t.sum() for t in starts]
     with api.marker(BACKWARD):
         if len(scalars) == 1:
             scalars[0].backward()
         else:
             torch.autograd.backward(scalars)
-    told = [describe(t) + ("" if t is scalar else ", summed") for t, scalar in zip(starts, scalars, strict=True)]
-    return f"from {' and '.join(told[:4])}{' and more' if len(told) > 4 else ''}"
+    return list(zip(starts, scalars, strict=True))
+
+
+def told(starts: Starts) -> dict[str, str]:
+    """What backward ran from, in words; {} where it did not run."""
+    if not starts:
+        return {}
+    words = [describe(t) + ("" if t is scalar else ", summed") for t, scalar in starts]
+    return {"backward": f"from {' and '.join(words[:4])}{' and more' if len(words) > 4 else ''}"}
 
 
 def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:

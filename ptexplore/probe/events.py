@@ -11,6 +11,7 @@ from . import torch_api as api
 LIMIT = 200_000  # events kept of one pass; a longer run says where it is cut
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
+MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 
 def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
@@ -19,14 +20,13 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
     `marked` gives the data of each marker by its name; a marker of an unknown name only passes its children on.
     """
     events: list[dict[str, Any]] = []
-    threads: dict[int, int] = {}
-    stack: list[tuple[Any, int | None, str]] = [
-        (event, None, "forward") for event in reversed(api.event_roots(profile))
-    ]
+    roots = api.event_roots(profile)
+    threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
+    stack: list[tuple[Any, int | None, str]] = [(event, None, "forward") for event in reversed(roots)]
     while stack:
         event, parent, phase = stack.pop()
         if len(events) >= LIMIT:
-            return events, True
+            return _telling(events), True
         data = _data(event, marked)
         if data is not None:
             number = len(events)
@@ -36,7 +36,13 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
         elif event.name == api.MARK + BACKWARD:
             phase = "backward"
         stack += [(child, parent, phase) for child in reversed(event.children)]
-    return events, False
+    return _telling(events), False
+
+
+def _telling(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the small builtins of torch's Python machinery (`_has_torch_function`) that called no operator."""
+    parents = {event["parent"] for event in events}
+    return [e for e in events if e["type"] != "builtin" or not api.is_internal(e["table"]) or e["event"] in parents]
 
 
 def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:

@@ -1,13 +1,15 @@
 """Record Python frames inside torch and calls of torch's builtins, as markers in the profiler's own event tree.
 
 A marker is opened when a frame or builtin is entered and closed when it is left, so operators nest in
-frames exactly, without comparing clocks. The hook is restored by leaving the context.
+frames exactly, without comparing clocks. The hooks found before are put back by leaving the context.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -16,18 +18,23 @@ from typing import Any
 from . import torch_api as api
 
 LIMIT = 100_000  # markers of one pass
+OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Recorder:
-    """What the hook saw: `marked` by marker name, and `cut` when the limit was reached."""
+    """What the hook saw: `marked` by marker name, `cut` at the limit, `lost` where ends were not seen."""
 
     def __init__(self, user_files: tuple[str, ...]) -> None:
         self.marked: dict[str, dict[str, Any]] = {}
         self.cut = False
+        self.lost = False
+        self.other_threads: set[int] = set()
+        self._thread = threading.get_ident()
+        self._numbers = itertools.count()
         self._prefix = api.torch_dir() + os.sep
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
-        self._open: list[tuple[object, Any]] = []
+        self._mine = threading.local()
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function: enter and leave markers in step with Python."""
@@ -37,16 +44,32 @@ class Recorder:
         elif event == "return":
             self._leave(frame)
         elif event == "c_call":
-            known = api.identify(argument)
+            known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known))
         else:  # c_return, c_exception
             self._leave(argument)
 
     def close(self) -> None:
-        """Close what an exception left open."""
-        while self._open:
-            self._open.pop()[1].__exit__(None, None, None)
+        """Close what an exception, or code that took our hook away, left open in this thread."""
+        self._unwind(0)
+
+    def _unwind(self, position: int) -> None:
+        """Close open markers down to a position; nobody saw where they end, so they are not told."""
+        held = self._open
+        while len(held) > position:
+            _, name, mark = held.pop()
+            mark.__exit__(None, None, None)
+            del self.marked[name]
+            self.lost = True
+
+    @property
+    def _open(self) -> list[tuple[object, str, Any]]:
+        """This thread's open markers, innermost last, each with the frame or builtin it is for."""
+        found: list[tuple[object, str, Any]] | None = getattr(self._mine, "open", None)
+        if found is None:
+            found = self._mine.open = []
+        return found
 
     def _is_wanted(self, code: CodeType) -> bool:
         wanted = self._wanted.get(code)
@@ -56,34 +79,46 @@ class Recorder:
         return wanted
 
     def _enter(self, owner: object, data: dict[str, Any]) -> None:
-        if len(self.marked) >= LIMIT:
+        number = next(self._numbers)
+        if number >= LIMIT:
             self.cut = True
             return
-        name = f"f:{len(self.marked)}"
+        name = f"f:{number}"
         self.marked[name] = data
+        thread = threading.get_ident()
+        if thread != self._thread:
+            self.other_threads.add(thread)
         mark = api.marker(name)
         mark.__enter__()
-        self._open.append((owner, mark))
+        self._open.append((owner, name, mark))
 
     def _leave(self, owner: object) -> None:
-        # A builtin bound anew for the return event is equal, not identical.
-        if self._open and (self._open[-1][0] is owner or self._same_builtin(self._open[-1][0], owner)):
-            self._open.pop()[1].__exit__(None, None, None)
+        """Close the owner's marker; those above it lost their own end to code that took our hook away."""
+        held = self._open
+        for position in range(len(held) - 1, -1, -1):
+            if held[position][0] is owner or self._same_builtin(held[position][0], owner):
+                self._unwind(position + 1)
+                held.pop()[2].__exit__(None, None, None)
+                return
+            if not isinstance(owner, FrameType):
+                return  # a builtin's end always meets its own beginning at the top
 
     @staticmethod
     def _same_builtin(one: object, other: object) -> bool:
+        # A builtin bound anew for the return event is equal, not identical.
         return type(one) is type(other) and not isinstance(one, FrameType) and _identity(one) == _identity(other)
 
     def _frame(self, frame: FrameType) -> dict[str, Any]:
         code, back = frame.f_code, frame.f_back
-        caller = back.f_lineno if back is not None and self._is_wanted(back.f_code) else None
+        while back is not None and not self._is_wanted(back.f_code):
+            back = back.f_back  # a hook of the user's own between two frames of torch
         return {
             "type": "frame",
             "file": code.co_filename,
             "line": code.co_firstlineno,
             "function": code.co_name,
-            "qualname": getattr(code, "co_qualname", code.co_name),
-            "caller_line": caller,
+            "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
+            "caller_line": back.f_lineno if back is not None else None,
         }
 
     def _builtin(self, builtin: Any, known: tuple[str, str]) -> dict[str, Any]:
@@ -91,7 +126,8 @@ class Recorder:
         owner = getattr(builtin, "__self__", None)
         bound = None
         if issubclass(type(owner), api.TENSOR_BASE):
-            bound = {"impl": api.address(owner), "raw": api.key_set(owner)[0]}
+            raw, names = api.key_set(owner)
+            bound = {"impl": api.address(owner), "raw": raw, "keys": names}
         table, method = known
         return {
             "type": "builtin",
@@ -110,12 +146,14 @@ def _identity(builtin: Any) -> tuple[int, str]:
 
 @contextmanager
 def recording(user_files: tuple[str, ...] = ()) -> Iterator[Recorder]:
-    """Hook this thread's calls while the context is open; the hook found before is put back."""
+    """Hook this thread's calls, and those of threads that it starts, while the context is open."""
     recorder = Recorder(user_files)
-    before = sys.getprofile()
+    before, before_threads = sys.getprofile(), threading.getprofile()
+    threading.setprofile(recorder.hook)
     sys.setprofile(recorder.hook)
     try:
         yield recorder
     finally:
         sys.setprofile(before)
+        threading.setprofile(before_threads)
         recorder.close()

@@ -103,9 +103,11 @@ def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]
     with _stage("context"), ExitStack() as stack:
         _enter_contexts(stack, one)
         with profile, hook as seen, one.calls or nullcontext():
-            result, backward = _evaluated(one)
+            with api.marker(events.MAIN):
+                pass
+            result, starts = _evaluated(one)
     # Only now: asking a view for its grad_fn can itself call operators.
-    described = {"type": type_name(result), "description": describe(result), **backward}
+    described = {"type": type_name(result), "description": describe(result), **autograd.told(starts)}
     if one.recorder in ("ops", "once"):
         one.graph, cut = autograd.graph(result)
         if cut:
@@ -118,20 +120,24 @@ def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]
         one.cuts.append(f"only the first {events.LIMIT} events are kept")
     if seen is not None and seen.cut:
         one.cuts.append(f"Python frames are told up to the {frames.LIMIT}th")
+    if seen is not None and seen.lost:
+        one.cuts.append("the traced code took the profile hook away: some Python frames are not told")
+    if seen is not None and seen.other_threads and not api.records_all_threads():
+        one.cuts.append(f"{len(seen.other_threads)} more threads called torch; this torch's profiler records only one")
     if one.calls is not None and one.calls.cut:
         one.cuts.append(f"the expression's calls are told up to the {dispatch.CALLS}th")
     return described, {name: list(_of(tree, name)) for name in _recorders(one.recorder)}
 
 
-def _evaluated(one: Pass) -> tuple[Any, dict[str, str]]:
+def _evaluated(one: Pass) -> tuple[Any, autograd.Starts]:
     """The result, and what backward was run from where it was asked for."""
     with _stage("script" if one.request.get("script") else "expression"):
         result = one.evaluate()
     if not one.request["backward"]:
-        return result, {}
+        return result, []
     starts = autograd.roots(result)
     with _stage("backward"):
-        return result, {"backward": autograd.backward(starts)}
+        return result, autograd.backward(starts)
 
 
 def _recorders(recorder: str) -> tuple[str, ...]:

@@ -111,12 +111,19 @@ def changed_in_place(tree: ast.AST, is_module: Callable[[str], bool]) -> set[str
         by_name = _is_in_place(node.func.attr if isinstance(node.func, ast.Attribute) else _id(node.func))
         if not by_name and not any(k.arg == "inplace" and not _is_false(k.value) for k in node.keywords):
             continue
-        owner = _root(node.func.value) if isinstance(node.func, ast.Attribute) else None
-        if owner is not None and not is_module(owner):
-            found.add(owner)
-        elif node.args and (first := _root(node.args[0])) is not None:
-            found.add(first)
+        target: ast.expr | None = node.args[0] if node.args else None
+        if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, is_module):
+            target = node.func.value
+        root = _root(target, is_module) if target is not None else None
+        if root is not None:
+            found.add(root)
     return found
+
+
+def _is_module(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and is_module(node.id)
 
 
 def _is_in_place(name: str) -> bool:
@@ -132,12 +139,14 @@ def _id(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _root(node: ast.expr) -> str | None:
-    """The name that a chain of methods, attributes and subscripts starts from: views of a leaf are refused as it is."""
+def _root(node: ast.expr, is_module: Callable[[str], bool]) -> str | None:
+    """The name that a chain of methods and subscripts starts from: a view of a leaf is refused as the leaf is."""
     while not isinstance(node, ast.Name):
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if _is_module(node.func.value, is_module):
+                return None  # what a function returns is no leaf
             node = node.func.value
         else:
             return None

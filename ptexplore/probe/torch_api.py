@@ -6,6 +6,7 @@ Checked against torch 2.6.0 and 2.13.0.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable
@@ -112,7 +113,10 @@ def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
 
 def address(tensor: Any) -> int:
     """The TensorImpl's address: what the profiler records as impl_ptr."""
-    return int(tensor._cdata)
+    if type(tensor) is torch.Tensor:
+        return int(tensor._cdata)
+    with without_overrides():
+        return int(tensor._cdata)
 
 
 def marker(name: str) -> AbstractContextManager[Any]:
@@ -121,23 +125,35 @@ def marker(name: str) -> AbstractContextManager[Any]:
 
 
 def profiler() -> Any:
-    """`torch.autograd.profiler.profile` with inputs; with overload names where this torch can record them.
+    """`torch.autograd.profiler.profile` with inputs; overload names and other threads where it can.
 
     Not torch.profiler: its first use imports hundreds of modules and registers kernels.
     """
-    kwargs: dict[str, Any] = {"use_kineto": True, "record_shapes": True}
-    if records_overloads():
-        kwargs["experimental_config"] = torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
-    return torch.autograd.profiler.profile(**kwargs)
+    config = torch._C._profiler._ExperimentalConfig(**_abilities())
+    return torch.autograd.profiler.profile(use_kineto=True, record_shapes=True, experimental_config=config)
+
+
+@functools.cache
+def _abilities() -> dict[str, bool]:
+    """Which of the options that newer profilers have this one knows."""
+    known = {}
+    for name in ("capture_overload_names", "profile_all_threads"):
+        try:
+            torch._C._profiler._ExperimentalConfig(**{name: True})
+        except TypeError:
+            continue
+        known[name] = True
+    return known
 
 
 def records_overloads() -> bool:
     """Whether this torch's profiler records overload names."""
-    try:
-        torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
-    except TypeError:
-        return False
-    return True
+    return "capture_overload_names" in _abilities()
+
+
+def records_all_threads() -> bool:
+    """Whether this torch's profiler records what other threads than the one that started it call."""
+    return "profile_all_threads" in _abilities()
 
 
 def event_roots(profile: Any) -> list[Any]:
@@ -180,6 +196,11 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     if str(getattr(kind, "__module__", "")).split(".", 1)[0] == "torch":
         return f"{kind.__module__}.{kind.__qualname__}", name
     return None
+
+
+def is_internal(table: str) -> bool:
+    """Whether a table is none of the bindings' own: torch._C itself, the profiler's, an engine's."""
+    return table not in ("torch", "Tensor", *TABLES.values())
 
 
 def public_name(table: str, method: str) -> str:

@@ -97,7 +97,8 @@ def test_instrumented_expression_keeps_its_meaning(runtime: Runtime) -> None:
 
 def test_backward_links_nodes_by_sequence_number(runtime: Runtime) -> None:
     session = trace(runtime, "(a * b).sum()", grad=True, backward=True)
-    forward = {e["sequence"]: e["name"] for e in events(session, "ops") if e["type"] == "op" and e["phase"] == "forward"}
+    ops = [e for e in events(session, "ops") if e["type"] == "op"]
+    forward = {e["sequence"]: e["name"] for e in ops if e["phase"] == "forward"}
     nodes = [e for e in events(session, "ops") if e["type"] == "node"]
     assert [n["name"] for n in nodes][:2] == ["SumBackward0", "MulBackward0"]
     assert all(n["phase"] == "backward" for n in nodes)

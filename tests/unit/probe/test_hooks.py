@@ -43,11 +43,12 @@ def test_frames_restore_the_hook_they_found() -> None:
 
 
 def test_frames_restore_after_an_exception() -> None:
-    recorder = None
+    found = []
     with pytest.raises(RuntimeError), module("frames").recording() as recorder:
+        found.append(recorder)
         torch.mm(torch.ones(2, 2), torch.ones(3, 3))
-    assert recorder is not None
-    assert not recorder._open
+    assert not found[0]._open
+    assert not found[0].lost
 
 
 def test_recording_imports_no_profiler_package() -> None:
