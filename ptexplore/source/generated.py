@@ -94,6 +94,7 @@ def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
             "inputs_key": runtime.inputs_key,
             "files": files,
         }
+        (aside / AIDS).mkdir(exist_ok=True)
         (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         aside.chmod(0o755)  # mkdtemp's own 0o700 would keep others out of a shared cache
         if target.exists():

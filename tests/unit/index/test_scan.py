@@ -51,8 +51,9 @@ def test_definitions(text: str, expected: list[tuple[str, str, int, int]]) -> No
 
 
 def test_both_arms_of_an_if_are_seen_and_named() -> None:
-    text = "#ifdef A\nint f() {\n}\n#else\nint f() {\n}\n#endif\nint g() {\n#if B\n  if (x) {\n#else\n  if (y) {\n#endif\n  }\n}\n"
-    scanned = ScannedFile("x.cpp", text)
+    arms = "#ifdef A\nint f() {\n}\n#else\nint f() {\n}\n#endif\n"
+    inside = "int g() {\n#if B\n  if (x) {\n#else\n  if (y) {\n#endif\n  }\n}\n"
+    scanned = ScannedFile("x.cpp", arms + inside)
     assert [(one.name, one.line, one.end) for one in scanned.definitions] == [("f", 2, 3), ("f", 5, 6), ("g", 8, 15)]
     assert [one.arms for one in scanned.definitions] == [("#ifdef A",), ("#else of #ifdef A",), ()]
 

@@ -1,0 +1,192 @@
+"""The generated C++ is made once, whole, and never left half-made; the generators are replaced by quick ones here."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.model import Runtime
+from ptexplore.source import generated
+from ptexplore.source.generators import GeneratorError, run_generators
+from ptexplore.source.progress import Progress
+
+RUNTIME = Runtime("python", "3.11", "/none/torch", "2.99", "abc", "wheel", "/none", "/none", (), "key", "inputs")
+FILE = "build/aten/src/ATen/RegisterCPU_0.cpp"
+
+
+class Generators:
+    """Stands in for the two generator children."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.failure: Exception | None = None
+        self.seconds = 0.0
+
+    def __call__(self, runtime: Runtime, out: Path, progress: Progress) -> None:
+        self.runs += 1
+        (out / FILE).parent.mkdir(parents=True)
+        (out / FILE).write_text("half")
+        time.sleep(self.seconds)
+        if self.failure is not None:
+            raise self.failure
+        (out / FILE).write_text("whole text\n")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def generators(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Generators:
+    fake = Generators()
+    monkeypatch.setattr(generated, "run_generators", fake)
+    return fake
+
+
+def left(cache: Path) -> list[str]:
+    return sorted(file.name for file in (cache / "generated").iterdir())
+
+
+def test_made_once_and_kept(generators: Generators, cache: Path) -> None:
+    assert generated.find(RUNTIME) is None
+    folder = generated.ensure(RUNTIME)
+    assert folder == generated.ensure(RUNTIME) == generated.find(RUNTIME) == cache / "generated/inputs"
+    assert generators.runs == 1
+    assert (folder / FILE).read_text() == "whole text\n"
+    assert left(cache) == ["inputs", "inputs.lock"]
+    manifest = json.loads((folder / generated.MANIFEST).read_text())
+    assert manifest["files"] == {FILE: 11}
+    assert manifest["git_version"] == "abc"
+
+
+def test_finding_writes_nothing(cache: Path) -> None:
+    assert generated.find(RUNTIME) is None
+    assert not generated.is_there(RUNTIME)
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("damage", ["file gone", "file cut", "manifest gone", "manifest broken", "another format"])
+def test_damage_is_made_good(generators: Generators, damage: str) -> None:
+    folder = generated.ensure(RUNTIME)
+    manifest = folder / generated.MANIFEST
+    if damage == "file gone":
+        (folder / FILE).unlink()
+    elif damage == "file cut":
+        (folder / FILE).write_text("who")
+    elif damage == "manifest gone":
+        manifest.unlink()
+    elif damage == "manifest broken":
+        manifest.write_text('{"files": [')
+    else:
+        manifest.write_text(json.dumps({"format": 99, "files": {FILE: 11}}))
+    assert generated.find(RUNTIME) is None
+    assert generated.ensure(RUNTIME) == folder
+    assert generators.runs == 2
+    assert (folder / FILE).read_text() == "whole text\n"
+
+
+@pytest.mark.parametrize(
+    ("failure", "why", "code"),
+    [
+        (GeneratorError("the ATen generator failed: boom"), "boom", 1),
+        (OSError(28, "No space left on device", "/x/RegisterCPU_0.cpp"), "No space left on device", MISSING),
+    ],
+)
+def test_a_failure_leaves_nothing_and_can_be_tried_again(
+    generators: Generators, cache: Path, failure: Exception, why: str, code: int
+) -> None:
+    generators.failure = failure
+    with pytest.raises(PtexploreError) as caught:
+        generated.ensure(RUNTIME)
+    assert why in caught.value.why
+    assert caught.value.exit_code == code
+    assert caught.value.hint
+    assert left(cache) == ["inputs.lock"]
+    generators.failure = None
+    assert generated.ensure(RUNTIME).is_dir()
+
+
+def test_a_cache_that_cannot_be_written(generators: Generators, cache: Path) -> None:
+    cache.write_text("a file is in the way")
+    with pytest.raises(PtexploreError) as caught:
+        generated.ensure(RUNTIME)
+    assert caught.value.exit_code == MISSING
+    assert "PTEXPLORE_CACHE" in caught.value.hint
+    assert generators.runs == 0
+
+
+def test_what_a_killed_builder_left_is_cleared(generators: Generators, cache: Path) -> None:
+    half = cache / "generated/.inputs.abcdef"
+    half.mkdir(parents=True)
+    (half / "x").write_text("half")
+    generated.ensure(RUNTIME)
+    assert left(cache) == ["inputs", "inputs.lock"]
+
+
+def test_a_second_process_waits_for_the_first(generators: Generators) -> None:
+    generators.seconds = 0.5
+    said: list[str] = []
+
+    class Watcher:
+        def step(self, name: str, done: float | None = None) -> None:
+            said.append(name)
+
+    first = threading.Thread(target=generated.ensure, args=(RUNTIME,))
+    first.start()
+    while not generators.runs:
+        time.sleep(0.01)
+    folder = generated.ensure(RUNTIME, Watcher())
+    first.join()
+    assert generators.runs == 1
+    assert (folder / FILE).read_text() == "whole text\n"
+    assert any("waiting" in line for line in said)
+
+
+def test_another_process_that_never_ends(generators: Generators, monkeypatch: pytest.MonkeyPatch) -> None:
+    generators.seconds = 1.0
+    monkeypatch.setattr(generated, "_WAIT", 0.1)
+    first = threading.Thread(target=generated.ensure, args=(RUNTIME,))
+    first.start()
+    while not generators.runs:
+        time.sleep(0.01)
+    with pytest.raises(PtexploreError, match="cannot be made") as caught:
+        generated.ensure(RUNTIME)
+    first.join()
+    assert "another process" in caught.value.why
+
+
+def test_a_torchgen_that_is_none(tmp_path: Path) -> None:
+    class Nobody:
+        def step(self, name: str, done: float | None = None) -> None:
+            pass
+
+    (tmp_path / "torchgen").mkdir()
+    (tmp_path / "torchgen/__init__.py").write_text("")
+    (tmp_path / "torchgen/gen.py").write_text("import os\nos._exit(7)\n")
+    runtime = replace(
+        RUNTIME, torchgen_dir=str(tmp_path / "torchgen"), packaged_dir=str(tmp_path / "torchgen/packaged")
+    )
+    (tmp_path / "out").mkdir()
+    with pytest.raises(GeneratorError) as caught:
+        run_generators(runtime, tmp_path / "out", Nobody())
+    assert "generator" in str(caught.value)
+
+
+def test_a_source_build_uses_its_own_build_folder(tmp_path: Path) -> None:
+    runtime = replace(RUNTIME, build="source", torch_dir=str(tmp_path / "torch"), packaged_dir=None)
+    with pytest.raises(PtexploreError) as caught:
+        generated.ensure(runtime)
+    assert caught.value.exit_code == MISSING
+    assert "source build" in caught.value.why
+    (tmp_path / "build/aten/src/ATen").mkdir(parents=True)
+    (tmp_path / "build/aten/src/ATen/RegisterSchema.cpp").write_text("x")
+    (tmp_path / "torch/csrc/autograd/generated").mkdir(parents=True)
+    assert generated.ensure(runtime) == generated.find(runtime) == tmp_path
