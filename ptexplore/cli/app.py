@@ -18,7 +18,8 @@ environment: PTEXPLORE_CACHE the cache folder, PTEXPLORE_DEBUG=1 shows traceback
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
-        raise PtexploreError(message, "", f"{self.prog} --help", USAGE)
+        why = "the command line is not one that ptexplore knows"
+        raise PtexploreError(message, why, f"{self.prog} --help", USAGE)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -46,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.command is None:
             parser.print_help()
             return 0
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()  # here, so that a reader that went away is met inside this boundary
+        return status
     except PtexploreError as error:
         if os.environ.get("PTEXPLORE_DEBUG"):
             raise

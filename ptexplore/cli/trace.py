@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import keyword
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from ptexplore.model import Session, Trail
     from ptexplore.render.console import Locate
 
+SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
+DAY = 86400  # seconds
 SAVED_LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
 
 EXAMPLES = """\
@@ -64,9 +67,12 @@ def register(commands: Any) -> None:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 86400:
-        raise argparse.ArgumentTypeError("seconds between 0 and 86400")
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= DAY:
+        raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
     return value
 
 
@@ -92,11 +98,15 @@ def _check(options: argparse.Namespace) -> None:
     given = [name for name in ("expression", "script", "load") if getattr(options, name) is not None]
     if len(given) != 1:
         message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
-        raise PtexploreError(message, "", 'ptexplore trace "torch.add(a, b)"', USAGE)
+        why = "a trace is of one thing: " + (", ".join(given) + " were given" if given else "nothing was given")
+        raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
     if options.depth is not None and options.depth < 1:
-        raise PtexploreError("--depth must be 1 or more", "", "ptexplore trace --help", USAGE)
-    if options.save and Path(options.save).is_dir():
-        raise PtexploreError(f"{options.save} is a folder", "--save writes one file", "", USAGE)
+        why = f"{options.depth} levels would show nothing"
+        raise PtexploreError("--depth must be 1 or more", why, "--depth 3", USAGE)
+    for place in (options.save, options.svg):
+        if place and Path(place).is_dir():
+            hint = f"a name inside it: {place}/trace"
+            raise PtexploreError(f"{place} is a folder", "one file is written", hint, USAGE)
 
 
 def _request(options: argparse.Namespace) -> TraceRequest:
@@ -105,9 +115,11 @@ def _request(options: argparse.Namespace) -> TraceRequest:
     variables = []
     for text in options.var:
         name, equals, value = text.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise PtexploreError(f"--var {text!r} is not NAME=EXPR", "", '--var a="torch.randn(3, 4)"', USAGE)
-        variables.append((name.strip(), value))
+        name = name.strip()
+        if not equals or not name.isidentifier() or keyword.iskeyword(name):
+            why = "before the first = must stand a name that Python allows"
+            raise PtexploreError(f"--var {text!r} is not NAME=EXPR", why, '--var a="torch.randn(3, 4)"', USAGE)
+        variables.append((name, value))
     return TraceRequest(
         expression=options.expression,
         script=options.script,
@@ -139,13 +151,14 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
     path = Path(name)
     try:
         if path.stat().st_size > SAVED_LIMIT:
-            raise PtexploreError(f"{name} is too large for a saved trace", f"over {SAVED_LIMIT} bytes", "", USAGE)
+            why = f"it is over {SAVED_LIMIT} bytes"
+            raise PtexploreError(f"{name} is too large for a saved trace", why, SAVES, USAGE)
         data = json.loads(path.read_bytes())
     except OSError as error:
-        raise PtexploreError(f"{name} cannot be read", error.strerror or "", "", USAGE) from error
+        why = error.strerror or "the system refused it"
+        raise PtexploreError(f"{name} cannot be read", why, SAVES, USAGE) from error
     except (ValueError, RecursionError) as error:
-        hint = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
-        raise PtexploreError(f"{name} is no saved trace", f"not whole JSON: {error}", hint, USAGE) from error
+        raise PtexploreError(f"{name} is no saved trace", f"not whole JSON: {error}", SAVES, USAGE) from error
     trail, session = trail_from_document(data, name)
     return trail, session, _nowhere
 
@@ -169,7 +182,8 @@ def _write(path: Path, text: str) -> None:
         os.replace(aside, path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise PtexploreError(f"{path} cannot be written", error.strerror or "", "") from error
+        why = error.strerror or "the system refused it"
+        raise PtexploreError(f"{path} cannot be written", why, "a file in a folder that you may write to") from error
 
 
 def _show(trail: Trail, session: Session | None, options: argparse.Namespace, locate: Locate) -> None:

@@ -13,7 +13,8 @@ from rich.text import Text
 from ptexplore.model import Session, SourceRef
 from ptexplore.render.plain import clean
 from ptexplore.view.explain import Explanation
-from ptexplore.view.rows import Line, Row, TrailView
+from ptexplore.view.lines import Line
+from ptexplore.view.rows import Row, TrailView
 
 Locate = Callable[[str], str | None]
 

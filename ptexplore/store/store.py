@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model import (
     Binding,
     Count,
@@ -39,8 +41,11 @@ _BINDING = """SELECT tab, name, c_function, p.path, line, end_line, entry_line, 
 _NAME = "SELECT name, kind, tab, method, p.path, line FROM python_name n LEFT JOIN path p ON p.id = n.path"
 
 
-class Stale(Exception):
+class Stale(PtexploreError):
     """The database is of another version, incomplete or damaged: make it anew."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the catalogue is damaged", why, "the same command again: it is made anew", MISSING)
 
 
 class Store:
@@ -82,6 +87,9 @@ class Store:
         try:
             return self._db.execute(query, values).fetchall()
         except sqlite3.Error as error:
+            # Nothing could tell when it was opened; out of the way, so that the next command makes it anew.
+            with contextlib.suppress(OSError):
+                self.path.unlink()
             raise Stale(f"{self.path}: {error}") from error
 
     # --- operators ---
@@ -104,16 +112,18 @@ class Store:
         return dict(self._rows("SELECT name, digest FROM operator"))
 
     def suggest(self, name: str, count: int = 5) -> list[str]:
-        """The operators whose names are closest to `name`."""
-        asked = name.rsplit("::", 1)[-1].removeprefix("torch.")
-        base = asked.split(".", 1)[0]
+        """The names closest to `name`: overloads where it names one ("add.Tenzor"), else operators ("aten::add")."""
         bases = [row[0] for row in self._rows("SELECT DISTINCT base FROM operator")]
+        first, _, overload = name.rsplit("::", 1)[-1].partition(".")
+        asked = first if first in bases or not overload else overload.rsplit(".", 1)[-1]
         found: list[str] = []
-        for close in difflib.get_close_matches(base, bases, count, 0.6):
-            named = [row[0] for row in self._rows("SELECT name FROM operator WHERE base = ? ORDER BY id", close)]
-            aten = [one for one in named if one.startswith("aten::")] or named
-            likest = difflib.get_close_matches(f"aten::{asked}", aten, 3 if close == base else 1, 0.0)
-            found += likest if "." in asked else [min(aten, key=lambda one: (len(one), one))]
+        for close in difflib.get_close_matches(asked, bases, count, 0.6):
+            names = [row[0] for row in self._rows("SELECT name FROM operator WHERE base = ? ORDER BY id", close)]
+            names = [one for one in names if one.startswith("aten::")] or names
+            if close == asked == first and overload:
+                found += difflib.get_close_matches(f"{names[0].split('.')[0]}.{overload}", names, 3, 0.0)
+            else:
+                found.append(names[0].partition(".")[0])
         return found[:count]
 
     # --- registrations and tables ---

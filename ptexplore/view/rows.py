@@ -5,20 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-from ptexplore.model import Hop, SourceRef, Trail
-
-Style = Literal["place", "reason", "note", "warning"]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line under a row's title; `ref` where it is a place in source, `label` before it."""
-
-    style: Style
-    text: str = ""
-    ref: SourceRef | None = None
+from ptexplore.model import Hop, Trail
+from ptexplore.view.lines import Line, impl_line, lines_of, places, reasoning, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +105,7 @@ def _prune(hops: Iterable[Hop], options: Options, place: _Place) -> tuple[list[R
             row, below = _brief(hop, options, place.below(hop))
         else:
             children, below = _prune(hop.children, options, place.below(hop))
-            lines = _lines(hop, full=options.full)
+            lines = lines_of(hop, full=options.full)
             row = Row(hop.id, _title(hop), hop.kind, hop.status, lines, _join(children))
         hidden += below
         rows.append(row)
@@ -134,8 +123,8 @@ def _count(hops: Iterable[Hop]) -> int:
 def _merged(key: Hop, kernel: Hop, options: Options, place: _Place) -> tuple[Row, int]:
     """A key and its kernel on one row: the key is why, the kernel is what."""
     children, hidden = _prune(kernel.children, options, place)
-    lines = (*_reasoning(key), *_places(kernel))
-    title = f"{key.name} → {_short(kernel.name)}"
+    lines = (*reasoning(key), *places(kernel))
+    title = f"{key.name} → {short(kernel.name)}"
     return Row(key.id, title, "kernel", key.status, lines, _join(children)), hidden
 
 
@@ -153,9 +142,9 @@ def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
             lines.append(Line("place", f"{child.name}{status}", shown))
             pending = [*kernel.children, *others, *pending]
         elif child.kind == "impl" and child.source.line is None and child.declaration is None:
-            lines.append(Line("note", f"→ {_short(child.name)}"))
+            lines.append(Line("note", f"→ {short(child.name)}"))
         elif child.kind == "impl":
-            lines.append(_impl_line(child, f"→ {_short(child.name)}"))
+            lines.append(impl_line(child, f"→ {short(child.name)}"))
         elif child.kind == "node" and child.detail.get("recorded"):
             lines.append(Line("place", f"records {child.name}", child.source))
         else:
@@ -164,90 +153,13 @@ def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
     return Row(hop.id, hop.name, hop.kind, hop.status, tuple(lines), _join(children)), hidden
 
 
-def _impl_line(hop: Hop, label: str = "") -> Line:
-    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that."""
-    if hop.source.line is None and hop.declaration is not None:
-        return Line("place", f"{label} declared at".strip(), hop.declaration)
-    return Line("place", label, hop.source)
-
-
 def _title(hop: Hop) -> str:
     python = hop.detail.get("python")
     if hop.kind == "binding" and python:
-        return f"{python} → {_short(hop.name)}"
+        return f"{python} → {short(hop.name)}"
     if hop.kind == "python":
         return f"{hop.name}()" if hop.name.isidentifier() else hop.name
-    return _short(hop.name)
-
-
-def _short(name: str) -> str:
-    return name.removeprefix("torch::autograd::generated::details::").removeprefix("torch::autograd::generated::")
-
-
-def _lines(hop: Hop, *, full: bool) -> tuple[Line, ...]:
-    lines: list[Line] = []
-    if hop.kind == "key":
-        lines += _reasoning(hop)
-    lines += _places(hop)
-    if full:
-        told = {line.text for line in lines}
-        lines += [Line("note", w) for w in hop.why if w not in told]
-    return tuple(lines)
-
-
-def _reasoning(hop: Hop) -> list[Line]:
-    """Why this key: the sets by argument at a call's first key, what was passed over, what the table says."""
-    dispatch = hop.dispatch or {}
-    lines = []
-    arguments = dispatch.get("arguments")
-    if arguments is not None:
-        by_set: dict[str, list[str]] = {}
-        for name, keys in arguments.items():
-            by_set.setdefault(keys, []).append(name)
-        lines += [Line("reason", f"{', '.join(names)}: {{{keys}}}") for keys, names in by_set.items()]
-        local = [f"include {{{dispatch['tls_include']}}}"] if dispatch.get("tls_include") else []
-        if dispatch.get("tls_exclude"):
-            local.append(f"exclude {{{_fold(dispatch['tls_exclude'])}}}")
-        if local:
-            lines.append(Line("reason", "thread-local " + ", ".join(local)))
-    if dispatch.get("redispatch"):
-        lines.append(Line("reason", dispatch["redispatch"]))
-    skipped = dispatch.get("skipped") or []
-    masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    lines.append(Line("reason", f"highest of {{{dispatch.get('set', '')}}}: {dispatch.get('entry', '')}{masked}"))
-    return lines
-
-
-def _fold(keys: str) -> str:
-    """The sixteen autocast keys that are always excluded say no more than one."""
-    names = keys.split(", ")
-    autocast = [n for n in names if n.startswith("Autocast")]
-    others = [n for n in names if not n.startswith("Autocast")]
-    return ", ".join([f"Autocast* ({len(autocast)})", *others]) if len(autocast) > 2 else keys
-
-
-def _places(hop: Hop) -> list[Line]:
-    """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
-    if hop.kind == "impl":
-        return [_impl_line(hop)]
-    lines = [Line("place", "", hop.source)]
-    yaml = hop.detail.get("yaml")
-    if yaml:
-        entry = Line("place", "", SourceRef(yaml["path"], yaml["line"], "wheel", "located"))
-        lines = [entry, *lines] if hop.source.line or hop.source.candidates else [entry]
-    if hop.registration is not None and hop.registration.line:
-        lines = [*(lines if hop.source.line else []), Line("place", "", hop.registration)]
-    if hop.declaration is not None and hop.source.line is None:
-        lines = [Line("place", "declared at", hop.declaration)]
-    if hop.derivative is not None and hop.source.path != hop.derivative["path"]:
-        lines += [
-            Line(
-                "place", f"formula for {f['inputs']}", SourceRef(hop.derivative["path"], f["line"], "wheel", "located")
-            )
-            for f in hop.derivative.get("formulas", [])
-            if f.get("mode") != "forward"
-        ]
-    return lines
+    return short(hop.name)
 
 
 def _join(rows: Iterable[Row]) -> tuple[Row, ...]:

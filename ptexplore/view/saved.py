@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from ptexplore.capture.session import session_from_document
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import FORMAT, Finding, Hop, HopKind, Layer, Precision, Session, SourceRef, Status, Trail, TreeInfo
 
 MAX_HOPS = 2_000_000
@@ -62,11 +62,11 @@ class _Reader:
             thread=_number(data, "thread"),
             op=_optional_text(data, "op"),
             key=_optional_text(data, "key"),
-            dispatch=dict(_object(dispatch)) if dispatch is not None else None,
+            dispatch=_dispatch(dispatch) if dispatch is not None else None,
             registration=self.source(data["registration"], depth) if data.get("registration") else None,
             declaration=self.source(data["declaration"], depth) if data.get("declaration") else None,
-            derivative=dict(_object(derivative)) if derivative is not None else None,
-            detail=dict(_object(data.get("detail", {}))),
+            derivative=_derivative(derivative) if derivative is not None else None,
+            detail=_detail(data.get("detail", {})),
             why=tuple(str(w) for w in _list(data, "why")),
             evidence=tuple(e for e in _list(data, "evidence") if isinstance(e, int)),
             notes=tuple(str(n) for n in _list(data, "notes")),
@@ -109,7 +109,7 @@ def trail_from_document(data: Any, name: str) -> tuple[Trail, Session | None]:
             f"{name} is of format {newer}, and this ptexplore knows formats up to {FORMAT}",
             "it was saved by a newer ptexplore",
             "pip install --upgrade ptexplore",
-            USAGE,
+            MISSING,
         ) from newer
     except (_Bad, RecursionError) as bad:
         raise _unreadable(name, str(bad) or "it nests too deeply") from bad
@@ -148,6 +148,45 @@ def _text(data: Mapping[str, Any], name: str) -> str:
 
 def _optional_text(data: Mapping[str, Any], name: str) -> str | None:
     return None if data.get(name) is None else _text(data, name)
+
+
+def _derivative(data: Any) -> dict[str, Any]:
+    """A derivative with the fields that renderers read, each of its kind."""
+    derivative = dict(_object(data))
+    _path(derivative)
+    _text(derivative, "path")
+    _number(derivative, "line")
+    for formula in _list(derivative, "formulas"):
+        _text(_object(formula), "inputs")
+        _number(formula, "line")
+    return derivative
+
+
+def _dispatch(data: Any) -> dict[str, Any]:
+    """A key's reasoning: texts, the arguments' sets by name, the keys passed over."""
+    dispatch = dict(_object(data))
+    if dispatch.get("arguments") is not None and not all(
+        isinstance(v, str) for v in _dict(dispatch, "arguments").values()
+    ):
+        raise _Bad("an argument's key set is not a text")
+    if not all(isinstance(name, str) for name in _list(dispatch, "skipped")):
+        raise _Bad("`skipped` holds something that is not a key")
+    for name in ("set", "entry", "redispatch", "tls_include", "tls_exclude", "raw"):
+        _optional_text(dispatch, name)
+    return dispatch
+
+
+def _detail(data: Any) -> dict[str, Any]:
+    """What else is known of a hop; places in it are places, the other values are shown as they are."""
+    detail = dict(_object(data))
+    for name in ("yaml", "table_row"):
+        if detail.get(name) is not None:
+            place = _object(detail[name])
+            _text(place, "path")
+            _path(place)
+            _number(place, "line")
+    _optional_text(detail, "python")
+    return detail
 
 
 def _number(data: Mapping[str, Any], name: str) -> int:

@@ -57,6 +57,7 @@ def deep(levels: int):
         broken(expression=7),
         broken(hops=[{**trail_to_document(a_trail())["hops"][0], "kind": "evil"}]),
         broken(hops=[deep(500)]),
+        broken(hops=[{**trail_to_document(a_trail())["hops"][0], "derivative": {}}]),
         broken(trees=[{"name": "x", "version": "1", "layers": ["moon"]}]),
     ],
 )
@@ -80,6 +81,7 @@ def test_newer_format_says_so() -> None:
     with pytest.raises(PtexploreError, match="format 2") as caught:
         trail_from_document(broken(format=2), "x.json")
     assert "upgrade" in caught.value.hint
+    assert caught.value.exit_code == 3
 
 
 def test_only_https_links_survive() -> None:

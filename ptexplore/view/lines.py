@@ -1,0 +1,98 @@
+"""The lines under a row: why a key was chosen, where things stand in source, and what is only declared there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ptexplore.model import Hop, SourceRef
+
+Style = Literal["place", "reason", "note", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line under a row's title; `ref` where it is a place in source, `label` before it."""
+
+    style: Style
+    text: str = ""
+    ref: SourceRef | None = None
+
+
+def short(name: str) -> str:
+    """A C++ name without the long namespaces that every generated node and formula function shares."""
+    return name.removeprefix("torch::autograd::generated::details::").removeprefix("torch::autograd::generated::")
+
+
+def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
+    """All lines of one hop; with `full` also every reason that they do not tell already."""
+    lines: list[Line] = []
+    if hop.kind == "key":
+        lines += reasoning(hop)
+    lines += places(hop)
+    if full:
+        told = {line.text for line in lines}
+        lines += [Line("note", w) for w in hop.why if w not in told]
+    return tuple(lines)
+
+
+def reasoning(hop: Hop) -> list[Line]:
+    """Why this key: the sets by argument at a call's first key, what was passed over, what the table says."""
+    dispatch = hop.dispatch or {}
+    lines = []
+    arguments = dispatch.get("arguments")
+    if arguments is not None:
+        by_set: dict[str, list[str]] = {}
+        for name, keys in arguments.items():
+            by_set.setdefault(keys, []).append(name)
+        lines += [Line("reason", f"{', '.join(names)}: {{{keys}}}") for keys, names in by_set.items()]
+        local = [f"include {{{dispatch['tls_include']}}}"] if dispatch.get("tls_include") else []
+        if dispatch.get("tls_exclude"):
+            local.append(f"exclude {{{_fold(dispatch['tls_exclude'])}}}")
+        if local:
+            lines.append(Line("reason", "thread-local " + ", ".join(local)))
+    if dispatch.get("redispatch"):
+        lines.append(Line("reason", dispatch["redispatch"]))
+    skipped = dispatch.get("skipped") or []
+    masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
+    lines.append(Line("reason", f"highest of {{{dispatch.get('set', '')}}}: {dispatch.get('entry', '')}{masked}"))
+    return lines
+
+
+def _fold(keys: str) -> str:
+    """The sixteen autocast keys that are always excluded say no more than one."""
+    names = keys.split(", ")
+    autocast = [n for n in names if n.startswith("Autocast")]
+    others = [n for n in names if not n.startswith("Autocast")]
+    return ", ".join([f"Autocast* ({len(autocast)})", *others]) if len(autocast) > 2 else keys
+
+
+def places(hop: Hop) -> list[Line]:
+    """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
+    if hop.kind == "impl":
+        return [impl_line(hop)]
+    lines = [Line("place", "", hop.source)]
+    yaml = hop.detail.get("yaml")
+    if yaml:
+        entry = Line("place", "", SourceRef(yaml["path"], yaml["line"], "wheel", "located"))
+        lines = [entry, *lines] if hop.source.line or hop.source.candidates else [entry]
+    if hop.registration is not None and hop.registration.line:
+        lines = [*(lines if hop.source.line else []), Line("place", "", hop.registration)]
+    if hop.declaration is not None and hop.source.line is None:
+        lines = [Line("place", "declared at", hop.declaration)]
+    if hop.derivative is not None and hop.source.path != hop.derivative["path"]:
+        lines += [
+            Line(
+                "place", f"formula for {f['inputs']}", SourceRef(hop.derivative["path"], f["line"], "wheel", "located")
+            )
+            for f in hop.derivative.get("formulas", [])
+            if f.get("mode") != "forward"
+        ]
+    return lines
+
+
+def impl_line(hop: Hop, label: str = "") -> Line:
+    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that."""
+    if hop.source.line is None and hop.declaration is not None:
+        return Line("place", f"{label} declared at".strip(), hop.declaration)
+    return Line("place", label, hop.source)
