@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import sqlite3
 from pathlib import Path
@@ -23,6 +22,7 @@ from ptexplore.model import (
     TableEntry,
 )
 from ptexplore.source.runtime import CATALOGUE_FORMAT
+from ptexplore.store.nearest import nearest
 from ptexplore.store.writer import Writer
 
 _OPERATOR = """SELECT name, schema, aliases, tags, variants, structured, autogen, y.path, yaml_line, yaml_end,
@@ -114,17 +114,7 @@ class Store:
     def suggest(self, name: str, count: int = 5) -> list[str]:
         """The names closest to `name`: overloads where it names one ("add.Tenzor"), else operators ("aten::add")."""
         bases = [row[0] for row in self._rows("SELECT DISTINCT base FROM operator")]
-        first, _, overload = name.rsplit("::", 1)[-1].partition(".")
-        asked = first if first in bases or not overload else overload.rsplit(".", 1)[-1]
-        found: list[str] = []
-        for close in difflib.get_close_matches(asked, bases, count, 0.6):
-            names = [row[0] for row in self._rows("SELECT name FROM operator WHERE base = ? ORDER BY id", close)]
-            names = [one for one in names if one.startswith("aten::")] or names
-            if close == asked == first and overload:
-                found += difflib.get_close_matches(f"{names[0].split('.')[0]}.{overload}", names, 3, 0.0)
-            else:
-                found.append(names[0].partition(".")[0])
-        return found[:count]
+        return nearest(name, bases, lambda base: [one.name for one in self.operators_named(base)], count)
 
     # --- registrations and tables ---
 

@@ -206,7 +206,7 @@ def message(tree: SourceTree, site: Path) -> dict[str, Any]:
             {"name": "torch.blend", "kind": "builtin", "table": "torch", "method": "blend"},
             {"name": "torch.mix", "kind": "builtin", "table": "torch", "method": "blend"},
             {"name": "torch.refs.blend", "kind": "python", "file": str(refs), "line": first_decorator},
-            {"name": "torch.outside", "kind": "python", "file": "/home/me/mine.py", "line": 3},
+            {"name": "torch.outside", "kind": "python", "file": "/elsewhere/mine.py", "line": 3},
         ],
         "python_kernels": [{**kernel, "role": "meta", "key": "Meta", "line": first_decorator}],
     }
