@@ -1,0 +1,171 @@
+"""Saved sessions: what goes out comes back, and whatever else is fed in is refused in three parts."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ptexplore.capture.session import session_from_document, session_from_json, session_to_document, session_to_json
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model import Observation, Session
+
+SITE = "/home/someone/env/lib/python3.11/site-packages"
+SET = {"raw": 65537, "keys": ["CPU"]}
+EVENT = {"event": 0, "parent": None, "thread": 0, "phase": "forward"}
+OBSERVED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("ops", "event", {**EVENT, "type": "op", "name": "aten::add", "overload": "Tensor", "inputs": [], "sequence": 0}),
+    ("frames", "event", {**EVENT, "type": "frame", "file": f"{SITE}/torch/functional.py", "line": 5, "function": "f"}),
+    ("frames", "event", {**EVENT, "type": "frame", "file": "/home/someone/mine.py", "line": 5, "function": "g"}),
+    (
+        "frames",
+        "event",
+        {**EVENT, "type": "builtin", "table": "torch", "method": "add", "tls_include": 1, "tls_exclude": 0},
+    ),
+    (
+        "dispatch",
+        "call",
+        {
+            "call": 0,
+            "source": "torch.add(a, b)",
+            "syntax": "call",
+            "callable": {"kind": "python", "file": f"{SITE}/torch/x.py"},
+            "arguments": [{"name": "0", "raw": 65537, "keys": ["CPU"]}],
+            "tls_include": SET,
+            "tls_exclude": SET,
+        },
+    ),
+    ("ops", "graph", {"id": 0, "name": "AddBackward0", "sequence": 0, "next": [1]}),
+    (
+        "ops",
+        "table",
+        {"op": "a::b", "dump": f"CPU: registered at {SITE}/torch/y.py:3", "table": "CPU: …", "schema": None},
+    ),
+    ("ops", "output", {"text": "printed", "cut": False}),
+    ("compare", "nondeterministic", {"text": "two runs …"}),
+)
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session(
+        expression="torch.add(a, b)",
+        torch={"version": "2.13.0", "torch_dir": f"{SITE}/torch"},
+        bound=({"name": "a", "description": "Tensor[3, 3] float32 cpu", "how": "seeded"},),
+        options={"grad": False, "variables": [["x", "1"]]},
+        captured={"ops": True, "native": False, "reason": "…"},
+        result={"type": "torch.Tensor", "description": "…"},
+        observations=tuple(Observation(n, r, k, d) for n, (r, k, d) in enumerate(OBSERVED, 1)),
+    )
+
+
+def test_round_trip(session: Session) -> None:
+    text = session_to_json(session)
+    again = session_from_json(text, "x")
+    assert [o.id for o in again.observations] == [o.id for o in session.observations]
+    assert session_to_json(again) == text
+    assert again.expression == session.expression
+
+
+def test_nothing_of_the_machine_is_kept(session: Session) -> None:
+    text = session_to_json(session)
+    assert "/home/someone" not in text
+    files = [o["data"].get("file") for o in json.loads(text)["observations"]]
+    assert "torch/functional.py" in files
+    assert "mine.py" in files
+
+
+def test_further_keys_and_kinds_are_let_through(session: Session) -> None:
+    document = session_to_document(session)
+    document["more"] = 1
+    document["observations"][0]["data"]["more"] = [1]
+    document["observations"].append({"id": 99, "recorder": "native", "kind": "tree", "data": {"calls": []}})
+    assert session_from_document(document, "x").observations[-1].recorder == "native"
+
+
+def test_a_newer_format(session: Session) -> None:
+    with pytest.raises(PtexploreError) as caught:
+        session_from_document(session_to_document(session) | {"format": 99}, "x.json")
+    assert caught.value.exit_code == MISSING
+    assert "99" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "{}", "3", '"x"', "NaN", "[" * 100_000, '{"a":' * 100_000, "9" * 5000, '{"format": 1}'],
+    ids=lambda text: text[:10] or "empty",
+)
+def test_what_is_no_session(text: str) -> None:
+    refused(lambda: session_from_json(text, "x.json"))
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
+def test_truncated(session: Session, part: float) -> None:
+    text = session_to_json(session)
+    refused(lambda: session_from_json(text[: int(len(text) * part)], "x.json"))
+
+
+def refused(read: Callable[[], object]) -> None:
+    with pytest.raises(PtexploreError) as caught:
+        read()
+    assert caught.value.exit_code in (USAGE, MISSING)
+    assert caught.value.message
+    assert caught.value.why
+    assert caught.value.hint
+
+
+WRONG: tuple[Any, ...] = (None, 3, -1, 10**30, 1.5, "text", [], {}, [[]], {"x": {}}, True)
+
+
+def spoilt(good: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The document with one value of the wrong kind in it, at every place in turn."""
+
+    def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, item in items:
+            yield (*path, key)
+            yield from places(item, (*path, key))
+
+    for path in places(json.loads(good)):
+        for wrong in random.Random(str(path)).sample(WRONG, 3):
+            document = json.loads(good)
+            inner = document
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = wrong
+            yield f"{path} = {wrong!r}", document
+
+
+def test_any_one_thing_wrong_is_refused_or_harmless(session: Session) -> None:
+    for label, document in spoilt(session_to_json(session)):
+        try:
+            read = session_from_document(document, "x.json")
+        except PtexploreError as error:
+            found = (error.why, error.hint)
+        else:
+            found = ("read", json.dumps(session_to_document(read)))
+        assert all(found), label
+
+
+def test_nesting_without_end(session: Session) -> None:
+    deep: Any = 1
+    for _ in range(500):
+        deep = [deep]
+    for change in (
+        lambda d: d["observations"][0]["data"].update(inputs=deep),
+        lambda d: d["options"].update(x=deep),
+        lambda d: d["result"].update(x=deep),
+    ):
+        document = session_to_document(session)
+        document = json.loads(json.dumps(document))
+        change(document)
+        refused(lambda document=document: session_from_document(document, "x.json"))
+
+
+def test_two_observations_of_one_id(session: Session) -> None:
+    document = session_to_document(session)
+    document["observations"][1]["id"] = document["observations"][0]["id"]
+    refused(lambda: session_from_document(document, "x.json"))
