@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 from collections.abc import Callable
 
@@ -11,7 +12,7 @@ WIDTH = 100
 
 # rich's stock frame fetches a font from a CDN; this one takes the reader's own monospace.
 FRAME = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="TITLE">
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
   font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asian: full-width; }}
@@ -35,4 +36,5 @@ def picture(draw: Callable[[Console], None], title: str) -> str:
         color_system="truecolor", legacy_windows=False,
     )  # fmt: skip
     draw(console)
-    return console.export_svg(title=title, code_format=FRAME, unique_id="ptx")
+    label = html.escape(title).replace("{", "{{").replace("}", "}}")  # the frame is a format string
+    return console.export_svg(title=title, code_format=FRAME.replace("TITLE", label), unique_id="ptx")
