@@ -15,6 +15,7 @@ _EVENT = re.compile(
     r"(?P<argument>\([^;{}]*\))?;"
     r"|at::redispatch::\w+\((?P<old>)|at::_ops::\w+::(?:redispatch\((?P<new>)|call\((?P<call>))"
 )
+_DISPATCHES = re.compile(r"redispatch|AutoDispatch|DispatchKeyGuard")
 _NATIVE = re.compile(r"\b(at::native::(?:\w+::)*\w+)\s*\(")
 _STRUCTURED = re.compile(r"^\s*(structured_\w+) op(?:\(|;)", re.MULTILINE)
 _META_ONLY = "ExcludeDispatchKeyGuard"  # Functionalize runs the operator on meta tensors first, under this guard
@@ -34,6 +35,21 @@ class Body:
 
 def read_body(text: str) -> Body:
     """Read the text between a function's braces."""
+    structured = set(_STRUCTURED.findall(text)) if "structured_" in text else set()
+    natives = tuple(dict.fromkeys(_NATIVE.findall(text))) if "at::native::" in text else ()
+    key_sets, under_redispatch, under_call = _dispatching(text) if _DISPATCHES.search(text) else ([], [], [])
+    return Body(
+        redispatch=_only(key_sets),
+        guard=_only(under_redispatch) if key_sets else _only(under_call),
+        natives=natives,
+        structured=structured.pop() if len(structured) == 1 else None,
+        calls_meta="op.meta(" in text,
+        calls_impl="op.impl(" in text,
+    )
+
+
+def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | None]]:
+    """The key sets redispatched with, the guards held at each redispatch, and those held at each plain call."""
     key_sets: list[str] = []
     under_redispatch: list[str | None] = []
     under_call: list[str | None] = []
@@ -53,15 +69,7 @@ def read_body(text: str) -> Body:
             held = _held(scopes)
             if held is not None and _META_ONLY not in held:
                 under_call.append(held)
-    structured = set(_STRUCTURED.findall(text))
-    return Body(
-        redispatch=_only(key_sets),
-        guard=_only(under_redispatch) if key_sets else _only(under_call),
-        natives=tuple(dict.fromkeys(_NATIVE.findall(text))),
-        structured=structured.pop() if len(structured) == 1 else None,
-        calls_meta="op.meta(" in text,
-        calls_impl="op.impl(" in text,
-    )
+    return key_sets, under_redispatch, under_call
 
 
 def first_argument(text: str, start: int) -> str:

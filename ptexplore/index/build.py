@@ -57,9 +57,8 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
     for record in records:
         if recorded.origin(record) == "generated":
             by_file.setdefault(str(recorded.path(record.file)), []).append(record)
-    watcher.step("checking every record against the generated C++", 0.1)
     names = frozenset(one["name"] for one in raw["operators"])
-    found = facts.gather(tree, by_file, Kernels.of(model.data), names)
+    found = facts.gather(tree, by_file, Kernels.of(model.data), names, watcher)
     watcher.step("writing the catalogue", 0.8)
     with Store.create(store_path) as writer:
         writer.operators((model.operator(one, found.entry_points), one["digest"]) for one in raw["operators"])

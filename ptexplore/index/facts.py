@@ -1,25 +1,22 @@
-"""Read the generated files, two at a time, and gather what they hold: registrations, entry points, nodes, bindings."""
+"""Read the generated files and gather what they hold: registrations, entry points, nodes, bindings."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 
 from ptexplore.index.bindings import bindings_of
 from ptexplore.index.definitions import Place, applies, entry_points, named
 from ptexplore.index.registrations import Kernels, missing, registrations_of
 from ptexplore.index.scan import ScannedFile
 from ptexplore.model import Binding, DumpRecord, Registration
+from ptexplore.source.progress import Progress
 from ptexplore.source.tree import SourceTree
 
 _ATEN = "build/aten/src/ATen"
 _AUTOGRAD = "torch/csrc/autograd/generated"
 _SHARDS = 40  # more than any release has of one file
-_WORKERS = 4
-_WORTH_IT = 2_000_000  # bytes; starting processes costs more than reading less
+_STEP = "checking every record against the generated C++"
 _MODULES = ("nn", "linalg", "fft", "special", "sparse", "nested")
 
 
@@ -51,7 +48,11 @@ class _Task:
 
 
 def gather(
-    tree: SourceTree, records: dict[str, list[DumpRecord]], kernels: Kernels, operators: frozenset[str]
+    tree: SourceTree,
+    records: dict[str, list[DumpRecord]],
+    kernels: Kernels,
+    operators: frozenset[str],
+    progress: Progress,
 ) -> Facts:
     """Everything the generated files of `tree` hold; `records` are the dump's, by the file they name.
 
@@ -67,8 +68,9 @@ def gather(
         else:
             tasks.append(_Task(path, found, tuple(records.get(path, ()))))
     tree.forget()
-    for one in _run(tasks, kernels, operators):
-        total.add(one)
+    for number, task in enumerate(tasks):
+        total.add(read_file(task, kernels, operators))
+        progress.step(_STEP, 0.1 + 0.7 * number / len(tasks))
     total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
     return total
 
@@ -101,27 +103,3 @@ def read_file(task: _Task, kernels: Kernels, operators: frozenset[str]) -> Facts
     elif name.startswith(("Ufunc", "CompositeViewCopy")):
         facts.definitions += named(scanned)
     return facts
-
-
-def _run(tasks: list[_Task], kernels: Kernels, operators: frozenset[str]) -> Iterator[Facts]:
-    """Read the files in two processes: spawned, since our own process has threads that a fork would cut off."""
-    sizes = {task.path: os.path.getsize(task.file) for task in tasks}
-    tasks = sorted(tasks, key=lambda task: -sizes[task.path])
-    workers = min(os.cpu_count() or 1, _WORKERS)
-    if workers < 2 or sum(sizes.values()) < _WORTH_IT:
-        yield from (read_file(task, kernels, operators) for task in tasks)
-        return
-    context = get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _prepare, (kernels, operators)) as pool:
-        yield from pool.map(_read_in_worker, tasks)
-
-
-_shared: list[tuple[Kernels, frozenset[str]]] = []  # of a worker process: sent once, not with every file
-
-
-def _prepare(kernels: Kernels, operators: frozenset[str]) -> None:
-    _shared.append((kernels, operators))
-
-
-def _read_in_worker(task: _Task) -> Facts:
-    return read_file(task, *_shared[-1])

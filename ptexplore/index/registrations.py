@@ -83,64 +83,58 @@ class _Reader:
         registration = _plain(record, self.file.path, verdict)
         if verdict.block is None or registration.callee is None:
             return registration
-        return self._with_wrapper(registration, verdict.block, registration.callee)
+        return replace(registration, **self._wrapper(record, verdict.block, registration.callee))
 
-    def _with_wrapper(self, registration: Registration, block: Block, callee: str) -> Registration:
+    def _wrapper(self, record: DumpRecord, block: Block, callee: str) -> dict[str, Any]:
+        """What `callee`, the text m.impl registers, says of the function that runs."""
         function = _FUNCTION.match(callee)
-        cast = _CAST.match(callee)
         if function is None:
-            name = cast[1] if cast else None
-            return replace(registration, wrapper=name, body_why=HANDWRITTEN_BODY if cast else FACTORY)
-        found = lookup(self.file, block.definition, function[1], "function")
+            cast = _CAST.match(callee)
+            return {"wrapper": cast[1], "body_why": HANDWRITTEN_BODY} if cast else {"body_why": FACTORY}
+        name = function[1]
+        found = lookup(self.file, block.definition, name, "function")
         if len(found) != 1:
-            why = (
-                f"{function[1]} is defined {len(found)} times in {self.file.path}"
-                if found
-                else (f"{function[1]} is not defined in {self.file.path}")
-            )
-            return replace(registration, wrapper=function[1], body_why=why)
+            how_often = f"{name} is defined {len(found)} times in" if found else f"{name} is not defined in"
+            return {"wrapper": name, "body_why": f"{how_often} {self.file.path}"}
         definition = found[0]
         body = self.bodies.get(definition.start)
         if body is None:
             body = self.bodies[definition.start] = read_body(self.file.body(definition))
-        registration = replace(
-            registration,
-            wrapper=definition.qualified,
-            body_path=self.file.path,
-            body_line=definition.line,
-            body_end=definition.end,
-            redispatch=body.redispatch,
-            guard=body.guard,
-        )
-        return self._with_target(registration, definition, body)
+        return {
+            "wrapper": definition.qualified,
+            "body_path": self.file.path,
+            "body_line": definition.line,
+            "body_end": definition.end,
+            "redispatch": body.redispatch,
+            "guard": body.guard,
+            **self._target(record, definition, body),
+        }
 
-    def _with_target(self, registration: Registration, definition: Definition, body: Body) -> Registration:
+    def _target(self, record: DumpRecord, definition: Definition, body: Body) -> dict[str, Any]:
+        """The hand-written function the body calls: what torchgen's model expects there, or the only one."""
         if body.structured is not None:
-            return self._with_structured(registration, definition, body)
-        expected = self.kernels.native.get((registration.op, registration.key or ""))
+            return self._structured(record, definition, body)
+        expected = self.kernels.native.get((record.op, record.key or ""))
         if expected in body.natives:
-            return replace(registration, target=expected, target_kind="native")
+            return {"target": expected, "target_kind": "native"}
         if expected is None and len(body.natives) == 1:
-            return replace(registration, target=body.natives[0], target_kind="native")
-        return registration if body.natives or expected else replace(registration, target_kind="none")
+            return {"target": body.natives[0], "target_kind": "native"}
+        return {} if body.natives or expected else {"target_kind": "none"}
 
-    def _with_structured(self, registration: Registration, definition: Definition, body: Body) -> Registration:
+    def _structured(self, record: DumpRecord, definition: Definition, body: Body) -> dict[str, Any]:
         """`op.impl` is the base class's when that is at::native's; `op.meta` is the meta class's either way."""
         classes = lookup(self.file, definition, body.structured or "", "class")
         base = _BASE.search(classes[0].head) if len(classes) == 1 else None
         if base is None:
-            return registration
+            return {}
         if "::meta::" in base[1]:
-            return replace(
-                registration, target_kind="meta", target_meta=f"{base[1]}::meta" if body.calls_meta else None
-            )
-        meta = self.kernels.meta.get(registration.op)
-        return replace(
-            registration,
-            target_kind="structured",
-            target=f"{base[1]}::impl" if body.calls_impl else None,
-            target_meta=f"{meta}::meta" if meta and body.calls_meta else None,
-        )
+            return {"target_kind": "meta", "target_meta": f"{base[1]}::meta" if body.calls_meta else None}
+        meta = self.kernels.meta.get(record.op)
+        return {
+            "target_kind": "structured",
+            "target": f"{base[1]}::impl" if body.calls_impl else None,
+            "target_meta": f"{meta}::meta" if meta and body.calls_meta else None,
+        }
 
 
 def lookup(file: ScannedFile, near: Definition, name: str, kind: Literal["function", "class"]) -> list[Definition]:
