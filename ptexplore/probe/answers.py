@@ -33,23 +33,28 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
 
 
 def _raised(stage: str, error: BaseException) -> dict[str, Any]:
-    lines = traceback.format_exception(type(error), error, error.__traceback__)
     return {
         "type": "raised",
         "stage": stage,
         "exception": type(error).__name__,
         "message": names.text_of(error)[:TEXT_LIMIT],
         "close": _close(error),
-        "traceback": "".join(lines)[-2 * TEXT_LIMIT :],
+        "traceback": _traceback(error)[-2 * TEXT_LIMIT :],
     }
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    except Exception:  # the error's class is the user's own
+        return "".join(traceback.format_tb(error.__traceback__))
 
 
 def _close(error: BaseException) -> list[str]:
     """Names near the one that was not found."""
-    name = getattr(error, "name", None)
-    if not isinstance(error, AttributeError) or not isinstance(name, str):
+    if not issubclass(type(error), AttributeError):
         return []
     try:
-        return difflib.get_close_matches(name, dir(error.obj), 3, 0.6)
-    except Exception:  # the object's own __dir__
+        return difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)  # type: ignore[attr-defined]
+    except Exception:  # no name, or the object's own __dir__
         return []

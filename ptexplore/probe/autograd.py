@@ -21,11 +21,17 @@ DEPTH = 20  # containers within containers that are looked into
 
 def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
     """The tensors of a result: itself, or in lists, tuples and dictionaries."""
-    if isinstance(value, torch.Tensor):
+    kind = type(value)  # not isinstance: that asks the value's own __class__
+    if issubclass(kind, torch.Tensor):
         yield value
-    elif isinstance(value, (list, tuple, dict)) and depth:
-        for item in list(value.values()) if isinstance(value, dict) else list(value):
+    elif issubclass(kind, (list, tuple, dict)) and depth:
+        for item in dict.values(value) if issubclass(kind, dict) else _items(value):
             yield from tensors(item, depth - 1)
+
+
+def _items(value: Any) -> Iterator[Any]:
+    """The items of a list or tuple, without asking an __iter__ of the user's own."""
+    return list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value)
 
 
 def roots(result: Any) -> list[torch.Tensor]:
@@ -59,7 +65,8 @@ def told(starts: Starts) -> dict[str, str]:
 def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
     """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut."""
     numbers: dict[Any, int] = {}
-    pending = [t.grad_fn for t in tensors(result) if t.grad_fn is not None]
+    with api.without_overrides():
+        pending = [t.grad_fn for t in tensors(result) if t.grad_fn is not None]
     order: list[Any] = []
     while pending and len(order) < GRAPH_LIMIT:
         node = pending.pop()

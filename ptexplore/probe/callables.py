@@ -6,6 +6,7 @@ torch/csrc/autograd/python_variable.cpp for what torch.Tensor inherits.
 
 from __future__ import annotations
 
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from . import torch_api as api
@@ -20,14 +21,15 @@ def of_call(function: Any) -> dict[str, Any]:
     if known is not None:
         table, method = known
         return {"kind": "builtin", "table": table, "method": method, "qualname": api.public_name(table, method)}
-    qualname = str(getattr(function, "__qualname__", None) or type(function).__qualname__)
-    if isinstance(function, type):
-        return {"kind": "class", "qualname": qualname, **_place(function.__dict__.get("__init__"))}
+    named = attribute(function, "__qualname__")
+    qualname = named if isinstance(named, str) else type(function).__qualname__
+    if issubclass(type(function), type):
+        return {"kind": "class", "qualname": qualname, **_place(vars(function).get("__init__"))}
     target = function
-    if not hasattr(function, "__code__") and not hasattr(function, "__func__"):
+    if type(function) not in (FunctionType, MethodType):
         # The type's own __call__, as the interpreter takes it.
         target = getattr(type(function), "__call__", function)  # noqa: B004
-    place = _place(getattr(target, "__func__", target))
+    place = _place(target.__func__ if type(target) is MethodType else target)
     return {"kind": "python" if place else "other", "qualname": qualname, **place}
 
 
@@ -71,7 +73,15 @@ def _find(kind: type, name: str) -> tuple[type | None, Any]:
     return None, None
 
 
+def attribute(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute of whatever the user calls; its class may answer a question with any error."""
+    try:
+        return getattr(value, name, default)
+    except Exception:
+        return default
+
+
 def _place(function: Any) -> dict[str, Any]:
     """Where a Python function's own code begins, as its frame will say; {} for what has none."""
-    code = getattr(function, "__code__", None)
-    return {"file": code.co_filename, "line": code.co_firstlineno} if code is not None else {}
+    code = attribute(function, "__code__")
+    return {"file": code.co_filename, "line": code.co_firstlineno} if type(code) is CodeType else {}

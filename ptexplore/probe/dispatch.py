@@ -73,7 +73,7 @@ class Recorder:
     def arguments(self, site: int, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         _, function = self._pending.pop()
         self._keywords = kwargs
-        bound = getattr(function, "__self__", WITHOUT) if not isinstance(function, type) else WITHOUT
+        bound = callables.attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
         owner = [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
         given = [*owner, *((str(i), a) for i, a in enumerate(args)), *kwargs.items()]
         self._begin(site, lambda: callables.of_call(function), given)

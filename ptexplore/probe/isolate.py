@@ -18,8 +18,11 @@ OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
 POLL = 10  # milliseconds between looks at the child where the system has no pidfd
 
-# The profiler's own lines (kineto's logger): "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".
-NOISE = re.compile(rb"(?m)^[A-Z]+:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] .*(?:\n|\Z)")
+# The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:
+# "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".
+NOISE = re.compile(
+    rb"(?:USDT|VERBOSE|INFO|WARNING|ERROR|STAGE):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] .*(?:\n|\Z)"
+)
 
 
 @dataclass

@@ -57,7 +57,7 @@ class Namespace:
         for name, parsed, _ in variables:
             self._variable(name, parsed)
         if self.request["grad"] and tree is not None:
-            self._require_grad(changed_in_place(tree, lambda name: isinstance(self.values.get(name), ModuleType)))
+            self._require_grad(changed_in_place(tree, lambda name: _is_module(self.values.get(name))))
 
     def _seed(self) -> None:
         """One seed for every source of random numbers; numpy only where it is named: it costs a tenth of a second."""
@@ -116,8 +116,9 @@ class Namespace:
     def _require_grad(self, in_place: set[str]) -> None:
         """Make bound floating-point tensors require grad; non-leaves where the expression works in place."""
         for entry in self.bound:
-            name, value = entry["name"], self.values.get(entry["name"])
-            if entry["how"] == "--setup" or not isinstance(value, torch.Tensor):
+            name = entry["name"]
+            value: Any = self.values.get(name)
+            if entry["how"] == "--setup" or not issubclass(type(value), torch.Tensor):
                 continue
             if not (value.is_floating_point() or value.is_complex()):
                 continue
@@ -136,13 +137,20 @@ def check_attributes(tree: ast.AST, values: dict[str, Any]) -> None:
         value: Any = values.get(first)
         prefix = first
         for part in rest:
-            if first in own or not isinstance(value, ModuleType):
+            if first in own or not _is_module(value):
                 break
-            if not hasattr(value, part):
+            try:
+                inner = getattr(value, part)
+            except AttributeError:
                 close = [f"{prefix}.{n}" for n in difflib.get_close_matches(part, dir(value), *CLOSE)]
-                raise Refused("attribute", f"{prefix} has no {part!r}", close=close)
-            value = getattr(value, part)
-            prefix = f"{prefix}.{part}"
+                raise Refused("attribute", f"{prefix} has no {part!r}", close=close) from None
+            except Exception:
+                break  # a module that is imported on first use, and fails to be: running the expression says so
+            value, prefix = inner, f"{prefix}.{part}"
+
+
+def _is_module(value: Any) -> bool:
+    return issubclass(type(value), ModuleType)  # not isinstance: that asks the value's own __class__
 
 
 def text_of(error: BaseException) -> str:

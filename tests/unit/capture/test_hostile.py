@@ -1,0 +1,230 @@
+"""Expressions that print, kill, hang, fork or take all memory: an answer, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.trace import capture
+from ptexplore.errors import FAILED, MISSING, PtexploreError
+from ptexplore.model import Runtime, Session
+from ptexplore.source.runtime import find_runtime
+
+pytest.importorskip("torch")
+MODULES = ("import os, sys, time, subprocess, threading, ctypes, multiprocessing",)
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    return find_runtime(os.environ.get("PTEXPLORE_TEST_PYTHON") or None)
+
+
+def trace(runtime: Runtime, expression: str, **options: Any) -> Session:
+    given = {"cwd": "/", "setup": MODULES, **options}
+    return capture(TraceRequest(expression=expression, **given), runtime)
+
+
+def failure(runtime: Runtime, expression: str, **options: Any) -> PtexploreError:
+    with pytest.raises(PtexploreError) as caught:
+        trace(runtime, expression, **options)
+    assert caught.value.message
+    assert caught.value.why
+    assert caught.value.hint
+    return caught.value
+
+
+def output(session: Session) -> dict[str, Any]:
+    return next((o.data for o in session.observations if o.kind == "output"), {"text": "", "cut": False})
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("print('noise') or torch.add(a, b)", "noise\n"),
+        ("os.write(1, b'noise') and torch.add(a, b)", "noise"),
+        ("os.system('echo noise') or torch.add(a, b)", "noise\n"),
+        ("sys.stderr.write('ERROR: mine\\n') and torch.add(a, b)", "ERROR: mine\n"),
+        ("sys.stdout.close() or torch.add(a, b)", ""),
+        ("os.close(1) or torch.add(a, b)", ""),
+        ("sys.__stdout__.write('held back') and torch.add(a, b)", "held back"),
+    ],
+)
+def test_what_is_printed_is_kept_and_goes_nowhere(
+    runtime: Runtime, expression: str, text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    session = trace(runtime, expression)
+    assert output(session)["text"] == text
+    assert capfd.readouterr() == ("", "")
+    assert [o for o in session.observations if o.data.get("name") == "aten::add"]
+
+
+def test_much_output_is_cut(runtime: Runtime) -> None:
+    found = output(trace(runtime, "print('x' * 3_000_000) or torch.add(a, b)"))
+    assert found["cut"]
+    assert 60_000 < len(found["text"]) <= 64 * 1024
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("ctypes.string_at(0)", "SIGSEGV in the ops pass"),
+        ("os.abort()", "SIGABRT"),
+        ("os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("os._exit(0)", "status 0"),
+        ("os._exit(7)", "status 7"),
+        ("os.kill(os.getppid(), 9)", "SIGKILL"),
+        ("os.killpg(0, 9)", "SIGKILL"),
+        ("os.closerange(3, 1000)", "status"),
+    ],
+)
+def test_what_kills_its_process(runtime: Runtime, expression: str, why: str) -> None:
+    error = failure(runtime, expression)
+    assert error.exit_code == FAILED
+    assert why in error.why
+
+
+def test_death_in_a_later_pass_names_it(runtime: Runtime, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    expression = f"os.abort() if os.path.exists({str(mark)!r}) else open({str(mark)!r}, 'w') and torch.add(a, b)"
+    assert "SIGABRT in the frames pass" in failure(runtime, expression).why
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["torch.empty(2**50)", "torch.ones(2**46)", "bytearray(2**46)", "[0] * 2**46", "bytearray(64 << 30)"],
+)
+def test_more_memory_than_there_is(runtime: Runtime, expression: str) -> None:
+    error = failure(runtime, expression)
+    assert error.exit_code == FAILED
+    assert "more memory than there is" in error.message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["time.sleep(1000)", "[0 for _ in iter(int, 1)]", "os.kill(os.getpid(), 19)", "os.kill(os.getppid(), 19)"],
+)
+def test_what_never_ends(runtime: Runtime, expression: str) -> None:
+    started = time.monotonic()
+    error = failure(runtime, expression, timeout=1.0)
+    assert "did not end within 1 s" in error.message
+    assert "the ops pass was stopped" in error.why
+    assert "--timeout" in error.hint
+    assert time.monotonic() - started < 30
+
+
+def test_a_timeout_takes_along_what_was_started(runtime: Runtime) -> None:
+    mark = f"{os.getpid()}{time.monotonic_ns() % 10**6}"
+    failure(runtime, f"subprocess.run(['sleep', '{mark}'])", timeout=1.0)
+    assert not running(mark)
+
+
+def test_what_outlives_the_expression_holds_nobody_up(runtime: Runtime) -> None:
+    mark = f"{os.getpid()}{time.monotonic_ns() % 10**6}"
+    started = time.monotonic()
+    fork = f"os.fork() or os.execlp('sleep', 'sleep', '{mark}')"
+    trace(runtime, f"{fork} and torch.add(a, b)")
+    trace(runtime, f"subprocess.Popen(['sleep', '{mark}'], close_fds=False) and torch.add(a, b)")
+    assert time.monotonic() - started < 60
+    assert not running(mark)
+
+
+def running(mark: str) -> list[str]:
+    """Processes that have `mark` among their arguments; a moment is given to those just killed."""
+    found: list[str] = []
+    for _ in range(20):
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
+                    found.append(entry.name)
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_when_ptexplore_itself_goes_away_nothing_runs_on(
+    runtime: Runtime, number: signal.Signals, tmp_path: Path
+) -> None:
+    mark = f"{os.getpid()}{time.monotonic_ns() % 10**6}"
+    begun = tmp_path / "begun"
+    expression = f"open({str(begun)!r}, 'w') and subprocess.run(['sleep', '{mark}'])"
+    code = (
+        "from ptexplore.capture.request import TraceRequest\n"
+        "from ptexplore.capture.trace import capture\n"
+        "from ptexplore.source.runtime import find_runtime\n"
+        f"request = TraceRequest(expression={expression!r}, setup={MODULES!r}, cwd='/')\n"
+        f"capture(request, find_runtime({runtime.python!r}))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    parent.send_signal(number)
+    parent.wait(timeout=20)
+    assert not running(mark)
+
+
+def test_stdin_is_empty(runtime: Runtime) -> None:
+    assert "EOFError" in failure(runtime, "input()").message
+
+
+def test_recursion_without_end(runtime: Runtime) -> None:
+    error = failure(runtime, "g(1)", setup=("def g(n): return g(n + 1)",))
+    assert "RecursionError" in error.message
+
+
+@pytest.mark.parametrize("text", ["KeyboardInterrupt", "SystemExit", "GeneratorExit"])
+def test_an_exception_that_is_no_exception(runtime: Runtime, text: str) -> None:
+    assert text in failure(runtime, f"(_ for _ in ()).throw({text})").message
+    assert text in failure(runtime, "a", setup=(f"raise {text}",)).message
+    assert text in failure(runtime, "a", variables=(("x", f"(_ for _ in ()).throw({text})"),)).message
+
+
+def test_classes_that_cannot_be_asked_anything(runtime: Runtime) -> None:
+    setup = (
+        "class Odd(Exception):\n"
+        "    def __repr__(self): raise ValueError('no')\n"
+        "    __str__ = __dir__ = __len__ = __iter__ = __eq__ = __hash__ = __bool__ = __repr__\n"
+        "    def __getattr__(self, name): raise RuntimeError(name)\n"
+        "class Meta(type):\n"
+        "    def __repr__(cls): raise ValueError('no')\n"
+        "class Odder(metaclass=Meta): __class__ = property(lambda self: 1 / 0)\n"
+        "class List(list):\n"
+        "    def __iter__(self): raise ValueError('no')\n"
+        "class Call:\n"
+        "    def __getattr__(self, name): raise RuntimeError(name)\n"
+        "    def __call__(self, *a): return torch.add(*a)\n"
+        "def fail(): raise Odd()"
+    )
+    assert trace(runtime, "Call()(a, b)", setup=(setup,)).result["type"] == "torch.Tensor"
+    assert trace(runtime, "Odd()", setup=(setup,)).result["description"] == "Odd"
+    assert "Odder" in trace(runtime, "Odder()", setup=(setup,)).result["description"]
+    trace(runtime, "List([a])", setup=(setup,))
+    assert "Odd" in failure(runtime, "fail()", setup=(setup,)).message
+
+
+def test_a_neighbour_folder_that_is_gone(runtime: Runtime, tmp_path: Path) -> None:
+    assert trace(runtime, "torch.add(a, b)", cwd=str(tmp_path / "gone")).result
+
+
+def test_torch_of_another_place_is_refused(runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise ImportError('not the real one')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert failure(runtime, "a").exit_code == MISSING
+    (tmp_path / "torch" / "__init__.py").write_text("class version: git_version = ''\n__version__ = '9'")
+    error = failure(runtime, "a")
+    assert error.exit_code == MISSING
+    assert str(tmp_path) in error.why
