@@ -12,7 +12,7 @@ from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.index import facts
 from ptexplore.index.dump import Unparsed, origin, parse_dump, parse_table
 from ptexplore.index.operators import Model
-from ptexplore.index.python import kernel_for, python_kernels, python_names
+from ptexplore.index.python import kernel_for, makes_library, python_kernels, python_names
 from ptexplore.index.registrations import Kernels
 from ptexplore.index.verify import HANDWRITTEN, NO_CALLABLE, NO_FILE
 from ptexplore.model import DispatchKey, DumpRecord, PythonKernel, Registration, Runtime
@@ -62,7 +62,7 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
     watcher.step("writing the catalogue", 0.8)
     with Store.create(store_path) as writer:
         writer.operators((model.operator(one, found.entry_points), one["digest"]) for one in raw["operators"])
-        writer.registrations(_registrations(records, recorded, found.registrations, kernels))
+        writer.registrations(_registrations(records, recorded, found.registrations, kernels, tree))
         writer.tables((one["name"], parse_table(one["name"], one["table"], recorded.path)) for one in raw["operators"])
         writer.derivatives(model.derivatives(found.nodes))
         writer.nodes((name, *place) for name, place in sorted(found.nodes.items()))
@@ -100,6 +100,7 @@ def _registrations(
     recorded: _Recorded,
     generated: dict[str, list[Registration]],
     kernels: list[PythonKernel],
+    tree: SourceTree,
 ) -> Iterator[Registration]:
     """Every record as a registration, in the order of the dump."""
     queues = {path: iter(found) for path, found in generated.items()}
@@ -126,12 +127,14 @@ def _registrations(
             why_not={"handwritten": HANDWRITTEN, "nofile": NO_FILE}.get(where, NO_CALLABLE),
             signature=record.signature,
         )
-        yield _python(plain, by_op.get(record.op, [])) if where == "python" else plain
+        yield _python(plain, by_op.get(record.op, []), tree) if where == "python" else plain
 
 
-def _python(registration: Registration, kernels: list[PythonKernel]) -> Registration:
+def _python(registration: Registration, kernels: list[PythonKernel], tree: SourceTree) -> Registration:
     """A record made from Python gets the callable that Python's own tables name for it, when exactly one fits."""
     kernel, why_not = kernel_for(registration, kernels)
+    if not makes_library(tree, registration):
+        why_not = f"line {registration.macro_line} of {registration.path} makes no torch.library.Library"
     if kernel is None:
         return replace(registration, why_not=why_not)
     return replace(

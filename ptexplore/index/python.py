@@ -69,6 +69,16 @@ def def_line(tree: SourceTree, path: str, first: int, function: str | None = Non
     return None
 
 
+def makes_library(tree: SourceTree, registration: Registration) -> bool:
+    """Whether the text bears out a record made from Python: its line is where a torch.library.Library is made.
+
+    That line is what torch/library.py hands the dispatcher; where the binary names no file there is none to check.
+    """
+    if registration.path is None or registration.macro_line is None:
+        return True
+    return "Library(" in (tree.line(registration.path, registration.macro_line) or "")
+
+
 def kernel_for(registration: Registration, kernels: Sequence[PythonKernel]) -> tuple[PythonKernel | None, str | None]:
     """The one callable that a record made from Python stands for, and why it is not confirmed (None when it is).
 

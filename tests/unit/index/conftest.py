@@ -146,12 +146,13 @@ def message(tree: SourceTree, site: Path) -> dict[str, Any]:
     debug = f"debug: {at}/{ATEN}/RegisterSchema.cpp:{schema}"
     variable = f"{at}/{AUTOGRAD}/VariableType_0.cpp:{autograd}"
     refs = site / "torch/_refs.py"
+    library = line_of(tree, "torch/_refs.py", "Library(")
     dumps = {
         "aten::blend.Pair": [
             debug,
             f"CPU: {at}/{cpu}:{first} :: (Tensor _0, Tensor _1) -> Tensor _0 [ boxed unboxed ]",
             f"Autograd[alias]: {variable} :: (Tensor _0, Tensor _1) -> Tensor _0 [ boxed unboxed ]",
-            f"Meta: registered at {refs}:4 :: (none) [ boxed ]",
+            f"Meta: registered at {refs}:{library} :: (none) [ boxed ]",
             f"SparseCPU: {at}/aten/src/ATen/native/sparse/Blend.cpp:9 :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]",
         ],
         "aten::mirror": [

@@ -142,6 +142,16 @@ def test_a_python_kernel_is_confirmed_by_its_def(store: Store, mini: Mini) -> No
     assert (kernel.line, kernel.path) == (one.body_line, "torch/_refs.py")
 
 
+def test_a_python_record_whose_line_makes_no_library_is_not_confirmed(mini: Mini, tmp_path: Path) -> None:
+    operator = mini.raw["operators"][0]
+    library = line_of(mini.tree, "torch/_refs.py", "Library(")
+    operator["dump"] = operator["dump"].replace(f"_refs.py:{library}", f"_refs.py:{library + 1}")
+    build_catalogue(mini.runtime, mini.tree, mini.raw, tmp_path / "c.sqlite")
+    one = record(Store.open(tmp_path / "c.sqlite"), "aten::blend.Pair", "Meta")
+    assert not one.confirmed
+    assert "makes no torch.library.Library" in (one.why_not or "")
+
+
 def test_counts(store: Store) -> None:
     counts = store.counts()
     assert counts["handwritten"] == Count(0, 1)
