@@ -96,7 +96,7 @@ def test_table_keys_with_one_entry_are_one_even_when_apart() -> None:
         ("/p/build/aten/x.cpp", "build/aten/x.cpp", "generated"),
         ("/p/torch/csrc/autograd/generated/V.cpp", "torch/csrc/autograd/generated/V.cpp", "generated"),
         ("/p/torch/csrc/autograd/VariableTypeManual.cpp", "torch/csrc/autograd/VariableTypeManual.cpp", "handwritten"),
-        ("/home/me/extension.cpp", None, "handwritten"),
+        ("/users/me/extension.cpp", None, "handwritten"),
     ],
 )
 def test_origin(file: str | None, path: str | None, expected: str) -> None:

@@ -53,7 +53,7 @@ def test_a_header_that_says_so_is_generated() -> None:
         ("/__w/pytorch/pytorch/build/aten/src/ATen/RegisterCPU_0.cpp", "build/aten/src/ATen/RegisterCPU_0.cpp"),
         ("/pytorch/torch/csrc/autograd/generated/V_0.cpp", "torch/csrc/autograd/generated/V_0.cpp"),
         ("/pytorch/aten/src/ATen/native/x.cpp", "aten/src/ATen/native/x.cpp"),
-        ("/home/c10/torch/csrc-work/pytorch/aten/src/ATen/x.cpp", "aten/src/ATen/x.cpp"),
+        ("/users/c10/torch/csrc-work/pytorch/aten/src/ATen/x.cpp", "aten/src/ATen/x.cpp"),
         ("../aten/src/ATen/native/x.cpp", "aten/src/ATen/native/x.cpp"),
         ("../torch/csrc/autograd/x.cpp", "torch/csrc/autograd/x.cpp"),
         ("aten/src/ATen/RegisterCPU_0.cpp", "build/aten/src/ATen/RegisterCPU_0.cpp"),
@@ -61,8 +61,8 @@ def test_a_header_that_says_so_is_generated() -> None:
         ("/x/y/../pytorch/c10/core/impl.cpp", "c10/core/impl.cpp"),
         (f"{SITE}/torch/_meta_registrations.py", "torch/_meta_registrations.py"),
         ("/dev/null", None),
-        ("/home/me/my_extension.cpp", None),
-        ("/home/me/my_ops.py", None),
+        ("/users/me/my_extension.cpp", None),
+        ("/users/me/my_ops.py", None),
     ],
 )
 def test_recorded(recorded: str, path: str | None) -> None:
