@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -15,16 +16,29 @@ _INDEXING = "torch/csrc/autograd/python_variable_indexing.h"
 _FALLBACK = "torch/csrc/autograd/autograd_not_implemented_fallback.h"
 _ACCUMULATE = "torch/csrc/autograd/functions/accumulate_grad.h"
 
+# torchgen/dest/register_dispatch_key.py: a wrapper takes symbolic integers and converts them for a plain kernel
+_PLAIN = (
+    ("c10::SymIntArrayRef", "at::IntArrayRef"),
+    ("at::OptionalSymIntArrayRef", "at::OptionalIntArrayRef"),
+    ("c10::SymInt", "int64_t"),
+)
 
-def find(tree: SourceTree, symbol: str) -> SourceRef | None:
+
+def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef | None:
     """The declaration of `symbol`, a qualified name, in a header of `tree`.
 
+    `caller` is path and line of the generated wrapper that calls it, which has the same parameters: of several
+    overloads the one with exactly those is meant (a SymInt that the wrapper makes an int counts as one).
     "located" when one header declares it once; "ambiguous" with candidates for overloads; None where no header
     known to hold such names declares it. A name without scope is looked for among the functions that derivative
     formulas call: first torch::autograd::generated::details.
     """
     qualified = symbol if "::" in symbol else f"{_DETAILS}::{symbol}"
     places = [place for path in candidates(tree, qualified) for place in declared(tree, path, qualified)]
+    if len(places) > 1 and caller is not None:
+        wanted = parameters(tree, *caller)
+        same = [place for place in places if parameters(tree, str(place.path), place.line or 0) == wanted]
+        places = same if wanted is not None and len(same) == 1 else places
     if len(places) <= 1:
         return places[0] if places else None
     return SourceRef(
@@ -70,6 +84,32 @@ def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[SourceRef]
     for one in _scanned(path, found.text).by_name.get(qualified.rsplit("::", 1)[-1], []):
         if one.kind in ("declaration", "function") and one.qualified == qualified:
             yield SourceRef(path, one.line, found.layer, "located", one.end)
+
+
+def parameters(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None:
+    """The parameter types of the function whose name is on `line`, without names and defaults; None where unclear."""
+    text = "\n".join(tree.lines(path)[line - 1 : line + 30])
+    start = text.find("(")
+    if start < 0:
+        return None
+    found, depth, begin = [], 0, start + 1
+    for position in range(start, len(text)):
+        character = text[position]
+        depth += {"(": 1, "<": 1, "{": 1, ")": -1, ">": -1, "}": -1}.get(character, 0)
+        if (character == "," and depth == 1) or depth == 0:
+            found.append(text[begin:position])
+            begin = position + 1
+        if depth == 0:
+            return tuple(_type(one) for one in found if one.strip())
+    return None
+
+
+def _type(parameter: str) -> str:
+    """One parameter's type: its default and name dropped, symbolic integers as the plain ones."""
+    bare = re.sub(r"\s*\w+\s*$", "", parameter.split("=", 1)[0])
+    for symbolic, plain in _PLAIN:
+        bare = bare.replace(symbolic, plain)
+    return " ".join(bare.split())
 
 
 @lru_cache(maxsize=256)

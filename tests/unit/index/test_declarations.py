@@ -52,3 +52,18 @@ def test_overloads_are_ambiguous_and_listed(mini: Mini) -> None:
 )
 def test_none_where_no_header_declares_it(mini: Mini, symbol: str) -> None:
     assert find(mini.tree, symbol) is None
+
+
+def test_the_overload_with_the_callers_own_parameters_is_meant(mini: Mini) -> None:
+    path = f"{ATEN}/RegisterOther_0.cpp"
+    (mini.generated / path).write_text(
+        "at::Tensor wrapper_count(\n  const at::Tensor & self,\n  c10::SymInt count = f(1, 2)) {\n}\n"
+        "at::Tensor wrapper_neither(const at::Tensor & self, double count) {\n}\n"
+    )
+    place = find(mini.tree, "at::native::blend_many", (path, 1))
+    assert place is not None
+    assert place.precision == "located"
+    assert "int64_t count" in (mini.tree.line(NATIVE, place.line or 0) or "")
+    neither = find(mini.tree, "at::native::blend_many", (path, 5))
+    assert neither is not None
+    assert neither.precision == "ambiguous"

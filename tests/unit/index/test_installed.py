@@ -121,6 +121,7 @@ def test_every_body_begins_with_its_name_and_ends_with_its_brace(tree: SourceTre
 
 def test_every_target_is_called_by_its_body_and_declared(tree: SourceTree, records: list[Registration]) -> None:
     symbols = set()
+    located = 0
     for one in records:
         if one.target_kind in (None, "none"):
             continue
@@ -132,6 +133,10 @@ def test_every_target_is_called_by_its_body_and_declared(tree: SourceTree, recor
         if one.redispatch:
             assert one.redispatch in body, one
         symbols |= {symbol for symbol in (one.target, one.target_meta) if symbol}
+        if one.target:
+            place = find(tree, one.target, (str(one.body_path), one.body_line or 0))
+            located += place is not None and place.precision == "located"
+    assert located > 0.98 * sum(one.target is not None for one in records)
     assert len(symbols) > 2_500
     for symbol in symbols:
         place = find(tree, symbol)
