@@ -22,6 +22,7 @@ REFUSED = {
     "attribute": ("it was looked for before anything ran", "ptexplore op NAME knows torch's operators"),
     "variable": ("a --var is evaluated once, before the expression", '--var a="torch.randn(3, 4)"'),
     "setup": ("--setup is run once, before the expression", '--setup "m = nn.LSTM(3, 4)"'),
+    "script": ("Python's own parser refuses it", "ptexplore trace --script FILE"),
     "context": ("--with takes an expression that gives a context manager", '--with "torch.inference_mode()"'),
     "backward": (
         "backward needs a floating-point result that depends on a tensor that requires grad",
@@ -81,7 +82,8 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     if name in ("MemoryError", "OutOfMemoryError") or any(part in text for part in OUT_OF_MEMORY):
         why = why.split("\n")[0]
         return PtexploreError(f"{what} needs more memory than there is", why, "trace it with smaller tensors", FAILED)
-    hint = _near(message) or "run it in Python alone: it raises there too; --var and --setup give it other values"
+    others = "" if request.script else "; --var and --setup give it other values"
+    hint = _near(message) or f"run it in Python alone: it raises there too{others}"
     return PtexploreError(f"{what} raised {name}: {_what(request)}", why, hint, FAILED)
 
 

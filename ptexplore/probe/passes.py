@@ -15,7 +15,7 @@ from typing import Any
 from . import autograd, dispatch, events, frames
 from . import torch_api as api
 from .names import Namespace, check_attributes, text_of
-from .syntax import Refused, parse
+from .syntax import Refused, check_script, parse
 from .values import describe, type_name
 
 Observations = list[dict[str, Any]]
@@ -49,7 +49,11 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     Returns a digest of the operators in order, bound names, the result's description and the observations.
     Raises Refused or Raised.
     """
-    tree = parse(request["expression"], "the expression") if request.get("script") is None else None
+    tree = None
+    if request.get("script") is None:
+        tree = parse(request["expression"], "the expression")
+    else:
+        check_script(request["script"])
     names = Namespace(request)
     names.fill(tree)
     if tree is not None:

@@ -59,6 +59,20 @@ def _refused(error: SyntaxError, source: str, what: str) -> Refused:
     return Refused("statements", f"{what} is {noun}, not one expression")
 
 
+def check_script(script: str) -> None:
+    """Raises Refused for a file that cannot be read or is no Python."""
+    try:
+        with open(script, "rb") as file:
+            source = file.read()
+        compile(source, script, "exec")
+    except SyntaxError as error:
+        where = (error.lineno or 1, error.offset or 1)
+        text = source.decode(errors="replace")
+        raise Refused("script", f"the script does not parse: {error.msg}", where=where, source=text) from None
+    except (OSError, ValueError, MemoryError, RecursionError) as error:
+        raise Refused("script", f"the script does not parse: {str(error) or 'it nests too deeply'}") from None
+
+
 def free_names(expression: str) -> list[str]:
     """Names that the expression reads and does not bind itself, in order of appearance."""
     source = expression.strip()

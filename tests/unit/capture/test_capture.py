@@ -131,6 +131,17 @@ def test_script(runtime: Runtime, tmp_path: Path) -> None:
     assert [o.data["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
 
 
+@pytest.mark.parametrize("text", [b"def f(:\n", b"\0", b"# coding: nowhere\n", b"x = '\xff'\n"])
+def test_a_script_that_is_no_python(runtime: Runtime, tmp_path: Path, text: bytes) -> None:
+    script = tmp_path / "s.py"
+    script.write_bytes(text)
+    with pytest.raises(PtexploreError, match="the script does not parse") as caught:
+        trace(runtime, None, script=str(script))
+    assert caught.value.exit_code == 2
+    assert caught.value.why
+    assert caught.value.hint
+
+
 def test_neighbour_cannot_stand_in_for_torch(runtime: Runtime, tmp_path: Path) -> None:
     for package in ("torch", "torchgen", "names", "json"):
         (tmp_path / package).mkdir()
