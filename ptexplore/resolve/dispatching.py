@@ -14,21 +14,10 @@ from ptexplore.model import Hop, Registration, Status, TableEntry
 from ptexplore.resolve.arguments import Arguments, KnownTensors
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.kernels import entry_source, kernel_claim, registration_of
-from ptexplore.resolve.redispatch import Onward, excluded, onward
+from ptexplore.resolve.local import LocalState, first_state, inside_binding, inside_kernel, state_at
+from ptexplore.resolve.redispatch import Onward, onward
 
-GUARDED = "as the guards of the kernels around it leave them"
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
-
-
-@dataclass(frozen=True, slots=True)
-class LocalState:
-    """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and what says so."""
-
-    include: int
-    exclude: int
-    observed: bool
-    why: str = ""
-    evidence: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +34,21 @@ class Step:
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
     tensors = KnownTensors.of(context)
-    state = _first_state(context)
+    state = first_state(context)
     return tuple(_descend(context, tensors, c, state) for c in claims)
 
 
-def _first_state(context: Context) -> LocalState:
-    for observation in context.observations("dispatch", "call"):
-        data = observation.data
-        return LocalState(data["tls_include"]["raw"], data["tls_exclude"]["raw"], True, "", (observation.id,))
-    include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
-    return LocalState(include, 0, False, "not read; torch's defaults are assumed")
-
-
 def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
-    state = _state_at(claim, state)
+    state = state_at(claim, state)
+    if claim.hop.kind == "binding":
+        children = (_descend(context, tensors, c, inside_binding(context, claim, c, state)) for c in claim.children)
+        return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     arguments = tensors.arguments(claim)
     start, masked = _masked(context, claim.hop.op, (arguments.raw | state.include) & ~state.exclude)
     steps = list(_walk(context, claim, start))
-    below = _below(context, state, steps)
+    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps[:-1]])
     inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
     if not steps:
         return replace(claim, children=inner)
@@ -83,25 +67,6 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
             masked.append(name)
             keys = context.keys.without(keys, name)
     return keys, tuple(masked)
-
-
-def _state_at(claim: Claim, state: LocalState) -> LocalState:
-    if claim.call is not None:
-        include, exclude = claim.call["tls_include"]["raw"], claim.call["tls_exclude"]["raw"]
-        return LocalState(include, exclude, True, "", (claim.call["observation"],))
-    if claim.event.get("tls_include") is not None:
-        return LocalState(claim.event["tls_include"], claim.event["tls_exclude"], True, "", claim.hop.evidence)
-    return state
-
-
-def _below(context: Context, state: LocalState, steps: list[Step]) -> LocalState:
-    """The state inside the innermost kernel: what the guards of the kernels around it exclude as well."""
-    bits = 0
-    for step in steps[:-1]:
-        bits |= excluded(context.keys, step.registration.guard if step.registration else None)
-    if not bits:
-        return state
-    return LocalState(state.include, state.exclude | bits, False, GUARDED, state.evidence)
 
 
 def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
@@ -141,7 +106,7 @@ class Call:
     def status(self, number: int) -> Status:
         """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
         shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in self.steps[:number])
-        return "derived" if self.arguments.observed and shown else "predicted"
+        return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
 
 
 def _chain(context: Context, call: Call, inner: tuple[Claim, ...]) -> Claim:
@@ -193,6 +158,7 @@ def _start(context: Context, call: Call, key: str) -> tuple[dict[str, Any], tupl
         "tls_include": context.keys.show_local(call.state.include),
         "tls_exclude": context.keys.show_local(call.state.exclude),
         "tls_observed": call.state.observed,
+        "tls_why": call.state.why,
     }
     why = (*call.arguments.why, *((f"thread-local sets: {call.state.why}",) if call.state.why else ()))
     return dispatch, (*why, f"{key} is the highest key of (arguments | include) - exclude, less the fallthroughs")

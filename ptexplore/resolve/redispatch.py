@@ -18,8 +18,9 @@ _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
 
 # TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
 AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
+BELOW = "AutoDispatchBelowADInplaceOrView"
 GUARDS = {
-    "AutoDispatchBelowADInplaceOrView": (*AUTOGRAD, "ADInplaceOrView"),
+    BELOW: (*AUTOGRAD, "ADInplaceOrView"),
     "AutoDispatchBelowAutograd": AUTOGRAD,
     "NoTracerDispatchMode": ("Tracer", "VmapMode"),
 }
@@ -28,8 +29,13 @@ GUARDS = {
 # (torch/csrc/autograd/autograd_not_implemented_fallback.cpp): redispatches with after_autograd_keyset.
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 
-# The few autograd and ADInplaceOrView kernels that torchgen leaves to hand (copy_, resize_, detach, …).
+# The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
+# it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
 MANUAL = "torch/csrc/autograd/VariableTypeManual.cpp"
+MANUAL_REDISPATCH = {
+    "Autograd": {"_fw_primal", "_make_dual", "copy_", "resize_", "resize_as_", "detach"},
+    "ADInplaceOrView": {"copy_", "resize_", "resize_as_", "detach"},
+}
 
 COMPUTED = (
     "its body makes the next set from the call's dtype, layout and device options; the profiler does not record them, "
@@ -48,6 +54,7 @@ class Onward:
     certain: bool
     why: str
     computed: bool = False
+    guard: str | None = None  # the TLS guard held meanwhile, as the kernel's text names it
 
 
 def onward(registration: Registration | None, key: str) -> Onward | None:
@@ -57,16 +64,24 @@ def onward(registration: Registration | None, key: str) -> Onward | None:
     if registration.redispatch:
         after = _after(registration.redispatch)
         if after:
-            return Onward(after, True, f"its body redispatches with `{registration.redispatch}`")
+            why = f"its body redispatches with `{registration.redispatch}`"
+            return Onward(after, True, why, guard=registration.guard)
         if "_dk" in registration.redispatch:
             return Onward(None, True, COMPUTED, computed=True)
         return None
     if registration.callee and NOT_IMPLEMENTED in registration.callee:
         return Onward("AutogradOther", False, f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd")
-    if registration.path == MANUAL:
-        after = "ADInplaceOrView" if key == "ADInplaceOrView" else "AutogradOther"
-        return Onward(after, False, f"the hand-written kernels of {MANUAL} redispatch below their own key")
-    return None
+    return _manual(registration, key) if registration.path == MANUAL else None
+
+
+def _manual(registration: Registration, key: str) -> Onward | None:
+    family = "ADInplaceOrView" if key == "ADInplaceOrView" else "Autograd"
+    if registration.op.partition("::")[2].partition(".")[0] not in MANUAL_REDISPATCH[family]:
+        return None
+    why = f"in 2.6.0 the hand-written kernel in {MANUAL} redispatches below its own key"
+    if family == "Autograd":
+        return Onward("AutogradOther", False, why, guard="AutoDispatchBelowAutograd")
+    return Onward("ADInplaceOrView", False, why, guard=BELOW)
 
 
 def _after(expression: str) -> str | None:

@@ -50,7 +50,8 @@ def reasoning(hop: Hop) -> list[Line]:
         if dispatch.get("tls_exclude"):
             local.append(f"exclude {{{_fold(dispatch['tls_exclude'])}}}")
         if local:
-            lines.append(Line("reason", "thread-local " + ", ".join(local)))
+            why = f", {dispatch['tls_why']}" if dispatch.get("tls_why") else ""
+            lines.append(Line("reason", "thread-local " + ", ".join(local) + why))
     if dispatch.get("redispatch"):
         lines.append(Line("reason", dispatch["redispatch"]))
     skipped = dispatch.get("skipped") or []

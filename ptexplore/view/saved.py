@@ -171,7 +171,7 @@ def _dispatch(data: Any) -> dict[str, Any]:
         raise _Bad("an argument's key set is not a text")
     if not all(isinstance(name, str) for name in _list(dispatch, "skipped")):
         raise _Bad("`skipped` holds something that is not a key")
-    for name in ("set", "entry", "redispatch", "tls_include", "tls_exclude", "raw"):
+    for name in ("set", "entry", "redispatch", "tls_include", "tls_exclude", "tls_why", "raw"):
         _optional_text(dispatch, name)
     return dispatch
 

@@ -1,0 +1,95 @@
+"""The thread-local include and exclude sets on the way: read at calls from Python, then changed by guards.
+
+Source of the knowledge: aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
+torch/csrc/autograd/generated/variable_factories.h for factories, which hold one around the operator call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.redispatch import BELOW, excluded
+
+FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
+_FACTORY_CALL = re.compile(r"\breturn torch::(\w+)\(")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalState:
+    """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and what says so.
+
+    `certain` is False where code that no text shows may have changed them.
+    """
+
+    include: int
+    exclude: int
+    observed: bool
+    why: str = ""
+    evidence: tuple[int, ...] = ()
+    certain: bool = True
+
+
+def first_state(context: Context) -> LocalState:
+    """The sets before anything of the expression ran."""
+    for observation in context.observations("dispatch", "call"):
+        data = observation.data
+        return LocalState(data["tls_include"]["raw"], data["tls_exclude"]["raw"], True, "", (observation.id,))
+    include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
+    return LocalState(include, 0, False, "not read; torch's defaults are assumed", certain=False)
+
+
+def state_at(claim: Claim, state: LocalState) -> LocalState:
+    """The sets at a claim: those that were read there, else those around it."""
+    if claim.call is not None:
+        include, exclude = claim.call["tls_include"]["raw"], claim.call["tls_exclude"]["raw"]
+        return LocalState(include, exclude, True, "", (claim.call["observation"],))
+    if claim.event.get("tls_include") is not None:
+        return LocalState(claim.event["tls_include"], claim.event["tls_exclude"], True, "", claim.hop.evidence)
+    return state
+
+
+def inside_kernel(context: Context, state: LocalState, guards: Sequence[str | None]) -> LocalState:
+    """The sets inside the innermost of a call's kernels: what the guards of the kernels around it exclude as well."""
+    bits = 0
+    for guard in guards:
+        bits |= excluded(context.keys, guard)
+    if not bits:
+        return state
+    why = "as the guards of the kernels around it leave them"
+    return replace(state, exclude=state.exclude | bits, observed=False, why=why)
+
+
+def inside_binding(context: Context, binding: Claim, operator: Claim, state: LocalState) -> LocalState:
+    """The sets where a binding calls an operator: factories hold a guard; what a hidden body does is not known."""
+    if binding.hop.source.line is None:
+        why = "as they were at the binding; it is hand-written, and may hold a guard that no text here shows"
+        return replace(state, observed=False, why=why, certain=False)
+    factory = _factory(context, binding, operator)
+    if factory is None:
+        return state
+    why = f"inside torch::{factory} ({FACTORIES}), which holds {BELOW}"
+    return replace(state, exclude=state.exclude | excluded(context.keys, BELOW), observed=False, why=why)
+
+
+def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:
+    """The torch:: factory through which the binding's text calls this operator, where that factory holds the guard."""
+    source = binding.hop.source
+    if operator.hop.op is None or source.path is None or source.line is None or operator.hop.op.endswith("out"):
+        return None
+    base = operator.hop.op.partition("::")[2].partition(".")[0]
+    body = "\n".join(context.tree.lines(source.path)[source.line - 1 : source.end_line])
+    for name in _FACTORY_CALL.findall(body):
+        if name.removesuffix("_symint") == base and _guarded(context, name):
+            return str(name)
+    return None
+
+
+def _guarded(context: Context, factory: str) -> bool:
+    lines = context.tree.lines(FACTORIES)
+    for number, line in enumerate(lines):
+        if re.search(rf"\b{factory}\(", line) and line.startswith("inline"):
+            return BELOW in lines[number + 1]
+    return False
