@@ -1,0 +1,60 @@
+"""The dispatcher's reasoning against what was seen to run when these calls were stepped natively on 2.13.0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.harness import Cli
+
+pytestmark = pytest.mark.e2e
+
+# Per call: the keys of every kernel in order, as observed by single-stepping libtorch.
+STEPPED = {
+    "torch.add(a, b)": "AutogradCPU CPU",
+    "a.view(-1)": "AutogradCPU ADInplaceOrView CPU",
+    "a[1:, None]": "AutogradCPU ADInplaceOrView CPU CPU AutogradCPU ADInplaceOrView CPU CPU",
+    # A factory's binding calls torch::zeros, which keeps everything inside below autograd.
+    "torch.zeros(3)": "BackendSelect CPU BackendSelect CPU CPU",
+    "torch.zeros_like(a)": "CPU CPU BackendSelect CPU CPU",
+    # Autograd's kernel for sum holds a guard: the inner sum goes straight to the CPU.
+    "a.sum()": "AutogradCPU CPU CPU CPU CPU",
+    "F.relu(a)": "AutogradCPU CPU CPU",
+}
+
+
+def kernels(hops: list[dict[str, Any]]) -> list[str]:
+    return [hop["key"] for hop in hops if hop["kind"] == "kernel"]
+
+
+@pytest.mark.parametrize("expression", STEPPED)
+def test_keys_of_every_kernel(cli: Cli, expression: str) -> None:
+    assert kernels(cli("trace", expression, "--json").hops) == STEPPED[expression].split()
+
+
+def test_a_hidden_binding_makes_predictions_of_derivations(cli: Cli) -> None:
+    """What torch.tensor's hand-written binding does to the thread-local sets, no text in the wheel says."""
+    hops = cli("trace", "torch.tensor([1.0])", "--json").hops
+    keys = [hop for hop in hops if hop["kind"] == "key"]
+    assert keys
+    assert {hop["status"] for hop in keys} == {"predicted"}
+
+
+def test_what_does_not_redispatch_ends_there(cli: Cli) -> None:
+    hops = cli("trace", "a.clone().detach_()", "--json").hops
+    assert [hop["key"] for hop in hops if hop["kind"] == "kernel" and hop["op"] == "aten::detach_"] == ["AutogradCPU"]
+
+
+def test_local_sets_below_a_context(cli: Cli) -> None:
+    hops = cli("trace", "torch.add(a, b)", "--with", "torch.inference_mode()", "--json").hops
+    assert kernels(hops) == ["CPU"]
+    key = next(hop for hop in hops if hop["kind"] == "key")
+    assert "AutogradFunctionality" in key["dispatch"]["tls_exclude"]
+
+
+def test_autocast_casts_and_calls_anew(cli: Cli) -> None:
+    hops = cli("trace", "a @ b", "--with", "torch.autocast('cpu', torch.bfloat16)", "--json").hops
+    assert kernels(hops)[0] == "AutocastCPU"
+    outer = next(hop for hop in hops if hop["op"] == "aten::matmul" and hop["kind"] == "kernel")
+    assert [c["name"] for c in outer["children"] if c["kind"] == "op"].count("aten::matmul") == 1
