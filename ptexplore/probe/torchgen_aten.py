@@ -29,7 +29,8 @@ def generate(arguments: argparse.Namespace, report: tools.Report) -> None:
         "--generate",
         "sources",
     ]
-    if "headeronly-install-dir" in Path(str(gen.__file__)).read_text(encoding="utf-8"):  # since 2.10
+    known = Path(str(gen.__file__)).read_text(encoding="utf-8")  # its options differ from release to release
+    if '"--headeronly-install-dir"' in known:
         sys.argv += ["--headeronly-install-dir", str(out / "build/torch/headeronly/core")]
-    sys.argv += [f"--{flag}" for flag in arguments.flag]
+    sys.argv += [f"--{flag}" for flag in arguments.flag if f'"--{flag}"' in known]
     gen.main()

@@ -9,13 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-import filelock
 
 from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, PtexploreError
@@ -28,6 +24,7 @@ FORMAT = 1
 AIDS = "ptexplore"  # folder beside the generated files: torchgen's model, which header declares what, the manifest
 MANIFEST = f"{AIDS}/manifest.json"
 MODEL = "model.json"
+_WHAT = "the generated C++ cannot be made"
 _WAIT = 600.0  # seconds a second process waits for the first; a build takes about ten
 
 
@@ -76,6 +73,9 @@ def is_complete(target: Path) -> bool:
 
 
 def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
+    import shutil
+    import tempfile
+
     for left_over in target.parent.glob(f".{target.name}.*"):
         if left_over.is_dir():  # of a builder that was killed: we hold the lock, so nobody works there
             shutil.rmtree(left_over, ignore_errors=True)
@@ -110,13 +110,23 @@ def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
 
 @contextlib.contextmanager
 def _locked(target: Path, progress: Progress) -> Iterator[None]:
+    import filelock
+
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = filelock.FileLock(locations.lock_file(target))
     try:
         lock.acquire(timeout=0)
     except filelock.Timeout:
         progress.step("waiting for another ptexplore to finish regenerating")
-        lock.acquire(timeout=_WAIT)
+        try:
+            lock.acquire(timeout=_WAIT)
+        except filelock.Timeout as error:
+            raise PtexploreError(
+                _WHAT,
+                f"another process has held {locations.lock_file(target)} for ten minutes",
+                "end that process, then run this again",
+                FAILED,
+            ) from error
     try:
         yield
     finally:
@@ -126,21 +136,16 @@ def _locked(target: Path, progress: Progress) -> Iterator[None]:
 @contextlib.contextmanager
 def _errors(target: Path) -> Iterator[None]:
     """Turn what can go wrong while building into the three-part error."""
-    what = "the generated C++ cannot be made"
     elsewhere = "set PTEXPLORE_CACHE to a folder you can write"
     try:
         yield
-    except filelock.Timeout as error:
-        raise PtexploreError(
-            what,
-            f"another process has held {locations.lock_file(target)} for ten minutes",
-            "end that process, then run this again",
-            FAILED,
-        ) from error
     except GeneratorError as error:
         raise PtexploreError(
-            what, str(error), f'reinstall torch: {sys.executable} -m pip install --force-reinstall "torch>=2.6"', FAILED
+            _WHAT,
+            str(error),
+            f'reinstall torch: {sys.executable} -m pip install --force-reinstall "torch>=2.6"',
+            FAILED,
         ) from error
     except OSError as error:
         where = error.filename or str(target)
-        raise PtexploreError(what, f"{os.fsdecode(where)}: {error.strerror or error}", elsewhere, MISSING) from error
+        raise PtexploreError(_WHAT, f"{os.fsdecode(where)}: {error.strerror or error}", elsewhere, MISSING) from error

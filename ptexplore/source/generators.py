@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +68,8 @@ class _Run:
 
     def work(self, runtime: Runtime, out: Path, wrote: Callback) -> None:
         """Run the child to its end; the outcome is in `failure`."""
+        import tempfile
+
         with tempfile.TemporaryFile() as errors:
             try:
                 where = ["--torchgen", str(runtime.torchgen_dir), "--packaged", str(runtime.packaged_dir)]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model import (
@@ -23,7 +23,9 @@ from ptexplore.model import (
 )
 from ptexplore.source.runtime import CATALOGUE_FORMAT
 from ptexplore.store.nearest import nearest
-from ptexplore.store.writer import Writer
+
+if TYPE_CHECKING:
+    from ptexplore.store.writer import Writer
 
 _OPERATOR = """SELECT name, schema, aliases, tags, variants, structured, autogen, y.path, yaml_line, yaml_end,
     cpp_name, c.path, call_line, redispatch_line, core
@@ -77,6 +79,8 @@ class Store:
     @staticmethod
     def create(path: Path) -> Writer:
         """Begin a catalogue; a context manager that puts it at `path` when its block succeeds. Raises OSError."""
+        from ptexplore.store.writer import Writer
+
         return Writer(path)
 
     def close(self) -> None:
