@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         from ptexplore.view.document import trail_to_document
 
-        json.dump(trail_to_document(trail, session), sys.stdout)
+        json.dump(trail_to_document(trail), sys.stdout)
         print()
         return 0
     _show(trail, session, options, locate)

@@ -88,8 +88,9 @@ def _folded(console: Console, text: Text, first: str, further: str) -> None:
     """Print a line, folded where the terminal is narrower, with the tree's guides before each part."""
     room = max(console.width - max(len(first), len(further)), 20)
     for number, part in enumerate(text.divide(_breaks(text.plain, room))):
-        part.rstrip()
-        console.print(Text.assemble((further if number else first, "dim"), part), soft_wrap=True)
+        shown = part[len(part.plain) - len(part.plain.lstrip()) :] if number else part
+        shown.rstrip()
+        console.print(Text.assemble((further if number else first, "dim"), shown), soft_wrap=True)
 
 
 def _breaks(text: str, room: int) -> list[int]:
@@ -101,8 +102,6 @@ def _breaks(text: str, room: int) -> list[int]:
         at = part.rfind(" ") + 1 or part.rfind("/", 0, room) + 1 or room
         start += min(at, room)
         breaks.append(start)
-        if text[start : start + 1] == " ":
-            start += 1
     return breaks
 
 
