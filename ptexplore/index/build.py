@@ -36,7 +36,7 @@ def build_catalogue(
         raise PtexploreError(
             "the catalogue cannot be written",
             f"{os.fsdecode(error.filename or store_path)}: {error.strerror or error}",
-            "set PTEXPLORE_CACHE to a folder you can write",
+            "make room there, or set PTEXPLORE_CACHE to a folder you can write",
             MISSING,
         ) from error
     except Unparsed as error:

@@ -55,7 +55,13 @@ def main() -> None:
             importlib.import_module(f"{PACKAGE}.torchgen_{arguments.work}").generate(arguments, report)
             tools.assert_origin(arguments.torchgen)
         except OSError as error:
-            report({"errno": error.errno, "strerror": error.strerror or str(error), "filename": str(error.filename)})
+            report(
+                {
+                    "errno": error.errno,
+                    "strerror": error.strerror or str(error),
+                    "filename": error.filename and str(error.filename),
+                }
+            )
             sys.exit(1)
         except Exception as error:
             report({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})

@@ -136,7 +136,7 @@ def _locked(target: Path, progress: Progress) -> Iterator[None]:
 @contextlib.contextmanager
 def _errors(target: Path) -> Iterator[None]:
     """Turn what can go wrong while building into the three-part error."""
-    elsewhere = "set PTEXPLORE_CACHE to a folder you can write"
+    elsewhere = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
     try:
         yield
     except GeneratorError as error:
