@@ -38,5 +38,5 @@ def run(options: argparse.Namespace) -> int:
     from ptexplore.render.card import print_card
     from ptexplore.render.console import make_console
 
-    print_card(make_console(), found, here.file_of, full=options.full)
+    print_card(make_console(), found, here.tree.place_of, full=options.full)
     return 0

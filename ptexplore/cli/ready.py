@@ -25,11 +25,6 @@ class Ready:
     tree: SourceTree
     store: Store
 
-    def file_of(self, path: str) -> str | None:
-        """The file that holds canonical `path`, for links; None where no layer holds it."""
-        found = self.tree.read(path)
-        return found.file if found else None
-
 
 def ready(python: str | None) -> Ready:
     """The runtime of our own or another Python, everything built.
@@ -70,7 +65,12 @@ def _build(runtime: Runtime) -> tuple[Path, Store]:
     from ptexplore.source.tree import runtime_tree
 
     target = catalogue_file(runtime.key)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "set PTEXPLORE_CACHE to a folder that can be written to"
+        why = f"{error.strerror or error}: {target.parent}"
+        raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
     with FileLock(lock_file(target)), _progress() as progress:
         folder = generated.find(runtime)
         store = _open(target)

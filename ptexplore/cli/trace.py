@@ -142,7 +142,7 @@ def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
 
     here = ready(options.python)
     session = capture(request, here.runtime, here.store.digests())
-    return resolve(session, here.store, here.tree), session, here.file_of
+    return resolve(session, here.store, here.tree), session, here.tree.place_of
 
 
 def _load(name: str) -> tuple[Trail, Session | None, Locate]:
@@ -163,8 +163,9 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
     return trail, session, _nowhere
 
 
-def _nowhere(_: str) -> str | None:
+def _nowhere(path: str, line: int) -> tuple[str, int] | None:
     """A loaded trace has no tree beside it to link into."""
+    del path, line
     return None
 
 

@@ -16,7 +16,7 @@ from ptexplore.view.explain import Explanation
 from ptexplore.view.lines import Line
 from ptexplore.view.rows import Row, TrailView
 
-Locate = Callable[[str], str | None]
+Locate = Callable[[str, int], tuple[str, int] | None]  # canonical place -> file and line on this machine
 
 PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
 
@@ -43,8 +43,8 @@ def place(ref: SourceRef, locate: Locate, label: str = "") -> Text:
         out.append(f"{label} ", style="dim")
     if ref.path is not None:
         where = f"{ref.path}:{ref.line}" if ref.line else ref.path
-        file = locate(ref.path)
-        link = f"link {Path(file).as_uri()}#L{ref.line or 1}" if file else ""
+        found = locate(ref.path, ref.line or 1)
+        link = f"link {Path(found[0]).as_uri()}#L{found[1]}" if found else ""
         out.append(clean(where), style=f"underline {link}" if link else "")
         out.append("  ")
     out.append(ref.precision, style=PRECISION_STYLE.get(ref.precision, "yellow"))

@@ -21,13 +21,21 @@ def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Regis
 
     The table says only a line, which is the macro's: of the operator's registrations those at that line.
     """
-    if entry.path is None or FALLBACK in entry.reason:
+    if FALLBACK in entry.reason:
         return None
+    if entry.path is None:
+        return _unplaced(store, op, key)
     here = [r for r in store.registrations(op) if r.key and (r.path, r.macro_line) == (entry.path, entry.line)]
     active = [r for r in here if not r.inactive]
     exact = [r for r in active if r.key == key]
     chosen = exact or active
     return chosen[0] if len(chosen) == 1 else None
+
+
+def _unplaced(store: Store, op: str, key: str) -> Registration | None:
+    """An entry that names no file: 2.6 records none for what Python registers. Only one candidate will do."""
+    python = [r for r in store.registrations(op) if r.key == key and r.origin == "python" and not r.inactive]
+    return python[0] if len(python) == 1 else None
 
 
 def entry_source(tree: SourceTree, registration: Registration | None, entry: TableEntry) -> SourceRef:
@@ -113,6 +121,13 @@ def _targets(context: Context, call: Claim, registration: Registration, status: 
     return tuple(_impl(context, call, registration, symbol, status) for symbol in symbols)
 
 
+def caller(registration: Registration) -> tuple[str, int] | None:
+    """The wrapper whose call tells overloads of its target apart."""
+    if registration.body_path is None or registration.body_line is None:
+        return None
+    return registration.body_path, registration.body_line
+
+
 def _impl(context: Context, call: Claim, registration: Registration, symbol: str, status: Status) -> Claim:
     hop = Hop(
         id=0,
@@ -124,7 +139,7 @@ def _impl(context: Context, call: Claim, registration: Registration, symbol: str
         thread=call.hop.thread,
         op=call.hop.op,
         key=registration.key,
-        declaration=find_declaration(context.tree, symbol),
+        declaration=find_declaration(context.tree, symbol, caller(registration)),
         evidence=call.hop.evidence,
         why=(f"the body of {registration.wrapper} calls it",),
     )

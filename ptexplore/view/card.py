@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.index.declarations import find as find_declaration
-from ptexplore.model import Binding, Derivative, Operator, PythonKernel, SourceRef
-from ptexplore.resolve.kernels import entry_source, kernel_body, registration_of
+from ptexplore.model import Binding, Derivative, Operator, PythonKernel, Registration, SourceRef
+from ptexplore.resolve.kernels import caller, entry_source, kernel_body, registration_of
 from ptexplore.resolve.precision import in_runtime, unknown
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
@@ -162,10 +162,14 @@ def _keys(store: Store, tree: SourceTree, operator: Operator) -> tuple[tuple[Key
             if symbol:
                 place = store.definition(symbol)
                 where = in_runtime(tree, *place) if place else unknown("hand-written C++: not in the wheel")
-                targets.append((symbol, where, None if place else find_declaration(tree, symbol)))
+                targets.append((symbol, where, None if place else _declared(tree, symbol, registration)))
         record = entry_source(tree, registration, entry)
         rows.append(KeyRow(entry.keys, entry.reason, kernel, body, record, tuple(targets)))
     return tuple(sorted(rows, key=_rank)), tuple(fallthrough)
+
+
+def _declared(tree: SourceTree, symbol: str, registration: Registration | None) -> SourceRef | None:
+    return find_declaration(tree, symbol, caller(registration) if registration else None)
 
 
 def _rank(row: KeyRow) -> int:
