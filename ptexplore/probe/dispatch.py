@@ -19,7 +19,7 @@ from .values import describe
 
 HELPER = "__ptexplore__"
 ITEMS = 256  # tensors told of one list argument
-CALLS = 20_000  # calls told of one expression
+CALLS = 10_000  # calls told of one expression
 HELD = 1 << 30  # bytes of argument tensors kept alive, so that no other tensor takes their address
 
 PERFORM: dict[str, Callable[..., Any]] = {

@@ -8,9 +8,10 @@ from typing import Any
 
 from . import torch_api as api
 
-LIMIT = 200_000  # events kept of one pass; a longer run says where it is cut
+LIMIT = 50_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
+MARKERS = ("frame", "builtin", "call")
 MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
 
 
@@ -23,12 +24,14 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
     roots = api.event_roots(profile)
     threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
     stack: list[tuple[Any, int | None, str]] = [(event, None, "forward") for event in reversed(roots)]
+    left = LIMIT
     while stack:
         event, parent, phase = stack.pop()
-        if len(events) >= LIMIT:
-            return _telling(events), True
         data = _data(event, marked)
         if data is not None:
+            left -= data["type"] not in MARKERS
+            if left < 0:
+                return _telling(events), True
             number = len(events)
             thread = threads.setdefault(event.start_tid, len(threads))
             events.append({"event": number, "parent": parent, **data, "thread": thread, "phase": phase})

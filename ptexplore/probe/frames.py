@@ -17,7 +17,7 @@ from typing import Any
 
 from . import torch_api as api
 
-LIMIT = 100_000  # markers of one pass
+LIMIT = 50_000  # markers of one pass
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 

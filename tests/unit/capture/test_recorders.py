@@ -198,3 +198,12 @@ def test_backward_of_several_tensors_sums_each(runtime: Runtime) -> None:
     assert session.result["backward"].count("summed") == 1
     nodes = [e["name"] for e in seen(session, "ops") if e["type"] == "node"]
     assert nodes.count("MulBackward0") == 2
+
+
+def test_a_long_run_is_cut_alike_in_every_pass(runtime: Runtime) -> None:
+    session = trace(runtime, "[torch.add(a, b) for _ in range(51000)]")
+    for recorder in ("ops", "frames", "dispatch"):
+        assert sum(e["type"] == "op" for e in seen(session, recorder)) == 50_000
+        assert seen(session, recorder, "cut")
+    assert not seen(session, "compare", "perturbed")
+    assert not seen(session, "compare", "nondeterministic")
