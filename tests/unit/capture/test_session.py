@@ -13,13 +13,13 @@ from ptexplore.capture.session import session_from_document, session_from_json, 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import Observation, Session
 
-SITE = "/home/someone/env/lib/python3.11/site-packages"
+SITE = "/someone/env/lib/python3.11/site-packages"
 SET = {"raw": 65537, "keys": ["CPU"]}
 EVENT = {"event": 0, "parent": None, "thread": 0, "phase": "forward"}
 OBSERVED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("ops", "event", {**EVENT, "type": "op", "name": "aten::add", "overload": "Tensor", "inputs": [], "sequence": 0}),
     ("frames", "event", {**EVENT, "type": "frame", "file": f"{SITE}/torch/functional.py", "line": 5, "function": "f"}),
-    ("frames", "event", {**EVENT, "type": "frame", "file": "/home/someone/mine.py", "line": 5, "function": "g"}),
+    ("frames", "event", {**EVENT, "type": "frame", "file": "/someone/mine.py", "line": 5, "function": "g"}),
     (
         "frames",
         "event",
@@ -72,7 +72,7 @@ def test_round_trip(session: Session) -> None:
 
 def test_nothing_of_the_machine_is_kept(session: Session) -> None:
     text = session_to_json(session)
-    assert "/home/someone" not in text
+    assert "/someone" not in text
     files = [o["data"].get("file") for o in json.loads(text)["observations"]]
     assert "torch/functional.py" in files
     assert "mine.py" in files
