@@ -68,6 +68,23 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return rewrite(claims, change)
 
 
+# How users write torch.nn.functional, where many names are builtins that its file assigns.
+_FUNCTIONAL = re.compile(r"(?:F|nn\.functional|torch\.nn\.functional)\.(\w+)\(")
+FUNCTIONAL = "torch/nn/functional.py"
+
+
+def _assigned(context: Context, claim: Claim) -> dict[str, object]:
+    """Where torch/nn/functional.py assigns the builtin that the user called by its name there, if it does so once."""
+    called = _FUNCTIONAL.match(str(claim.call["source"])) if claim.call else None
+    if called is None:
+        return {}
+    lines = context.tree.lines(FUNCTIONAL)
+    found = [n for n, line in enumerate(lines, 1) if re.match(rf"{called[1]}\s*=[^=]", line)]
+    if len(found) != 1:
+        return {}
+    return {"python": f"torch.nn.functional.{called[1]}", "assigned": {"path": FUNCTIONAL, "line": found[0]}}
+
+
 def _bound(context: Context, claim: Claim, row: Binding) -> Claim:
     source = in_runtime(context.tree, row.path, row.line, row.end_line)
     reason = f"the {row.table} table's row for {row.name}, {row.path}:{row.entry_line}, names {row.c_function}"
@@ -75,4 +92,5 @@ def _bound(context: Context, claim: Claim, row: Binding) -> Claim:
     python = claim.hop.name
     entry = SourceRef(row.path, row.entry_line, source.layer, source.precision)
     detail = {**changed.hop.detail, "python": python, "table_row": {"path": entry.path, "line": entry.line}}
+    detail |= _assigned(context, claim)
     return replace(changed, hop=replace(changed.hop, detail=detail))

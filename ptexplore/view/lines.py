@@ -77,6 +77,9 @@ def places(hop: Hop) -> list[Line]:
     if yaml:
         entry = Line("place", "", SourceRef(yaml["path"], yaml["line"], "wheel", "located"))
         lines = [entry, *lines] if hop.source.line or hop.source.candidates else [entry]
+    assigned = hop.detail.get("assigned")
+    if assigned:
+        lines = [Line("place", "", SourceRef(assigned["path"], assigned["line"], "wheel", "located")), *lines]
     if hop.registration is not None and hop.registration.line:
         lines = [*(lines if hop.source.line else []), Line("place", "", hop.registration)]
     if hop.declaration is not None and hop.source.line is None:

@@ -179,7 +179,7 @@ def _dispatch(data: Any) -> dict[str, Any]:
 def _detail(data: Any) -> dict[str, Any]:
     """What else is known of a hop; places in it are places, the other values are shown as they are."""
     detail = dict(_object(data))
-    for name in ("yaml", "table_row"):
+    for name in ("yaml", "table_row", "assigned"):
         if detail.get(name) is not None:
             place = _object(detail[name])
             _text(place, "path")
