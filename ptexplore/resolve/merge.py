@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ptexplore.model import Finding, Hop, HopKind, Observation
+from ptexplore.model import Hop, HopKind, Observation
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 
 ENGINE_PREFIX = "autograd::engine::evaluate_function: "
@@ -23,8 +23,8 @@ KINDS: Mapping[str, HopKind] = {
 def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """The frames pass's tree where there is one (operators nest in frames there), else the ops pass's.
 
-    Both passes' operator sequences are compared: where they agree, each operator carries both
-    observations as evidence; where not, that is a finding and the frames pass speaks for itself.
+    Where both passes ran the same operators, each carries both observations as evidence; where not (capture/compare.py
+    says so, and it becomes a finding), the frames pass speaks for itself.
     """
     frames = context.observations("frames", "event")
     ops = context.observations("ops", "event")
@@ -34,29 +34,11 @@ def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
         mine, theirs = _operators(frames), _operators(ops)
         if [o.data["name"] for o in mine] == [o.data["name"] for o in theirs]:
             agreed = {a.id: b.id for a, b in zip(mine, theirs, strict=True)}
-        else:
-            context.findings.append(_differs(mine, theirs))
     return _tree(base, agreed)
 
 
 def _operators(events: Iterable[Observation]) -> list[Observation]:
     return [o for o in events if o.data["type"] in ("op", "node")]
-
-
-def _differs(mine: list[Observation], theirs: list[Observation]) -> Finding:
-    first = next(
-        (i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a.data["name"] != b.data["name"]),
-        min(len(mine), len(theirs)),
-    )
-
-    def name(events: list[Observation]) -> str:
-        return events[first].data["name"] if first < len(events) else "the end"
-
-    return Finding(
-        kind="nondeterministic",
-        text=f"two runs called different operators: number {first + 1} was {name(mine)} in one and {name(theirs)} "
-        "in the other; what is shown is one run",
-    )
 
 
 def _tree(events: list[Observation], agreed: Mapping[int, int]) -> tuple[Claim, ...]:

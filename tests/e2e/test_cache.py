@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ptexplore.source.runtime import find_runtime
 from tests.harness import TARGET, Cli
 
 pytestmark = pytest.mark.e2e
@@ -121,7 +122,9 @@ def test_a_full_disk_leaves_nothing_broken(cli: Cli, small_disk: Path) -> None:
 
 
 def database(cache: Path) -> Path:
-    [file] = (cache / "catalogue").glob("*.sqlite")
+    # The shared cache may hold catalogues of other torches that other tests made up.
+    file = cache / "catalogue" / f"{find_runtime(TARGET).key}.sqlite"
+    assert file.is_file()
     return file
 
 
@@ -250,7 +253,7 @@ def test_a_run_that_is_interrupted_leaves_no_process(cli: Cli) -> None:
     )
     time.sleep(4)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode not in (0, 1), errors
     assert b"Traceback" not in errors, errors.decode()
     time.sleep(0.5)
