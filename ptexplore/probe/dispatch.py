@@ -175,7 +175,10 @@ class Recorder:
 
     def _hold(self, tensor: Any) -> bool:
         """Keep the tensor alive, so that its address stays its own; False when too much is held already."""
-        size = math.prod(int(n) for n in tensor.shape) * tensor.element_size()
+        try:
+            size = math.prod(int(n) for n in tensor.shape) * tensor.element_size()
+        except RuntimeError:  # a nested tensor has no one shape
+            size = 0
         if self._held + size > HELD:
             return False
         self._held += size

@@ -18,6 +18,7 @@ from ptexplore.resolve.places import NOT_IN_WHEEL
 from ptexplore.resolve.precision import in_runtime, unknown
 from ptexplore.resolve.schema import arguments
 
+OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 FORMULA_SCOPE = "torch::autograd::generated::details"
 
@@ -93,7 +94,7 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
         return claim.but(source=unknown(NOT_IN_WHEEL), declaration=declared, why=("leaves accumulate their gradient",))
     found, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
-    source = in_runtime(context.tree, *apply) if apply else unknown(f"no generated {name}::apply; {NOT_IN_WHEEL}")
+    source = in_runtime(context.tree, *apply) if apply else unknown(f"no generated {name}::apply: {OTHER_NODE}")
     qualified = f"torch::autograd::generated::{name}" if apply else name
     changed = claim.but(name=f"{qualified}::apply", source=source, why=why)
     if len({(d.path, d.line) for d in found}) == 1:

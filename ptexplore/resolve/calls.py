@@ -13,6 +13,7 @@ from typing import Any
 
 from ptexplore.model import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
+from ptexplore.resolve.precision import unknown
 
 TENSOR_SYNTAX = ("slot", "method", "attribute")
 
@@ -113,7 +114,22 @@ def _join(identity: int, call: Mapping[str, Any], group: list[Claim]) -> list[Cl
             replace(first.but(evidence=(*first.hop.evidence, identity)), call={**call, "observation": identity}),
             *group[1:],
         ]
+    if call["callable"].get("kind") in ("other", "class", "python"):
+        return [_foreign(identity, call, tuple(group))]
     return [_binding(identity, call, tuple(group))]
+
+
+def _foreign(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]) -> Claim:
+    """A call of something that is not torch's and called operators in turn: Python's own sum, a user's class."""
+    hop = Hop(
+        id=0,
+        kind="python",
+        name=str(call["callable"].get("qualname") or call["source"]),
+        status="observed",
+        source=unknown("not torch's own: the operators below ran inside this call"),
+        evidence=(identity,),
+    )
+    return Claim(hop=hop, call={**call, "observation": identity}, children=children)
 
 
 def _alone(identity: int, call: Mapping[str, Any]) -> list[Claim]:

@@ -14,7 +14,7 @@ from ptexplore.model import Hop, Registration, Status, TableEntry
 from ptexplore.resolve.arguments import Arguments, KnownTensors
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.kernels import entry_source, kernel_claim, registration_of
-from ptexplore.resolve.local import LocalState, first_state, inside_binding, inside_kernel, state_at
+from ptexplore.resolve.local import LocalState, first_state, inside_caller, inside_kernel, state_at
 from ptexplore.resolve.redispatch import Onward, onward
 
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
@@ -40,8 +40,8 @@ def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
     state = state_at(claim, state)
-    if claim.hop.kind == "binding":
-        children = (_descend(context, tensors, c, inside_binding(context, claim, c, state)) for c in claim.children)
+    if claim.hop.kind in ("binding", "python"):
+        children = (_descend(context, tensors, c, inside_caller(context, claim, c, state)) for c in claim.children)
         return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))

@@ -41,7 +41,7 @@ def _unplaced(store: Store, op: str, key: str) -> Registration | None:
 def entry_source(tree: SourceTree, registration: Registration | None, entry: TableEntry) -> SourceRef:
     """The line that the table's entry names, as far as the tree's text bears it out."""
     if entry.path is None:
-        return unknown("the dispatch table names no file for this entry")
+        return unknown(f"the table's entry names no file of torch's: {entry.raw.strip() or 'nothing'}")
     if registration is not None:
         confirmed, why_not = registration.confirmed, registration.why_not
     else:
@@ -84,6 +84,8 @@ def kernel_body(
 ) -> tuple[str, SourceRef]:
     """The name of the function that an entry runs, and where its body stands."""
     python = _python_kernel(store, tree, registration) if registration else None
+    if python is None and registration is None and FALLBACK in entry.reason:
+        return _name(registration, entry, key), unknown(NOT_IN_WHEEL)
     return python or (_name(registration, entry, key), _body(tree, registration))
 
 
@@ -96,7 +98,7 @@ def _name(registration: Registration | None, entry: TableEntry, key: str) -> str
 
 def _body(tree: SourceTree, registration: Registration | None) -> SourceRef:
     if registration is None:
-        return unknown(NOT_IN_WHEEL)
+        return unknown("which registration is behind this entry is not known")
     if registration.body_path is None or registration.body_line is None:
         generated = "no single body of that name was found in the generated file"
         return unknown(generated if registration.origin == "generated" and registration.wrapper else NOT_IN_WHEEL)

@@ -62,8 +62,14 @@ def inside_kernel(context: Context, state: LocalState, guards: Sequence[str | No
     return replace(state, exclude=state.exclude | bits, observed=False, why=why)
 
 
-def inside_binding(context: Context, binding: Claim, operator: Claim, state: LocalState) -> LocalState:
-    """The sets where a binding calls an operator: factories hold a guard; what a hidden body does is not known."""
+def inside_caller(context: Context, binding: Claim, operator: Claim, state: LocalState) -> LocalState:
+    """The sets where a binding or a Python frame calls an operator.
+
+    Factories hold a guard; what a hidden body, or a frame between two readings, does to the sets is not known.
+    """
+    if binding.hop.kind == "python":
+        why = "as they were read at the call around this frame, which may have changed them since"
+        return replace(state, observed=False, why=why, certain=False) if operator.hop.kind == "op" else state
     if binding.hop.source.line is None:
         why = "as they were at the binding; it is hand-written, and may hold a guard that no text here shows"
         return replace(state, observed=False, why=why, certain=False)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptexplore.model import Hop, HopKind, Observation
-from ptexplore.resolve.claims import NOT_YET, Claim, Context
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.precision import unknown
 
 ENGINE_PREFIX = "autograd::engine::evaluate_function: "
 
@@ -17,6 +18,12 @@ KINDS: Mapping[str, HopKind] = {
     "frame": "python",
     "builtin": "binding",
     "user": "python",
+}
+
+NO_SOURCE = {
+    "op": "a range that a hand-written kernel marks for the profiler (RECORD_FUNCTION)",
+    "user": "a range that Python code marks for the profiler (record_function)",
+    "engine": "a node of no known name",
 }
 
 
@@ -82,7 +89,7 @@ def _claim(observation: Observation, kids: tuple[Claim, ...], agreed: Mapping[in
         kind=kind,
         name=name.removeprefix(ENGINE_PREFIX),
         status="observed",
-        source=NOT_YET,
+        source=unknown(NO_SOURCE.get(data["type"], "not looked up")),
         phase=data.get("phase", "forward"),
         thread=data.get("thread", 0),
         evidence=evidence,

@@ -24,6 +24,9 @@ class Row:
     hidden: int = 0
 
 
+LONG = 200  # characters of a command that are worth repeating
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text."""
@@ -206,13 +209,17 @@ def _rows(rows: Iterable[Row]) -> int:
 def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
     """The next commands worth typing, with this trace's own names in them."""
     steps: list[str] = []
+    again = shlex.join(options.command)
+    if "\n" in again or len(again) > LONG:
+        again = "the same command with"
     operator = _first_operator(trail.hops)
     if operator is not None:
-        steps.append(f"ptexplore op {shlex.quote(operator.op or '')}")
+        if operator.detail.get("schema"):  # the catalogue has it
+            steps.append(f"ptexplore op {shlex.quote(operator.op or '')}")
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps.append(f"{shlex.join(options.command)} --explain {key.id}")
+        steps.append(f"{again} --explain {key.id}")
     if not options.full:
-        steps.append(f"{shlex.join(options.command)} --full")
+        steps.append(f"{again} --full")
     return tuple(steps)
 
 
