@@ -52,7 +52,9 @@ def register(commands: Any) -> None:
     given.add_argument("--grad", action="store_true", help="tensors that are bound require grad")
     given.add_argument("--backward", action="store_true", help="run backward too (a non-scalar result is summed)")
     given.add_argument("--once", action="store_true", help="run once only: for code with side effects")
-    given.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds it may take (60)")
+    given.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that each run of it may take (60)"
+    )
     given.add_argument("--python", metavar="PATH", help="trace the torch of another Python")
     shown = parser.add_argument_group("what is shown")
     shown.add_argument("--full", action="store_true", help="every hop, with the reasons for each")

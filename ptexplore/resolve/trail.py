@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptexplore.index.dump import parse_table
-from ptexplore.model import Finding, Session, TableEntry, Trail
+from ptexplore.model import Session, TableEntry, Trail
 from ptexplore.resolve import autograd, calls, dispatching, findings, merge, operators, places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.keyset import KeySets
@@ -50,6 +50,3 @@ def _changed(session: Session) -> dict[str, list[TableEntry]]:
         for o in session.observations
         if o.kind == "table"
     }
-
-
-__all__ = ["PASSES", "Finding", "resolve"]
