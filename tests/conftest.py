@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,10 @@ import pytest
 from filelock import FileLock
 
 from tests.harness import Cli
+
+# A CI step in the background starts us with SIGINT ignored, and what we start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
