@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ptexplore.index.declarations import find as find_declaration
 from ptexplore.model import Derivative, Formula, Hop, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.kernels import definition
@@ -90,7 +89,7 @@ def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple
 def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Claim]]) -> Claim:
     name = claim.hop.name
     if name == ACCUMULATE:
-        declared = find_declaration(context.tree, f"{ACCUMULATE}::apply")
+        declared = context.declaration(f"{ACCUMULATE}::apply")
         return claim.but(source=unknown(NOT_IN_WHEEL), declaration=declared, why=("leaves accumulate their gradient",))
     found, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
@@ -160,7 +159,7 @@ def _formulas(context: Context, node: Claim, derivative: Derivative) -> tuple[Cl
     run = [f for f in derivative.formulas if mode(schema, f) == "backward"]
     for symbol in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if symbol in f.calls)
-        declared = find_declaration(context.tree, f"{FORMULA_SCOPE}::{symbol}")
+        declared = context.declaration(f"{FORMULA_SCOPE}::{symbol}")
         if declared is None:
             continue  # a method or an operator, which the profiler's own events show
         hop = Hop(

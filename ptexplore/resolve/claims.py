@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
+from ptexplore.index.declarations import find as find_declaration
 from ptexplore.model import Finding, Hop, Observation, Session, SourceRef, TableEntry
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.source.tree import SourceTree
@@ -36,7 +38,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Context:
-    """What every pass may look at. `findings` is where a pass says what a reader must know beside the hops."""
+    """What every pass may look at. `findings` is where a pass says what a reader must know beside the hops.
+
+    What is asked for each of many thousand hops is read once.
+    """
 
     session: Session
     store: Store
@@ -45,17 +50,30 @@ class Context:
     findings: list[Finding] = field(default_factory=list)
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
 
+    @cached_property
+    def _grouped(self) -> dict[tuple[str, str], list[Observation]]:
+        grouped: dict[tuple[str, str], list[Observation]] = {}
+        for observation in self.session.observations:
+            grouped.setdefault((observation.recorder, observation.kind), []).append(observation)
+        return grouped
+
     def observations(self, recorder: str, kind: str) -> list[Observation]:
         """The observations of one recorder and kind, in the order they were made."""
-        return [o for o in self.session.observations if o.recorder == recorder and o.kind == kind]
+        return self._grouped.get((recorder, kind), [])
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[str, TableEntry]]:
+        return {}
 
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key: the traced process's own where that differs from the catalogue's."""
-        if op in self.changed:
-            return next((e for e in self.changed[op] if key in e.keys), None)
-        return self.store.effective(op, key)
+        if op not in self._tables:
+            entries = self.changed[op] if op in self.changed else self.store.table(op)
+            self._tables[op] = {name: entry for entry in entries for name in entry.keys}
+        return self._tables[op].get(key)
 
-    def devices(self) -> set[str]:
+    @cached_property
+    def devices(self) -> frozenset[str]:
         """The device types of all recorded tensors."""
         found = set()
         for observation in self.observations("ops", "event") + self.observations("frames", "event"):
@@ -63,7 +81,18 @@ class Context:
                 for meta in value if isinstance(value, list) else [value]:
                     if isinstance(meta, dict):
                         found.add(str(meta.get("device", "cpu")).split(":")[0])
-        return found
+        return frozenset(found)
+
+    @cached_property
+    def _declared(self) -> dict[tuple[str, tuple[str, int] | None], SourceRef | None]:
+        return {}
+
+    def declaration(self, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef | None:
+        """Where a header declares a C++ function; `caller`, a body's place, tells overloads apart."""
+        asked = (symbol, caller)
+        if asked not in self._declared:
+            self._declared[asked] = find_declaration(self.tree, symbol, caller)
+        return self._declared[asked]
 
 
 Pass = Callable[[Context, tuple[Claim, ...]], tuple[Claim, ...]]

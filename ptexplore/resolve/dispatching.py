@@ -86,7 +86,7 @@ def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
         if then is None:
             return
         if then.computed:
-            if context.devices() - {"cpu"}:
+            if context.devices - {"cpu"}:
                 return  # which device the options name is not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ptexplore.index.declarations import find as find_declaration
 from ptexplore.model import Hop, Registration, SourceRef, Status, TableEntry
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.places import NOT_IN_WHEEL
@@ -141,7 +140,7 @@ def _impl(context: Context, call: Claim, registration: Registration, symbol: str
         thread=call.hop.thread,
         op=call.hop.op,
         key=registration.key,
-        declaration=find_declaration(context.tree, symbol, caller(registration)),
+        declaration=context.declaration(symbol, caller(registration)),
         evidence=call.hop.evidence,
         why=(f"the body of {registration.wrapper} calls it",),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ptexplore.model import DispatchKey
 
@@ -44,6 +45,10 @@ class KeySets:
                 prefix = name.removesuffix(backends[backend])
                 for bit, other in backends.items():
                     self._pairs.setdefault((functionality, bit), prefix + other)
+
+    @cached_property
+    def _per_backend(self) -> frozenset[int]:
+        return frozenset(functionality for functionality, _ in self._pairs)
 
     def _dense(self) -> list[tuple[str, int]]:
         """The dense backend keys, whose names are the backends' own."""
@@ -86,7 +91,7 @@ class KeySets:
         return found
 
     def _is_per_backend(self, functionality: int) -> bool:
-        return any(f == functionality for f, _ in self._pairs)
+        return functionality in self._per_backend
 
     def highest(self, raw: int) -> str | None:
         """`DispatchKeySet::highestPriorityTypeId`: the key the table is asked for; None for "Undefined"."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ptexplore.index.declarations import find as find_declaration
 from ptexplore.model import Binding, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.precision import in_runtime, unknown
@@ -61,7 +60,7 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         symbol = SLOTS.get(method or "") if table == "Tensor" else None
         if symbol is None:
             return claim.but(source=unknown(NOT_IN_WHEEL))
-        declared = find_declaration(context.tree, f"torch::autograd::{symbol}")
+        declared = context.declaration(f"torch::autograd::{symbol}")
         changed = claim.but(name=f"torch::autograd::{symbol}", source=unknown(NOT_IN_WHEEL), declaration=declared)
         return replace(changed, hop=replace(changed.hop, detail={**changed.hop.detail, "python": claim.hop.name}))
 
