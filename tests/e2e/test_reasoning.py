@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli
+from tests.harness import Cli, torch_version
 
 pytestmark = pytest.mark.e2e
 
@@ -30,7 +30,11 @@ def kernels(hops: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("expression", STEPPED)
 def test_keys_of_every_kernel(cli: Cli, expression: str) -> None:
-    assert kernels(cli("trace", expression, "--json").hops) == STEPPED[expression].split()
+    expected = STEPPED[expression].split()
+    if expression == "a.sum()" and torch_version().startswith("2.6."):
+        # 2.6's profiler records no overloads: the inner sum may be that of names or of numbers, and is not followed.
+        expected.remove("CPU")
+    assert kernels(cli("trace", expression, "--json").hops) == expected
 
 
 def test_a_hidden_binding_makes_predictions_of_derivations(cli: Cli) -> None:
