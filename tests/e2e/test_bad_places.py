@@ -1,0 +1,143 @@
+"""Hostile folders, Pythons that are none, torch missing: the three-part message and nothing imported from there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.harness import REPOSITORY, TARGET, Cli
+
+pytestmark = pytest.mark.e2e
+
+USAGE, MISSING = 2, 3
+
+
+@pytest.fixture
+def hostile_folder(tmp_path: Path) -> Path:
+    """A folder as a PyTorch checkout would be to Python, whose packages tell when they are imported."""
+    folder = tmp_path / "hostile"
+    for name in ("torch", "torchgen", "yaml", "numpy", "ptexplore_user"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(
+            f"open({str(folder / 'imported')!r}, 'a').write('{name}\\n')\nraise RuntimeError('{name} of this folder')",
+            encoding="utf-8",
+        )
+    (folder / "torch" / "version.py").write_text("__version__ = '9.9.9'\ngit_version = 'x'\n", encoding="utf-8")
+    return folder
+
+
+def test_packages_of_the_current_folder_are_not_imported(cli: Cli, hostile_folder: Path) -> None:
+    command = Path(sys.executable).with_name("ptexplore")
+    for arguments in (("trace", "torch.add(a, b)", "--json"), ("op", "add.Tensor", "--json"), ("doctor", "--json")):
+        result = cli(*arguments, cwd=hostile_folder)
+        assert result.code == 0, result
+        assert "9.9.9" not in result.out
+        if command.exists():
+            done = subprocess.run(
+                [command, *arguments], cwd=hostile_folder, env=cli.environment(), capture_output=True, check=False
+            )
+            assert done.returncode == 0, done
+    assert not (hostile_folder / "imported").exists()
+
+
+@pytest.mark.slow
+def test_the_first_run_does_not_import_them_either(cli: Cli, fresh_cache: Path, hostile_folder: Path) -> None:
+    result = Cli(fresh_cache, hostile_folder)("op", "add.Tensor", "--json")
+    assert result.code == 0, result
+    assert not (hostile_folder / "imported").exists()
+
+
+def test_a_folder_that_is_gone(cli: Cli, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"cd {gone} && rmdir {gone} && exec {cli.python} -m ptexplore trace 'torch.add(a, b)' --json"
+    done = subprocess.run(["sh", "-c", command], env=cli.environment(), capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 1, 3)
+
+
+# --- which Python -------------------------------------------------------------------------------
+
+
+def scripts_that_are_no_python(folder: Path) -> dict[str, Path]:
+    made = {
+        "text": "hello\n",
+        "silent": "#!/bin/sh\nexit 0\n",
+        "failing": "#!/bin/sh\necho broken >&2\nexit 5\n",
+        "chatty": "#!/bin/sh\necho '{\"version\": 3}'\n",
+        "endless-output": "#!/bin/sh\nexec yes\n",
+    }
+    found = {"missing": folder / "no-such-python", "folder": folder, "ls": Path("/bin/ls")}
+    for name, text in made.items():
+        found[name] = folder / name
+        found[name].write_text(text, encoding="utf-8")
+        if name != "text":
+            found[name].chmod(0o755)
+    return found
+
+
+@pytest.mark.parametrize("name", ["missing", "folder", "ls", "text", "silent", "failing", "chatty", "endless-output"])
+def test_a_python_that_is_none(cli: Cli, tmp_path: Path, name: str) -> None:
+    path = scripts_that_are_no_python(tmp_path)[name]
+    commands = (("trace", "a + b", "--json"), ("op", "add", "--json"))
+    for arguments in commands if name != "endless-output" else commands[1:]:  # that one takes its time limit
+        result = cli(*arguments, "--python", str(path), target=None, timeout=60).three_parts(MISSING, USAGE)
+        assert str(path) in result.err.replace("\n", "").replace("       ", ""), result
+
+
+def test_a_python_without_torch(cli: Cli, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", empty], check=True)
+    for arguments in (("trace", "a + b", "--json"), ("op", "add", "--json")):
+        result = cli(*arguments, "--python", str(empty / "bin/python"), target=None).three_parts(MISSING)
+        assert "torch" in result.err
+        assert "pip install" in result.err
+
+
+def test_no_torch_where_ptexplore_itself_is(cli: Cli, tmp_path: Path) -> None:
+    """Our own Python has everything but torch: every command says so, and --help and --load still work."""
+    empty, site = tmp_path / "empty", tmp_path / "site"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", empty], check=True)
+    site.mkdir()
+    (site / "ptexplore").symlink_to(REPOSITORY / "ptexplore")
+    for name in (
+        "rich",
+        "pygments",
+        "markdown_it",
+        "mdurl",
+        "platformdirs",
+        "filelock",
+        "yaml",
+        "_yaml",
+        "typing_extensions",
+    ):
+        spec = __import__("importlib.util").util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            origin = Path(spec.origin)
+            source = origin.parent if origin.name == "__init__.py" else origin
+            (site / source.name).symlink_to(source)
+    session = tmp_path / "session.json"
+    assert cli("trace", "a + b", "--save", str(session)).code == 0
+    bare = Cli(cli.cache, cli.cwd, str(empty / "bin/python"))
+    env = {"PYTHONPATH": str(site)}
+    assert bare("--help", env=env, target=None).code == 0
+    for arguments in (("trace", "a + b", "--json"), ("op", "add", "--json")):
+        result = bare(*arguments, env=env, target=None).three_parts(MISSING)
+        assert "torch" in result.err
+    doctor = bare("doctor", env=env, target=None)
+    assert doctor.code in (0, MISSING), doctor
+    assert "Traceback" not in doctor.err
+    assert "torch" in doctor.out + doctor.err
+    loaded = bare("trace", "--load", str(session), "--json", env=env, target=None)
+    assert "Traceback" not in loaded.err
+    assert loaded.code in (0, MISSING), loaded
+
+
+def test_a_python_given_by_name_or_relative_path(cli: Cli) -> None:
+    target = Path(TARGET or sys.executable)
+    (cli.cwd / "env").symlink_to(target.parent.parent)
+    result = cli("op", "add.Tensor", "--json", "--python", f"env/bin/{target.name}", target=None)
+    assert result.code == 0, result

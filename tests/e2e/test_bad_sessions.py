@@ -1,0 +1,180 @@
+"""Saved sessions are data from others: truncated, hostile, newer ones are refused, and nothing in them runs."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness import Cli, Result
+
+pytestmark = pytest.mark.e2e
+
+USAGE, FAILED, MISSING = 2, 1, 3
+REFUSED = (FAILED, USAGE, MISSING)  # of a saved session that cannot be read
+
+
+def trace(cli: Cli, *arguments: str, **options: Any) -> Result:
+    return cli("trace", *arguments, "--json", **options)
+
+
+@pytest.fixture(scope="module")
+def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("saved")
+    file = folder / "session.json"
+    result = Cli(warm_cache, folder)("trace", "torch.add(a, b)", "--grad", "--save", str(file))
+    assert result.code == 0, result
+    return file.read_text(encoding="utf-8")
+
+
+def load(cli: Cli, text: str | bytes) -> Result:
+    file = cli.cwd / "session.json"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return cli("trace", "--load", str(file), "--json", target=None, timeout=60)
+
+
+def test_a_session_that_is_not_there(cli: Cli) -> None:
+    cli("trace", "--load", "nowhere.json", "--json", target=None).three_parts(*REFUSED)
+    cli("trace", "--load", str(cli.cwd), "--json", target=None).three_parts(*REFUSED)
+
+
+@pytest.mark.parametrize("part", [0, 1, 100, 0.5, 0.99])
+def test_a_truncated_session(cli: Cli, saved: str, part: float) -> None:
+    cut = int(len(saved) * part) if isinstance(part, float) else part
+    load(cli, saved[:cut]).three_parts(*REFUSED)
+
+
+def test_a_session_of_a_newer_format(cli: Cli, saved: str) -> None:
+    result = load(cli, json.dumps(json.loads(saved) | {"format": 99})).three_parts(MISSING)
+    assert "99" in result.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xff\xfe\x00",
+        b"[]",
+        b"null",
+        b"3",
+        b'"text"',
+        b"{}",
+        b"[" * 200_000,
+        b'{"a":' * 100_000,
+        b"NaN",
+        b'{"format": 1}',
+        b"9" * 10_000,
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_a_file_that_is_no_session(cli: Cli, text: bytes) -> None:
+    load(cli, text).three_parts(*REFUSED)
+
+
+WRONG: tuple[Any, ...] = (None, 3, -1, 10**30, 1.5, "text", [], {}, [[]], {"x": {}}, True)
+
+
+def broken_sessions(saved: str) -> dict[str, dict[str, Any]]:
+    """A good saved trace with one thing wrong in each, at every key of it, of a hop, of each kind of observation."""
+    good = json.loads(saved)
+    made: dict[str, dict[str, Any]] = {}
+
+    def spoil(label: str, reach: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        for name, value in reach(good).items():
+            changes = [wrong for wrong in WRONG if type(wrong) is not type(value)]
+            for wrong in random.Random(name).sample(changes, 3):
+                copy = json.loads(saved)
+                reach(copy)[name] = wrong
+                made[f"{label}.{name}={wrong!r}"] = copy
+            copy = json.loads(saved)
+            del reach(copy)[name]
+            made[f"{label} without {name}"] = copy
+
+    spoil("trail", lambda d: d)
+    spoil("hop", lambda d: d["hops"][0])
+    spoil("source", lambda d: d["hops"][0]["source"])
+    spoil("session", lambda d: d["session"])
+    kinds = {(o["recorder"], o["kind"]): i for i, o in enumerate(good["session"]["observations"])}
+    for (recorder, kind), index in kinds.items():
+        spoil(f"{recorder}.{kind}", lambda d, index=index: d["session"]["observations"][index])
+        spoil(f"{recorder}.{kind}.data", lambda d, index=index: d["session"]["observations"][index]["data"])
+    return made
+
+
+MANY = """
+import contextlib, io, json, sys, traceback
+from ptexplore.cli.app import main
+
+for name in sys.argv[2:]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(["trace", "--load", name, sys.argv[1]])
+        except BaseException:
+            code = traceback.format_exc()
+    print(json.dumps([code, err.getvalue()]))
+"""
+
+
+@pytest.mark.parametrize("form", ["--json", "--full", "--explain=1"])
+def test_a_session_with_something_wrong_in_it(cli: Cli, saved: str, form: str) -> None:
+    """It is refused in three parts or shown as far as it goes: never a traceback. One process for all, for speed."""
+    labels, files = [], []
+    for number, (label, session) in enumerate(broken_sessions(saved).items()):
+        file = cli.cwd / f"{number}.json"
+        file.write_text(json.dumps(session), encoding="utf-8")
+        labels.append(label)
+        files.append(str(file))
+    done = subprocess.run(
+        [cli.python, "-c", MANY, form, *files], env=cli.environment(), cwd=cli.cwd, capture_output=True, check=False
+    )
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(outcomes) == len(labels), done.stderr.decode()[-3000:]
+    wrong = {}
+    for label, (code, errors) in zip(labels, outcomes, strict=True):
+        parts = [line.split(":")[0] for line in errors.splitlines() if line.startswith(("error:", "why:", "try:"))]
+        if code not in (0, *REFUSED) or (code and parts != ["error", "why", "try"]):
+            wrong[label] = f"{code} {errors}"
+    assert not wrong, f"{len(wrong)} of {len(labels)}: {list(wrong)}\n{next(iter(wrong.values()))}"
+
+
+def test_a_session_with_a_hostile_text(cli: Cli, saved: str) -> None:
+    """Nothing from a session reaches the terminal as control characters or markup."""
+    hostile = "\\u001b]0;owned\\u0007\\u001b[2J[red]x[/red]"
+    session = saved.replace("torch.add(a, b)", hostile).replace("aten::add", "aten::add" + hostile)
+    file = cli.cwd / "session.json"
+    file.write_text(session, encoding="utf-8")
+    result = cli("trace", "--load", str(file), target=None, env={"FORCE_COLOR": "1"})
+    assert "\x1b]0;" not in result.out + result.err
+    assert "\x07" not in result.out + result.err
+    assert "\x1b[2J" not in result.out + result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_session_cannot_name_files_outside_the_tree(cli: Cli, saved: str) -> None:
+    secret = cli.cwd / "secret.py"
+    secret.write_text("THE SECRET = 1\n" * 5, encoding="utf-8")
+    session = json.loads(saved)
+    for observation in session["session"]["observations"]:
+        if "file" in observation["data"]:
+            observation["data"]["file"] = str(secret)
+    file = cli.cwd / "session.json"
+    file.write_text(json.dumps(session), encoding="utf-8")
+    result = cli("trace", "--load", str(file), "--full", target=None)
+    assert "THE SECRET" not in result.out + result.err
+
+
+def test_nothing_in_a_session_is_run(cli: Cli, saved: str) -> None:
+    mark = cli.cwd / "ran"
+    session = json.loads(saved) | {"expression": f"open({str(mark)!r}, 'w')"}
+    load(cli, json.dumps(session))
+    assert not mark.exists()
+
+
+def test_a_place_that_cannot_be_saved_to(cli: Cli) -> None:
+    trace(cli, "a + b", "--save", str(cli.cwd / "no" / "such" / "folder.json")).three_parts(FAILED, USAGE)
+    trace(cli, "a + b", "--save", str(cli.cwd)).three_parts(FAILED, USAGE)
