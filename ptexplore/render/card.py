@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -85,15 +87,15 @@ def _target(ref: SourceRef, declared: SourceRef | None, locate: Locate) -> Text:
 def _derivative(console: Console, card: Card, locate: Locate) -> None:
     derivative = card.derivative
     console.print(Text("\nderivative", style="bold"))
-    if derivative is None:
+    entry = card.formulas
+    if derivative is None or entry is None:
         _line(console, Text("none of its own in derivatives.yaml", style="dim"))
         return
     matched = f" (entry of {derivative.source_op}; {derivative.matched})" if derivative.matched != "exact" else ""
-    entry = SourceRef(derivative.path, derivative.line, "wheel", "located", end_line=derivative.end_line)
     _line(console, place(entry, locate).append(matched, style="dim"))
     for formula in derivative.formulas:
         _line(console, Text(f"{clean(formula.inputs)}: {clean(formula.text)}"))
-        _line(console, place(SourceRef(derivative.path, formula.line, "wheel", "located"), locate), 4)
+        _line(console, place(replace(entry, line=formula.line), locate), 4)
     if card.node is not None:
         _line(console, Text(f"node: torch::autograd::generated::{derivative.node}"))
         _line(console, place(card.node, locate, "apply"), 4)

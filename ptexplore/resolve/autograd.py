@@ -14,7 +14,7 @@ from ptexplore.model import Derivative, Formula, Hop, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.kernels import definition
 from ptexplore.resolve.places import NOT_IN_WHEEL
-from ptexplore.resolve.precision import in_runtime, unknown
+from ptexplore.resolve.precision import in_runtime, place, unknown
 from ptexplore.resolve.schema import arguments
 
 OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
@@ -121,9 +121,7 @@ def describe(context: Context, derivative: Derivative) -> dict[str, Any]:
     """A derivative as the Trail's JSON gives it: the entry, each formula with its own line, what it calls."""
     schema = _schema(context, derivative)
     return {
-        "path": derivative.path,
-        "line": derivative.line,
-        "end_line": derivative.end_line,
+        **place(context.tree, derivative.path, derivative.line, derivative.end_line),
         "op": derivative.source_op,
         "node": derivative.node,
         "matched": derivative.matched,

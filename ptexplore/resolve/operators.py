@@ -7,7 +7,7 @@ from typing import Any
 
 from ptexplore.model import Operator, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.precision import in_runtime, unknown
+from ptexplore.resolve.precision import in_runtime, place, unknown
 from ptexplore.resolve.schema import fits
 
 
@@ -48,7 +48,7 @@ def _known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
         ref = unknown(f"{full} was registered after the catalogue was built (by the traced code)")
         return claim.but(name=full, op=full, source=ref, why=(reason,))
     changed = claim.but(name=full, op=full, source=_entry(context, operator), why=(reason,))
-    return replace(changed, hop=replace(changed.hop, detail=_detail(operator)))
+    return replace(changed, hop=replace(changed.hop, detail=_detail(context, operator)))
 
 
 def _entry(context: Context, operator: Operator) -> SourceRef:
@@ -58,10 +58,10 @@ def _entry(context: Context, operator: Operator) -> SourceRef:
     return in_runtime(context.tree, operator.call_path, operator.call_line)
 
 
-def _detail(operator: Operator) -> dict[str, Any]:
+def _detail(context: Context, operator: Operator) -> dict[str, Any]:
     detail: dict[str, Any] = {"schema": operator.schema}
     if operator.yaml_path:
-        detail["yaml"] = {"path": operator.yaml_path, "line": operator.yaml_line, "end_line": operator.yaml_end}
+        detail["yaml"] = place(context.tree, operator.yaml_path, operator.yaml_line, operator.yaml_end)
     if operator.cpp_name:
         detail["entry"] = f"at::_ops::{operator.cpp_name}::call"
     return detail

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ptexplore.model import Binding, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.precision import in_runtime, unknown
+from ptexplore.resolve.precision import in_runtime, place, unknown
 from ptexplore.source.canonical import Folders, installed_path
 
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
@@ -81,7 +81,7 @@ def _assigned(context: Context, claim: Claim) -> dict[str, object]:
     found = [n for n, line in enumerate(lines, 1) if re.match(rf"{called[1]}\s*=[^=]", line)]
     if len(found) != 1:
         return {}
-    return {"python": f"torch.nn.functional.{called[1]}", "assigned": {"path": FUNCTIONAL, "line": found[0]}}
+    return {"python": f"torch.nn.functional.{called[1]}", "assigned": place(context.tree, FUNCTIONAL, found[0])}
 
 
 def _bound(context: Context, claim: Claim, row: Binding) -> Claim:

@@ -6,8 +6,8 @@ The words are the design's: `registered` needs the binary's own record and a tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ptexplore.model import Layer, Precision, SourceRef
 from ptexplore.source.tree import SourceTree
@@ -65,11 +65,8 @@ def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why
     return SourceRef(path, line, layer, precision, reason=reason)
 
 
-def several(found: Sequence[SourceRef], reason: str) -> SourceRef:
-    """None, one or several candidates, as what they are."""
-    precision = decide(Evidence(definitions=len(found)))
-    if precision == "unknown":
-        return unknown(reason)
-    if precision == "ambiguous":
-        return SourceRef(None, None, None, precision, reason=reason, candidates=tuple(found))
-    return found[0]
+def place(tree: SourceTree, path: str, line: int | None, end_line: int | None = None) -> dict[str, Any]:
+    """A further place of a hop, for its details: where it is and how precisely that is known."""
+    ref = in_runtime(tree, path, line, end_line)
+    where = {"path": path, "line": line, "layer": ref.layer, "precision": ref.precision}
+    return where | ({"end_line": end_line} if end_line else {})

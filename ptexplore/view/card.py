@@ -40,6 +40,7 @@ class Card:
     keys: tuple[KeyRow, ...]
     fallthrough: tuple[str, ...]
     derivative: Derivative | None
+    formulas: SourceRef | None  # the derivative's entry; each formula has a line of its own in it
     node: SourceRef | None
     bindings: tuple[tuple[str, Binding, SourceRef], ...]
     python: tuple[tuple[PythonKernel, SourceRef], ...]
@@ -130,6 +131,7 @@ def card(store: Store, tree: SourceTree, asked: str) -> Card:
         keys=keys,
         fallthrough=fallthrough,
         derivative=derivative,
+        formulas=in_runtime(tree, derivative.path, derivative.line, derivative.end_line) if derivative else None,
         node=node,
         bindings=tuple(_bindings(store, tree, operator)),
         python=tuple(

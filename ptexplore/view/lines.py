@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ptexplore.model import Hop, SourceRef
 
@@ -75,24 +76,27 @@ def places(hop: Hop) -> list[Line]:
     lines = [Line("place", "", hop.source)]
     yaml = hop.detail.get("yaml")
     if yaml:
-        entry = Line("place", "", SourceRef(yaml["path"], yaml["line"], "wheel", "located"))
+        entry = Line("place", "", _ref(yaml))
         lines = [entry, *lines] if hop.source.line or hop.source.candidates else [entry]
     assigned = hop.detail.get("assigned")
     if assigned:
-        lines = [Line("place", "", SourceRef(assigned["path"], assigned["line"], "wheel", "located")), *lines]
+        lines = [Line("place", "", _ref(assigned)), *lines]
     if hop.registration is not None and hop.registration.line:
         lines = [*(lines if hop.source.line else []), Line("place", "", hop.registration)]
     if hop.declaration is not None and hop.source.line is None:
         lines = [Line("place", "declared at", hop.declaration)]
     if hop.derivative is not None and hop.source.path != hop.derivative["path"]:
         lines += [
-            Line(
-                "place", f"formula for {f['inputs']}", SourceRef(hop.derivative["path"], f["line"], "wheel", "located")
-            )
+            Line("place", f"formula for {f['inputs']}", _ref(hop.derivative | {"line": f["line"]}))
             for f in hop.derivative.get("formulas", [])
             if f.get("mode") != "forward"
         ]
     return lines
+
+
+def _ref(place: Mapping[str, Any]) -> SourceRef:
+    """A place of a hop's details, as precise as resolve/ said it is."""
+    return SourceRef(place["path"], place["line"], place.get("layer"), place.get("precision", "unknown"))
 
 
 def impl_line(hop: Hop, label: str = "") -> Line:

@@ -153,13 +153,20 @@ def _optional_text(data: Mapping[str, Any], name: str) -> str | None:
 def _derivative(data: Any) -> dict[str, Any]:
     """A derivative with the fields that renderers read, each of its kind."""
     derivative = dict(_object(data))
-    _path(derivative)
-    _text(derivative, "path")
-    _number(derivative, "line")
+    _place(derivative)
     for formula in _list(derivative, "formulas"):
         _text(_object(formula), "inputs")
         _number(formula, "line")
     return derivative
+
+
+def _place(data: Mapping[str, Any]) -> None:
+    """A further place of a hop: inside a tree, and as precise as one of our words says."""
+    _text(data, "path")
+    _path(data)
+    _number(data, "line")
+    _choice(data.get("precision", "unknown"), get_args(Precision))
+    _choice(data.get("layer"), (None, *get_args(Layer)))
 
 
 def _dispatch(data: Any) -> dict[str, Any]:
@@ -181,10 +188,7 @@ def _detail(data: Any) -> dict[str, Any]:
     detail = dict(_object(data))
     for name in ("yaml", "table_row", "assigned"):
         if detail.get(name) is not None:
-            place = _object(detail[name])
-            _text(place, "path")
-            _path(place)
-            _number(place, "line")
+            _place(_object(detail[name]))
     _optional_text(detail, "python")
     return detail
 
