@@ -24,6 +24,16 @@ def catalogue_file(runtime_key: str) -> Path:
     return cache_root() / "catalogue" / f"{runtime_key}.sqlite"
 
 
+def checkouts_dir() -> Path:
+    """The folder of everything `fetch` brought: one folder a name."""
+    return cache_root() / "checkouts"
+
+
+def index_file(tree: str) -> Path:
+    """The SQLite index of one tree: "checkout-NAME", or "runtime-KEY" for an installed torch."""
+    return cache_root() / "index" / f"{tree}.sqlite"
+
+
 def lock_file(target: Path) -> Path:
     """The lock that keeps two builders of `target` apart."""
     return target.with_name(target.name + ".lock")

@@ -63,6 +63,29 @@ class TreeInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkout:
+    """One fetched source tree. `root` is the folder that canonical paths start at.
+
+    `commit` is known for git alone; `sha256` is the archive's. `release` is the release ("2.6.0") whose source this is
+    known to be: the commit is the release's and nothing is modified, or the archive's hash is in the shipped table.
+    `version` is what the tree says of itself (version.txt). `project` is "pytorch", else the name of an extension's own
+    source that lies beside PyTorch's.
+    """
+
+    name: str
+    kind: Literal["git", "archive", "folder"]
+    root: str
+    origin: str  # what it was fetched from, as given
+    project: str = "pytorch"
+    ref: str | None = None
+    commit: str | None = None
+    modified: bool = False
+    sha256: str | None = None
+    release: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRef:
     """A place in source with its precision; `line` is 1-based, None where unknown.
 
