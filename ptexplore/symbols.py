@@ -1,4 +1,4 @@
-"""The frozen records of an index of source text: symbols, references, PyTorch's dialect, files; nothing here computes."""
+"""The frozen records of an index of source text: symbols, references, the dialect, files; nothing here computes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Symbol:
 @dataclass(frozen=True, slots=True)
 class Ref:
     """Where a name is used. `text` is as written without spaces ("at::native::resize_output", "self.sizes");
-    `name` its last part; `target` the qualified name it resolves to, where a semantic extractor knows."""
+    `name` its last part; `target` the qualified name it resolves to, where a semantic extractor knows.
+    """
 
     path: str
     line: int
