@@ -1,0 +1,135 @@
+"""Which files of a source there are to index: canonical path, file and layer; no symbolic link is ever followed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ptexplore.model import Checkout, Layer, Runtime
+from ptexplore.source import canonical
+from ptexplore.source.generated import AIDS
+from ptexplore.source.generated import find as find_generated
+from ptexplore.source.tree import LARGEST, folders, is_plain
+
+CPP = frozenset(  # with CUDA, Objective-C++ and Metal
+    {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl", ".inc", ".cu", ".cuh", ".m", ".mm", ".metal"}
+)
+PYTHON = frozenset({".py", ".pyi"})
+YAML = frozenset({".yaml", ".yml"})
+SUFFIXES = CPP | PYTHON | YAML
+ROOTS = ("aten", "c10", "torch", "torchgen", "tools", "caffe2", "functorch")  # of PyTorch's repository
+
+# What building leaves inside a checkout: copies and generated text of whatever was built last, not the source itself.
+BUILT = ("build/", "torch/include/", "torch/bin/", "torch/share/", "torch/csrc/autograd/generated/", "torch/version.py")
+_GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")
+_NO_SOURCE = frozenset({"__pycache__", "node_modules"})  # and, of an extension, what its own build leaves: see BUILT
+
+
+class Listed(NamedTuple):
+    """One file to index: its canonical path, where it lies, and the layer it belongs to."""
+
+    path: str
+    file: str
+    layer: Layer
+
+
+def files_of(source: Checkout | Runtime, generated: Path | None = None) -> list[Listed]:
+    """The files to index of a checkout, or of an installed torch with its generated C++, by canonical path.
+
+    `generated` is what `generated.ensure` gave; without it, whatever is there already.
+    """
+    if isinstance(source, Runtime):
+        return runtime_files(source, generated)
+    return checkout_files(source)
+
+
+def checkout_files(checkout: Checkout) -> list[Listed]:
+    """C, C++, CUDA, Objective-C++, Metal, Python and YAML: below PyTorch's own roots, or all of an extension's."""
+    root = os.path.realpath(checkout.root)
+    roots = [f"{root}/{name}" for name in ROOTS] if checkout.project == "pytorch" else [root]
+    found = (
+        Listed(path, file, "checkout")
+        for top in roots
+        for file in _walk(top)
+        if is_checkout_source(path := file[len(root) + 1 :])
+    )
+    return sorted(found)
+
+
+def is_checkout_source(path: str) -> bool:
+    """Whether canonical `path` may be a checkout's own source: not git's, not what a build left there."""
+    return is_plain(path) and not path.startswith((".git/", *BUILT))
+
+
+def runtime_files(runtime: Runtime, generated: Path | None = None) -> list[Listed]:
+    """The generated C++, PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
+    where = folders(runtime)
+    root = generated or find_generated(runtime)
+    found: dict[str, Listed] = {}
+    for listed in (*_generated_files(root), *_wheel_files(where)):
+        found.setdefault(listed.path, listed)  # as in the runtime tree, the first layer that holds a path gives it
+    return sorted(found.values())
+
+
+def _generated_files(root: Path | None) -> Iterator[Listed]:
+    if root is None:
+        return
+    real = os.path.realpath(root)
+    for top in _GENERATED:
+        for file in _walk(f"{real}/{top}", skip=frozenset({AIDS})):
+            yield Listed(file[len(real) + 1 :], file, "generated")
+
+
+def _wheel_files(where: canonical.Folders) -> Iterator[Listed]:
+    for folder in (where.torch, where.torchgen, where.functorch):
+        for file in _walk(folder) if folder else ():
+            in_packaged = where.packaged is not None and file.startswith(where.packaged + "/")
+            if in_packaged and os.path.splitext(file)[1] in CPP:
+                continue  # templates: the generated layer has what becomes of them
+            path = canonical.installed_path(file, where, _head(file, where))
+            if path is not None and is_plain(path):
+                yield Listed(path, file, "wheel")
+
+
+def _head(file: str, where: canonical.Folders) -> str:
+    """How an installed header begins, where its name alone does not say whether it is generated."""
+    include = f"{where.torch}/include/"
+    if not file.startswith(include):
+        return ""
+    header = file[len(include) :]
+    if canonical.is_generated(header) or canonical.header_path(header) is None:
+        return ""
+    try:
+        with open(file, "rb") as handle:
+            return handle.read(1200).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Every regular file below `top` (itself no link) with a suffix to index; unreadable folders are left out."""
+    waiting = [top] if not os.path.islink(top) else []
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue
+        if any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue  # a virtual environment that lies inside an extension's folder
+        for entry in entries:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if not entry.name.startswith(".") and entry.name not in _NO_SOURCE | skip:
+                        waiting.append(entry.path)
+                elif _is_source_file(entry):
+                    yield entry.path
+            except OSError:
+                continue
+
+
+def _is_source_file(entry: os.DirEntry[str]) -> bool:
+    if os.path.splitext(entry.name)[1] not in SUFFIXES or not entry.is_file(follow_symlinks=False):
+        return False
+    return entry.stat(follow_symlinks=False).st_size <= LARGEST

@@ -1,0 +1,141 @@
+"""What a study group shares: ptexplore.toml, or [tool.ptexplore] in pyproject.toml, in the folder or above it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ptexplore.errors import USAGE, PtexploreError
+
+FILE = "ptexplore.toml"
+_LARGEST = 1 << 20  # bytes; such a file has a few lines
+_SITE = {"title": str, "url": str}
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_HINT = "docs/fetch.md says what this file may hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One such file. At most one of `ref` and `archive_sha256` is set; `notes` are absolute folders."""
+
+    file: Path
+    ref: str | None = None
+    archive_sha256: str | None = None
+    notes: tuple[Path, ...] = ()
+    site: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def pin(self) -> str | None:
+        """The pin in words, as messages show it."""
+        return self.ref or (f"the archive with sha256 {self.archive_sha256}" if self.archive_sha256 else None)
+
+
+def find_project(start: Path) -> Project | None:
+    """The nearest project file in `start` or above it; None where there is none.
+
+    In one folder ptexplore.toml comes before pyproject.toml, which counts only with a [tool.ptexplore] table.
+    Raises PtexploreError(USAGE) that names file and key where a key is unknown or of the wrong type.
+    """
+    for folder in (start.absolute(), *start.absolute().parents):
+        own = _load(folder / FILE)
+        if own is not None:
+            return _project(folder / FILE, own, "")
+        shared = folder / "pyproject.toml"
+        tool = (_load(shared) or {}).get("tool")
+        if isinstance(tool, dict) and "ptexplore" in tool:
+            return _project(shared, tool["ptexplore"], "tool.ptexplore")
+    return None
+
+
+def is_ref(ref: str) -> bool:
+    """Whether `ref` can be asked of a remote: a tag, branch or commit; never an option, range or path trick."""
+    return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}", ref) is not None and not re.search(
+        r"\.\.|//|/\.|\.lock(/|$)|[./]$", ref
+    )
+
+
+def _load(file: Path) -> dict[str, Any] | None:
+    """The parsed file; None where it is not there. A pyproject.toml that is damaged is other tools' business."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        if not file.is_file():
+            return None
+        with file.open("rb") as stream:
+            raw = stream.read(_LARGEST + 1)
+        if len(raw) > _LARGEST:
+            raise ValueError(f"it is larger than {_LARGEST} bytes")
+        found: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
+        return found
+    except (OSError, ValueError) as error:
+        if file.name != FILE:
+            return None
+        why = f"{file}: {error.strerror if isinstance(error, OSError) else error}"
+        raise PtexploreError(f"{FILE} cannot be read", why, _HINT, USAGE) from error
+
+
+def _project(file: Path, value: object, where: str) -> Project:
+    table: dict[str, Any] = _checked(file, where or "the file", value, dict)
+    known = {"ref", "archive-sha256", "notes", "site"}
+    for key in table:
+        if key not in known:
+            raise _wrong(file, _key(where, key), f"no such key; there are {', '.join(sorted(known))}")
+    ref = _optional(file, _key(where, "ref"), table.get("ref"))
+    sha = _optional(file, _key(where, "archive-sha256"), table.get("archive-sha256"))
+    if ref is not None and not is_ref(ref):
+        raise _wrong(file, _key(where, "ref"), f"{ref!r} is no tag, branch or commit")
+    if sha is not None and not _SHA256.fullmatch(sha.lower()):
+        raise _wrong(file, _key(where, "archive-sha256"), "a sha256 has 64 hexadecimal digits")
+    if ref is not None and sha is not None:
+        raise _wrong(file, _key(where, "ref"), "archive-sha256 is there too, and one pin is enough")
+    return Project(
+        file=file,
+        ref=ref,
+        archive_sha256=sha.lower() if sha else None,
+        notes=_notes(file, _key(where, "notes"), table.get("notes", [])),
+        site=_site(file, _key(where, "site"), table.get("site", {})),
+    )
+
+
+def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
+    folders = []
+    for entry in _checked(file, key, value, list):
+        name = _checked(file, key, entry, str)
+        # The file may come from others: it must not make anyone read folders elsewhere.
+        if not name or name.startswith(("/", "~")) or ".." in name.split("/") or "\0" in name:
+            raise _wrong(file, key, f"{name!r} is no folder beside or below the file")
+        folders.append(file.parent / name)
+    return tuple(folders)
+
+
+def _site(file: Path, key: str, value: object) -> dict[str, str]:
+    table = _checked(file, key, value, dict)
+    for name, entry in table.items():
+        if name not in _SITE:
+            raise _wrong(file, f"{key}.{name}", f"no such key; there are {', '.join(sorted(_SITE))}")
+        _checked(file, f"{key}.{name}", entry, _SITE[name])
+    return dict(table)
+
+
+def _optional(file: Path, key: str, value: object) -> str | None:
+    return None if value is None else str(_checked(file, key, value, str))
+
+
+def _checked(file: Path, key: str, value: object, kind: type) -> Any:
+    if not isinstance(value, kind):
+        names: dict[type, str] = {str: "a string", list: "a list", dict: "a table"}
+        raise _wrong(file, key, f"it must be {names[kind]}")
+    return value
+
+
+def _key(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def _wrong(file: Path, key: str, why: str) -> PtexploreError:
+    return PtexploreError(f"{file.name}: {key} cannot be used", f"{file}: {key}: {why}", _HINT, USAGE)

@@ -1,0 +1,53 @@
+"""What is known for certain of PyTorch's releases: tag, commit, and the sha256 of archives; data in releases.json.
+
+A commit is what torch.version.git_version of that release's wheel says; an archive's hash was taken of the archive.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+_TABLE = Path(__file__).with_name("releases.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release; `archives` are pairs of file name and sha256 of archives that hold exactly its source."""
+
+    version: str
+    tag: str
+    commit: str
+    archives: tuple[tuple[str, str], ...] = ()
+
+
+@functools.cache
+def releases() -> tuple[Release, ...]:
+    """Every release in the shipped table."""
+    rows = json.loads(_TABLE.read_text(encoding="utf-8"))["releases"]
+    return tuple(
+        Release(
+            row["version"],
+            row["tag"],
+            row["commit"],
+            tuple((archive["name"], archive["sha256"]) for archive in row["archives"]),
+        )
+        for row in rows
+    )
+
+
+def by_commit(commit: str | None) -> Release | None:
+    """The release whose commit this is."""
+    return next((release for release in releases() if release.commit == commit), None)
+
+
+def by_tag(tag: str | None) -> Release | None:
+    """The release of that tag, written "v2.6.0"."""
+    return next((release for release in releases() if release.tag == tag), None)
+
+
+def by_archive(sha256: str | None) -> Release | None:
+    """The release that an archive with this hash holds."""
+    return next((found for found in releases() if any(sha == sha256 for _, sha in found.archives)), None)
