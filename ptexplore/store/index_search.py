@@ -1,0 +1,161 @@
+"""Find names by what a person types: exact, prefix, camel-hump, slips of the finger; and files by their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ptexplore.symbols import Symbol
+
+if TYPE_CHECKING:
+    from ptexplore.store.index_store import IndexStore
+
+EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
+_SEPARATOR = re.compile(r"::|\.")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = re.compile(r"\w+")
+_KIND_ORDER = {"function": 0, "class": 0, "struct": 0, "union": 1, "enum": 1, "concept": 1, "typedef": 1, "macro": 1}
+_LATEST = "\U0010ffff"
+
+
+class Search:
+    """Looks through the names of one open index."""
+
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+
+    @cached_property
+    def _names(self) -> str:
+        """Every distinct name between line ends, sorted."""
+        return str(self._store.rows("SELECT names FROM names")[0][0])
+
+    @cached_property
+    def _lower(self) -> str:
+        # Not lower(): of a few letters outside ASCII it changes the length, and offsets must mean the same in both.
+        return self._names.translate({letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)})
+
+    def symbols(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
+        """Symbols and scores, best first, at most `limit`; a qualified query asks its parts of the container too."""
+        *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
+        if not last or limit < 1 or any(mark in last for mark in "\n\0"):
+            return []
+        found: dict[Symbol, int] = {}
+        for name, score in self._ranked(last, max(200, 4 * limit)):
+            for one in self._best(name, outer, limit):
+                found.setdefault(one, score)
+            if len(found) >= limit and score < EXACT - 1:
+                break
+        return sorted(found.items(), key=lambda item: -item[1])[:limit]
+
+    def _best(self, name: str, outer: list[str], limit: int) -> list[Symbol]:
+        """The symbols of one name whose container holds the words of `outer`, best first."""
+        query = """SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
+            WHERE s.name = ?"""
+        values: list[object] = [name]
+        for word in filter(None, outer):
+            query += " AND instr(lower(c.text), ?)"
+            values.append(word.lower())
+        order = "ORDER BY s.flags & 17, s.kind IN (5, 9, 10), length(c.text), f.path, s.line LIMIT ?"
+        ids = [row[0] for row in self._store.rows(f"{query} {order}", *values, limit)]
+        return self._store.symbols_by_id(ids)
+
+    def _ranked(self, last: str, most: int) -> Iterator[tuple[str, int]]:
+        """Names that `last` may mean, with scores, best first, none twice."""
+        seen: set[str] = set()
+        tiers = ((EXACT, self._exact), (PREFIX, self._prefix), (HUMPS, self._humps), (INSIDE, self._inside),
+                 (TYPO, self._typos))  # fmt: skip
+        for score, tier in tiers:
+            new = [name for name in islice(tier(last), 20 * most) if name not in seen]
+            new.sort(key=lambda name: (not name.startswith(last), len(name), name))
+            seen.update(new)
+            for place, name in enumerate(new[:most]):
+                yield name, score - min(place, 99)
+
+    def _exact(self, last: str) -> Iterator[str]:
+        """The name itself, then the same but for case."""
+        wanted = f"\n{last}\n"
+        if wanted in self._names:
+            yield last
+        yield from (name for name in self._prefix(last) if name.lower() == last.lower())
+
+    def _at(self, start: int) -> str:
+        """The name around an offset."""
+        begin = self._names.rfind("\n", 0, start + 1) + 1
+        return self._names[begin : self._names.index("\n", start + 1)]
+
+    def _found(self, text: str) -> Iterator[str]:
+        at = self._lower.find(text)
+        while at != -1:
+            end = self._names.index("\n", at + 1)
+            yield self._at(at)
+            at = self._lower.find(text, end)
+
+    def _prefix(self, last: str) -> Iterator[str]:
+        return self._found(f"\n{last.lower()}")
+
+    def _inside(self, last: str) -> Iterator[str]:
+        return self._found(last.lower()) if len(last) > 2 else iter(())
+
+    def _humps(self, last: str) -> Iterator[str]:
+        """TI and TensIt for TensorIterator, add_k for add_kernel, AddStub for add_stub."""
+        humps = _HUMP.findall(last)
+        if len(humps) == 1 and humps[0].isupper():
+            humps = list(humps[0])
+        if len(humps) < 2 or "".join(humps).lower() != last.replace("_", "").lower():
+            return
+        first, *rest = (hump.lower() for hump in humps)
+        # A later hump begins at a capital or after an underscore or digit; what is between may be anything.
+        later = "".join(rf"[^\n]*?(?:(?<=[_0-9]){re.escape(h)}|{re.escape(h[0].upper() + h[1:])})" for h in rest)
+        start = f"[{re.escape(first[0].upper())}{re.escape(first[0])}]{re.escape(first[1:])}"
+        for match in re.finditer(rf"\n_*{start}{later}", self._names):
+            yield self._at(match.start())
+
+    def _typos(self, last: str) -> Iterator[str]:
+        """Names at most two slips away (one for short ones): they hold one of the pieces of `last` unharmed."""
+        from ptexplore.store.slips import slips
+
+        low = last.lower()
+        if len(low) < 4:
+            return
+        most = 1 if len(low) < 7 else 2
+        pieces = most + 1
+        size = len(low) / pieces
+        near: dict[str, int] = {}
+        for number in range(pieces):
+            piece = low[round(number * size) : round((number + 1) * size)]
+            for name in self._found(piece):
+                if name not in near and abs(len(name) - len(low)) <= most:
+                    near[name] = slips(low, name.lower(), most)
+        yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)
+
+    def completions(self, prefix: str, limit: int) -> list[str]:
+        """Names that begin with `prefix`, sorted; of what is inside a container where it has a separator."""
+        cut = max((match.end() for match in _SEPARATOR.finditer(prefix)), default=0)
+        container, last = prefix[:cut], prefix[cut:]
+        query = "SELECT DISTINCT name FROM symbol WHERE name >= ? AND name < ?"
+        values: list[object] = [last, last + _LATEST]
+        if container:
+            from ptexplore.store.index_rows import text_id
+
+            query += " AND container = ?"
+            values.append(text_id(container))
+        rows = self._store.rows(f"{query} ORDER BY name LIMIT ?", *values, limit)
+        return [container + row[0] for row in rows]
+
+    def files(self, words: Sequence[str], limit: int) -> list[str]:
+        """Paths of files with every word, the last as a beginning; none where there is no word in `words`."""
+        parts = [part for word in words for part in _WORD.findall(word)]
+        if not parts:
+            return []
+        # Each word quoted: nothing in it is an operator of FTS5's query language.
+        match = " AND ".join(f'"{part}"' for part in parts) + "*"
+        rows = self._store.rows(
+            """SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)
+            ORDER BY path LIMIT ?""",
+            match,
+            limit,
+        )
+        return [row[0] for row in rows]

@@ -1,0 +1,283 @@
+"""Read the index of one tree's source text: symbols, references and PyTorch's dialect, by name and by place."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.store import index_rows as packed
+from ptexplore.store.index_search import Search
+from ptexplore.symbols import Dialect, IndexedFile, Ref, Symbol
+
+_SYMBOL = """SELECT f.path, s.name, c.text, o.text, s.kind, s.line, s.begin, s.end_line, s.flags, s.extractor,
+    s.signature, s.parameters, g.text, s.macro FROM symbol s JOIN file f ON f.id = s.id >> 20
+    LEFT JOIN text c ON c.id = s.container LEFT JOIN text o ON o.id = s.scope LEFT JOIN text g ON g.id = s.guards"""
+_REF = """SELECT f.path, r.name, r.kind, r.text, t.text, r.extractor, r.lines
+    FROM ref r JOIN file f ON f.id = r.id >> 20 LEFT JOIN text t ON t.id = r.target"""
+_DIALECT = """SELECT f.path, d.kind, d.name, d.context, d.target, d.line, d.end_line, d.block, d.macro, d.text, g.text
+    FROM dialect d JOIN file f ON f.id = d.id >> 20 LEFT JOIN text g ON g.id = d.guards"""
+_FILE = "SELECT path, language, layer, sha, size, lines, extractor FROM file"
+_BUSY = 10.0  # seconds to wait for a writer that is just putting its changes in place
+
+
+class Stale(PtexploreError):
+    """The index is of another version, incomplete or damaged: make it anew."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
+
+
+class IndexStore:
+    """An open index. Every method raises Stale when the file turns out to be damaged."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+
+    @staticmethod
+    def open(path: Path) -> IndexStore:
+        """Open `path` for reading. Raises FileNotFoundError, and Stale where it cannot be used as it is."""
+        if not path.is_file():
+            raise FileNotFoundError(path)
+        try:
+            db = _connect(path)
+            db.execute("BEGIN")  # one moment: no writer changes the file between these questions
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version != packed.FORMAT:
+                raise Stale(f"{path} is of version {version}")
+            facts = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('complete', 'recipe')").fetchall())
+            pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            if path.stat().st_size < pages * size:
+                raise Stale(f"{path} has {path.stat().st_size} bytes of {pages * size}")
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise Stale(f"{path}: {error}") from error
+        if "complete" not in facts:
+            raise Stale(f"{path} is incomplete")
+        if facts.get("recipe") != str(packed.RECIPE):
+            raise Stale(f"{path} was made by another version of ptexplore")
+        return IndexStore(path, db)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What `query` finds; for this package alone. Raises Stale where the file is damaged."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            # Damage is met by the first that reads it; `ptexplore index` looks for it and makes the index anew.
+            raise Stale(f"{self.path}: {error}") from error
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the index: "tree", "complete", "recipe", …; None where it is not there."""
+        found = self.rows("SELECT value FROM meta WHERE key = ?", key)
+        return found[0][0] if found else None
+
+    # --- files ---
+
+    def files(self) -> list[IndexedFile]:
+        """Every file, by path."""
+        return [_file(row) for row in self.rows(f"{_FILE} ORDER BY path")]
+
+    def file(self, path: str) -> IndexedFile | None:
+        """The file of that canonical path."""
+        found = self.rows(f"{_FILE} WHERE path = ?", path)
+        return _file(found[0]) if found else None
+
+    def files_like(self, fragment: str, limit: int = 50) -> list[str]:
+        """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
+        part = fragment.lower()
+        paths = [row[0] for row in self.rows("SELECT path FROM file WHERE instr(lower(path), ?)", part)]
+
+        def rank(path: str) -> tuple[bool, bool, bool, int, str]:
+            low = path.lower()
+            name = low.rsplit("/", 1)[-1]
+            return (low != part and not low.endswith(f"/{part}"), part not in name, not name.startswith(part),
+                    len(path), path)  # fmt: skip
+
+        return sorted(paths, key=rank)[:limit]
+
+    def problems(self) -> list[tuple[str, list[str]]]:
+        """Files with what could not be followed in them, by path."""
+        found = self.rows("SELECT path, problems FROM file WHERE problems IS NOT NULL ORDER BY path")
+        return [(path, json.loads(problems)) for path, problems in found]
+
+    # --- symbols ---
+
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """Definitions of exactly that qualified name ("at::native::add_kernel")."""
+        return [one for one in self._qualified(qualified) if one.role == "definition"]
+
+    def declarations(self, qualified: str) -> list[Symbol]:
+        """Declarations of exactly that qualified name."""
+        return [one for one in self._qualified(qualified) if one.role == "declaration"]
+
+    def _qualified(self, qualified: str) -> list[Symbol]:
+        found: list[Symbol] = []
+        for container, name in _splits(qualified):
+            if container:
+                found += self._symbols("s.name = ? AND s.container = ?", name, packed.text_id(container))
+            else:
+                found += self._symbols("s.name = ? AND s.container IS NULL", name)
+        return found
+
+    def symbols_named(self, name: str) -> list[Symbol]:
+        """Definitions and declarations whose last part is `name`."""
+        return self._symbols("s.name = ?", name)
+
+    def symbols_ending(self, suffix: str) -> list[Symbol]:
+        """Symbols whose qualified name is `suffix` or ends in "::" (or ".") and `suffix`."""
+        found: list[Symbol] = []
+        for container, name in _splits(suffix):
+            if not container:
+                found += self._symbols("s.name = ?", name)
+                continue
+            tails = [container, f"::{container}", f".{container}"]
+            query = "s.name = ? AND (c.text = ? OR substr(c.text, ?) = ? OR substr(c.text, ?) = ?)"
+            ends = [value for tail in tails[1:] for value in (-len(tail), tail)]
+            found += self._symbols(query, name, container, *ends)
+        return found
+
+    def outline(self, path: str) -> list[Symbol]:
+        """Every symbol of one file, by line."""
+        return sorted(self._symbols_of(path, ""), key=lambda one: (one.line, one.begin, -one.end_line))
+
+    def enclosing(self, path: str, line: int) -> Symbol | None:
+        """The innermost definition whose extent holds `line`; None where none does."""
+        where = "AND s.flags & 1 = 0 AND s.line - s.begin <= ? AND s.line + s.end_line >= ?"
+        found = self._symbols_of(path, where, line, line)
+        return min(found, key=lambda one: (one.end_line - one.begin, -one.line), default=None)
+
+    def _symbols_of(self, path: str, where: str, *values: object) -> list[Symbol]:
+        span = self._span(path)
+        return self._symbols(f"s.id BETWEEN ? AND ? {where}", *span, *values) if span else []
+
+    def symbols_by_id(self, numbers: Sequence[int]) -> list[Symbol]:
+        """The symbols of these ids, in that order; for this package alone."""
+        found = self.rows(f"SELECT s.id, {_SYMBOL[7:]} WHERE s.id IN ({', '.join(map(str, numbers))})")
+        by_id = {row[0]: packed.symbol(row[1:]) for row in found}
+        return [by_id[number] for number in numbers]
+
+    def _span(self, path: str) -> tuple[int, int] | None:
+        found = self.rows("SELECT id FROM file WHERE path = ?", path)
+        return (found[0][0] << packed.ROWS, ((found[0][0] + 1) << packed.ROWS) - 1) if found else None
+
+    def _symbols(self, where: str, *values: object) -> list[Symbol]:
+        found = [packed.symbol(row) for row in self.rows(f"{_SYMBOL} WHERE {where}", *values)]
+        return sorted(found, key=lambda one: (one.path, one.line, one.qualified))
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self)
+
+    def search(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
+        """Symbols and their scores, best first: exact name, prefix, camel-hump, typing mistakes."""
+        return self._search.symbols(query, limit)
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Names that begin with `prefix`, for completion: whole qualified ones where `prefix` has a "::" or "."."""
+        return self._search.completions(prefix, limit)
+
+    # --- references ---
+
+    def refs(self, name: str, kinds: Sequence[str] | None = None, limit: int | None = None) -> list[Ref]:
+        """Uses of the last part `name`, by path and line; of some kinds only, and the first `limit`, where given."""
+        query = f"{_REF} WHERE r.name = ?"
+        if kinds is not None:
+            query += f" AND r.kind IN ({', '.join(map(str, packed.ref_codes(kinds)))})"
+        found = packed.refs(self.rows(query, name))
+        found.sort(key=lambda one: (one.path, one.line, one.text))
+        return found[:limit]
+
+    def refs_in(self, path: str) -> list[Ref]:
+        """Every use in one file, by line."""
+        span = self._span(path)
+        found = packed.refs(self.rows(f"{_REF} WHERE r.id BETWEEN ? AND ?", *span)) if span else []
+        return sorted(found, key=lambda one: (one.line, one.name, one.text))
+
+    # --- the dialect ---
+
+    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
+        """Rows of that name; of some kinds only where given."""
+        where = "d.name = ?"
+        if kinds is not None:
+            where += f" AND d.kind IN ({', '.join(map(str, packed.dialect_codes(kinds)))})"
+        return self._dialect(where, name)
+
+    def dialect_targeting(self, target_last: str) -> list[Dialect]:
+        """Rows whose target is that name or ends in it ("at::native::add_kernel" for "add_kernel")."""
+        return self._dialect("d.last = ?", target_last)
+
+    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
+        """Rows of a file; where `line` is given those of that line, and those inside the block that begins there."""
+        span = self._span(path)
+        if span is None:
+            return []
+        if line is None:
+            return self._dialect("d.id BETWEEN ? AND ?", *span)
+        return self._dialect("d.id BETWEEN ? AND ? AND (d.line = ? OR d.block = ?)", *span, line, line)
+
+    def dialect_kinds(self) -> dict[str, int]:
+        """How many rows there are of each kind."""
+        return {key[8:]: count for key, count in self._tally.items() if key.startswith("dialect ")}
+
+    def _dialect(self, where: str, *values: object) -> list[Dialect]:
+        found = [packed.dialect(row) for row in self.rows(f"{_DIALECT} WHERE {where} ORDER BY d.id", *values)]
+        return sorted(found, key=lambda one: (one.path, one.line))
+
+    # --- the rest ---
+
+    def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
+        """Paths of files that hold every word, the last one as a beginning; case aside."""
+        return self._search.files(words, limit)
+
+    @cached_property
+    def _tally(self) -> Counter[str]:
+        tally: Counter[str] = Counter()
+        for (one,) in self.rows("SELECT tally FROM file"):
+            tally.update(json.loads(one))
+        return tally
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of "files", "lines", "bytes", "symbols", "refs", "dialect", and by kind ("symbol function")."""
+        files, lines, size = self.rows("SELECT count(*), coalesce(sum(lines), 0), coalesce(sum(size), 0) FROM file")[0]
+        counts = {"files": files, "lines": lines, "bytes": size}
+        for kind, total in (("symbol", "symbols"), ("ref", "refs"), ("dialect", "dialect")):
+            counts[total] = sum(n for key, n in self._tally.items() if key.startswith(f"{kind} "))
+        return counts | dict(sorted(self._tally.items()))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists() and journal.stat().st_size:
+        # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
+        recovering = sqlite3.connect(path, timeout=_BUSY)
+        recovering.execute("SELECT count(*) FROM meta").fetchone()
+        recovering.close()
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+
+
+def _splits(qualified: str) -> Iterator[tuple[str, str]]:
+    """Every way to part a qualified name into what is before the name, with its separator, and the name."""
+    yield "", qualified
+    for separator in ("::", "."):
+        at = qualified.find(separator)
+        while at != -1:
+            end = at + len(separator)
+            if end < len(qualified):
+                yield qualified[:end], qualified[end:]
+            at = qualified.find(separator, end)
+
+
+def _file(row: tuple[Any, ...]) -> IndexedFile:
+    path, language, layer, sha, size, lines, extractor = row
+    return IndexedFile(path, language, layer, sha, size, lines, extractor)
