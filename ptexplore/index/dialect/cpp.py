@@ -1,0 +1,117 @@
+"""PyTorch's macro dialect in one C++ file, as rows: registrations, stubs, structured kernels, bindings, flags, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptexplore.index.cpp.macros import MacroTable
+from ptexplore.index.cpp.text import Text
+from ptexplore.index.dialect import lists, tables
+from ptexplore.index.dialect.expand import LocalMacros, Lookup, Macro, lookup_in
+from ptexplore.index.dialect.libraries import libraries
+from ptexplore.index.dialect.operators import operators
+from ptexplore.index.dialect.piece import Piece
+from ptexplore.index.dialect.stubs import structured, stubs
+from ptexplore.symbols import Dialect
+
+# What the readers themselves know stays as written; a selective-build macro only wraps a string.
+_KEPT = re.compile(
+    r"_?(?:STATIC_)?(?:MAKE_)?TORCH_LIBRARY\w*|(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH"
+    r"|TORCH_(?:IMPL|META|PRECOMPUTE_META)_FUNC2?|TORCH_SELECTIVE_\w+|TORCH_FN|TORCH_FN_TYPE|TORCH_BOXED_FN"
+    r"|ATEN_FN|ATEN_FN2|C10_DEFINE_\w+|TORCH_CHECK\w*|TORCH_INTERNAL_ASSERT\w*|CPU_CAPABILITY"
+)
+_STUB = re.compile(
+    r"\b(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH\b|\bTORCH_(?:IMPL|META|PRECOMPUTE_META)_FUNC2?\b"
+)
+_BLOCK = re.compile(r"\bTORCH_LIBRARY|\bC10_DEFINE_(?:int|bool|double|string)")
+_INVOKED = re.compile(r"(?:^|[;{})])[ \t]*([A-Za-z_]\w*)[ \t]*(?=\()", re.MULTILINE)
+
+
+def dialect(text: Text, macros: MacroTable | None = None) -> list[Dialect]:
+    """The rows of one file, by line.
+
+    `macros` says what a macro of the headers means; the file's own definitions come first, each from where it stands.
+    """
+    rows = list(_rows(text, macros))
+    rows.sort(key=lambda row: (row.line, row.end_line))
+    return rows
+
+
+def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
+    raw = text.raw
+    if "define" in raw:
+        yield from lists.lists(text)
+    dialects = "TORCH_LIBRARY" in raw
+    bound = ".def" in raw and ("py::" in raw or "pybind11" in raw)
+    kernels = "_DISPATCH" in raw or "TORCH_IMPL_FUNC" in raw or "META_FUNC" in raw
+    old = "Operator" in raw and '"' in raw
+    flags = "_DEFINE_" in raw
+    if not (dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
+        return
+    local = LocalMacros(text) if "define" in raw else None
+    piece = Piece(text, lambda at: _lookup(local, macros, at))
+    spans: list[tuple[int, int]] = []
+    if dialects:
+        found, spans = libraries(piece)
+        yield from found
+    if kernels:
+        yield from stubs(piece)
+        yield from structured(piece)
+    if old:
+        yield from operators(piece)
+    if flags:
+        yield from tables.flags(piece)
+    if "PyMethodDef" in raw:
+        yield from tables.methods(piece)
+    if bound:
+        yield from tables.pybind(piece, spans)
+    if local is not None and (dialects or kernels):
+        yield from _wrapped(piece, local)
+
+
+def _lookup(local: LocalMacros | None, macros: MacroTable | None, at: int) -> Lookup:
+    def lookup(name: str) -> Macro | None:
+        if _KEPT.fullmatch(name):
+            return None
+        inherited = lookup_in(macros, name) if macros is not None else None
+        return local.get(name, at, inherited) if local is not None and name in local.by_name else inherited
+
+    return lookup
+
+
+def _wrapped(piece: Piece, local: LocalMacros) -> Iterator[Dialect]:
+    """What the file's own macros register when they are invoked outside of any block."""
+    carriers = _carriers(local)
+    if not carriers:
+        return
+    for match in _INVOKED.finditer(piece.text.bare):
+        name, begin = match[1], match.start(1)
+        if name not in carriers or piece.directive(begin):
+            continue
+        closing = piece.text.closing(match.end())
+        made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
+        if made is not None:
+            yield from libraries(made)[0]
+            yield from stubs(made)
+            yield from structured(made)
+            yield from tables.flags(made)
+
+
+def _carriers(local: LocalMacros) -> frozenset[str]:
+    """The file's own macros whose body holds a dialect macro, directly or through another of them."""
+    names: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for name, definitions in local.by_name.items():
+        for _, one in definitions:
+            if one is None or _KEPT.fullmatch(name):
+                continue
+            names.setdefault(name, set()).update(one.names)
+            if _STUB.search(one.body) or _BLOCK.search(one.body):
+                found.add(name)
+    grown = bool(found)
+    while grown:
+        more = {name for name, used in names.items() if name not in found and used & found}
+        grown = bool(more)
+        found |= more
+    return frozenset(found)

@@ -1,0 +1,169 @@
+"""Operator libraries: TORCH_LIBRARY(_FRAGMENT|_IMPL) blocks and every m.def, m.impl and m.fallback inside.
+
+The macros are those of torch/library.h. The binary records the line of the macro that opens the block; a registration
+that another macro makes has the line of that macro's invocation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.index.dialect.piece import LONGEST, Piece, literal, one_line, split
+from ptexplore.symbols import Dialect
+
+CATCH_ALL = "CompositeImplicitAutograd"  # what a kernel without a key is registered under
+
+_BLOCK = re.compile(r"\b_?(?:STATIC_)?(MAKE_)?TORCH_LIBRARY(_IMPL|_FRAGMENT)?\s*\(")
+_KEY = re.compile(r"\bdispatch\s*\(\s*(?:(?:c10|at|torch)::)*(?:DispatchKey::|k)(\w+)\s*,")
+_TAGS = re.compile(r",\s*(?:\{[^{}]*\}|(?:\w+::)*_RegisterOrVerify::\w+)\s*$")
+_TAG_VARIABLE = re.compile(r"\bTag\s*>\s*(\w+)")
+_MADE = re.compile(r"(\w+)\s*=\s*$")
+_STATEMENT = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)(?=\s*[(;}]|\s*$)", re.MULTILINE)
+_BRACES = re.compile(r"[{}]")
+_NOT_CALLS = frozenset(["if", "for", "while", "switch", "return", "else", "do", "static_assert", "sizeof", "auto"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One library: namespace, key, the variable its registrations go through, and where its statements stand."""
+
+    namespace: str
+    key: str | None
+    variable: str
+    line: int
+    macro: str
+    start: int
+    stop: int
+    tags: tuple[str, ...] = ()  # variables that hold operators' tags
+
+
+def libraries(piece: Piece) -> tuple[list[Dialect], list[tuple[int, int]]]:
+    """The rows of every block of a piece, and the offsets between which the blocks stand."""
+    rows: list[Dialect] = []
+    spans = []
+    for match, closing in piece.calls(_BLOCK):
+        block = _block(piece, match, closing)
+        if block is None:
+            continue
+        spans.append((match.start(), block.stop))
+        said = piece.text.code[match.start() : closing + 1]
+        macro = piece.macro or block.macro
+        rows.append(
+            piece.row("library", (match.start(), block.stop), block.namespace, said, context=block.key, macro=macro)
+        )
+        rows.extend(_entries(piece, block, block.start, block.stop))
+    return rows, spans
+
+
+def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
+    text = piece.text
+    macro = text.code[match.start() : match.end() - 1].strip()
+    arguments = [text.code[start:stop] for start, stop in split(text, match.end(), closing)]
+    key = arguments[1].rsplit("::", 1)[-1] if match[2] == "_IMPL" and len(arguments) > 1 else None
+    line = piece.lines(match.start(), closing)[0]
+    if match[1]:
+        before = _MADE.search(text.bare, max(0, match.start() - 80), match.start())
+        if before is None:
+            return None
+        return _Block(arguments[0], key, before[1], line, macro, closing + 1, _scope_end(text.bare, closing + 1))
+    opening = closing + 1
+    while opening < len(text.bare) and text.bare[opening].isspace():
+        opening += 1
+    if text.bare[opening : opening + 1] != "{" or len(arguments) < 2:
+        return None
+    end = text.closing(opening)
+    if end < 0:  # braces that differ between the arms of an #if: the block ends where a line begins with its brace
+        end = text.bare.find("\n}", opening) + 1 or len(text.bare)
+    variable = arguments[2 if match[2] == "_IMPL" else 1] if len(arguments) > (match[2] == "_IMPL") + 1 else "m"
+    tags = tuple(_TAG_VARIABLE.findall(text.bare, opening, end))
+    return _Block(arguments[0], key, variable, line, macro, opening + 1, end, tags)
+
+
+def _scope_end(bare: str, start: int) -> int:
+    """Where the scope ends that the offset stands in."""
+    depth = 0
+    for match in _BRACES.finditer(bare, start):
+        depth += 1 if match[0] == "{" else -1
+        if depth < 0:
+            return match.start()
+    return len(bare)
+
+
+def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
+    """The registrations between two offsets: those written there, then those that macros make there."""
+    call = re.compile(rf"(?<![\w.>]){re.escape(block.variable)}\s*\.\s*(impl|def|fallback)\s*\(")
+    spans = []
+    for match, closing in piece.calls(call, start, stop):
+        spans.append((match.start(), closing))
+        row = _entry(piece, block, match, closing)
+        if row is not None:
+            yield row
+    if piece.at is not None:
+        return  # an expansion holds no invocation any more
+    at = 0
+    for match in _STATEMENT.finditer(piece.text.bare, start, stop):
+        name, begin = match[1], match.start(1)
+        while at < len(spans) and spans[at][1] < begin:
+            at += 1
+        inside = at < len(spans) and spans[at][0] <= begin
+        if inside or name in _NOT_CALLS or piece.names(begin)(name) is None or piece.directive(begin):
+            continue
+        yield from _made(piece, block, name, begin, match.end(1))
+
+
+def _made(piece: Piece, block: _Block, name: str, begin: int, end: int) -> Iterator[Dialect]:
+    """The registrations that one macro invocation of the block makes."""
+    bare = piece.text.bare
+    opening = end
+    while opening < len(bare) and bare[opening].isspace():
+        opening += 1
+    closing = piece.text.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
+    made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
+    if made is not None:
+        yield from _entries(made, block, 0, len(made.text.bare))
+
+
+def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> Dialect | None:
+    text = piece.text
+    spans = split(text, match.end(), closing, 2)
+    first = text.code[slice(*spans[0])]
+    rest = text.code[slice(*spans[1])] if len(spans) > 1 else ""
+    if match[1] == "fallback":
+        name: str | None = "*"
+        rest = first
+    else:
+        said = literal(first)
+        name = said.partition("(")[0].strip() if said else None
+    if not name:
+        return None
+    name = name if "::" in name else f"{block.namespace}::{name}"
+    rest = "" if rest.startswith("{") or rest in block.tags else _TAGS.sub("", rest)
+    other = _KEY.search(rest) or _KEY.search(first)
+    key = other[1] if other else block.key
+    if match[1] == "def":
+        said_all = _two(first, rest)
+        key = (key or CATCH_ALL) if rest else None
+    else:
+        said_all = rest
+        key = key or CATCH_ALL
+    return piece.row(
+        "def" if match[1] == "def" else "impl",
+        (match.start(), closing),
+        name,
+        said_all,
+        context=key,
+        target=kernel_name(rest, piece.names(match.start())) if rest else None,
+        block=block.line,
+        macro=piece.macro or f"{block.variable}.{match[1]}",
+    )
+
+
+def _two(schema: str, kernel: str) -> str:
+    """The schema and the kernel expression, the schema cut short where both are too long."""
+    if not kernel:
+        return schema
+    kernel = one_line(kernel)[:120]
+    return f"{one_line(schema)[: LONGEST - len(kernel) - 2]}, {kernel}"

@@ -1,0 +1,49 @@
+"""Older ways to register operators: c10's RegisterOperators().op(…) and the JIT's lists of Operator(…)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.index.dialect.piece import Piece, literal, split
+from ptexplore.symbols import Dialect
+
+_OP = re.compile(r"\.\s*op\s*\(")
+_OPERATOR = re.compile(r"\b(Operator|OperatorGenerator|OperatorGeneratorArgs|RegisterOperators\s+\w+)\s*[({]")
+_KERNEL = re.compile(r"\.\s*(kernel|catchAllKernel)\s*<")
+_KEY = re.compile(r"DispatchKey::(\w+)")
+_SCHEMA = re.compile(r"[\w.]+::[\w.]+")
+
+
+def operators(piece: Piece) -> Iterator[Dialect]:
+    """A `def` row for every operator registered by an object and not by a library block."""
+    text = piece.text
+    if "RegisterOperators" in text.raw:
+        for match, closing in piece.calls(_OP):
+            yield from _row(piece, match, closing, "RegisterOperators.op")
+    for match, closing in piece.calls(_OPERATOR):
+        yield from _row(piece, match, closing, match[1].split()[0])
+
+
+def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
+    text = piece.text
+    spans = split(text, match.end(), closing, 2)
+    first = text.code[slice(*spans[0])]
+    schema = literal(first)
+    name = schema.partition("(")[0].strip() if schema else ""
+    if not _SCHEMA.fullmatch(name):
+        return
+    rest = text.code[slice(*spans[1])] if len(spans) > 1 else ""
+    options = _KERNEL.search(rest)
+    if options is not None:
+        key = _KEY.search(rest)
+        inside = rest[options.end() :].partition(">(")[0].rpartition("&")[2]
+        target, context = kernel_name(inside), key[1] if key else None
+    else:
+        last = text.code[slice(*split(text, *spans[1])[0])] if len(spans) > 1 else ""
+        target, context = kernel_name(last, piece.names(match.start())), None
+    said = text.code[match.end() : closing]
+    yield piece.row(
+        "def", (match.start(), closing), name, said, context=context, target=target, macro=piece.macro or macro
+    )

@@ -1,0 +1,84 @@
+"""Dispatch stubs and structured kernels: DECLARE/DEFINE/REGISTER_DISPATCH and TORCH_(META|IMPL)_FUNC.
+
+The macros are those of aten/src/ATen/native/DispatchStub.h and aten/src/ATen/TensorMeta.h.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.index.dialect.piece import Piece, split
+from ptexplore.symbols import Dialect
+
+_STUB = re.compile(r"\b(DECLARE|DEFINE|(?:ALSO_)?REGISTER(?:_\w+?)??)_DISPATCH\s*\(")
+_STRUCTURED = re.compile(r"\bTORCH_(?:(IMPL)|(?:PRECOMPUTE_)?META)_FUNC(2)?\s*\(")
+_NAME = re.compile(r"(?:\w+::)*\w+")
+
+
+def stubs(piece: Piece) -> Iterator[Dialect]:
+    """A row for every stub that a piece declares, defines or registers a kernel with.
+
+    What REGISTER_DISPATCH registers for depends on the compiler that reads the file: here on the file's suffix
+    (CUDA, MPS, else CPU: every CPU capability that is built).
+    """
+    for match, closing in piece.calls(_STUB):
+        row = _stub(piece, match, closing)
+        if row is not None:
+            yield row
+
+
+def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
+    text = piece.text
+    code = text.code
+    word = match[1]
+    macro = piece.macro or f"{word}_DISPATCH"
+    span = (match.start(), closing)
+    said = code[match.end() : closing]
+    arguments = [code[slice(*one)] for one in split(text, match.end(), closing)]
+    if word == "DECLARE":  # a function type may hold commas; the stub's name is the last
+        *signature, stub = arguments
+        return piece.row("stub-declare", span, stub, said, context=", ".join(signature), macro=macro)
+    if not _NAME.fullmatch(arguments[0]):
+        return None
+    stub = arguments[0].rpartition("::")[
+        2
+    ]  # REGISTER_DISPATCH(cpublas::gemm_stub, …): the stub is declared as gemm_stub
+    if word == "DEFINE":
+        return piece.row("stub-define", span, stub, said, macro=macro)
+    kernel = ", ".join(arguments[1:])
+    device = _device(word, text.path)
+    if word == "REGISTER_ARCH":
+        device, kernel = arguments[1] if len(arguments) > 1 else None, ", ".join(arguments[2:])
+    target = kernel_name(kernel, piece.names(match.start()))
+    return piece.row("stub-register", span, stub, kernel, context=device, target=target, macro=macro)
+
+
+def _device(word: str, path: str) -> str | None:
+    """What a REGISTER macro registers for: "CUDA", "AVX2", …"""
+    if word == "REGISTER":
+        return "CUDA" if path.endswith((".cu", ".cuh")) else "MPS" if path.endswith(".mm") else "CPU"
+    if word.startswith("ALSO_") or word in ("REGISTER_NO_CPU", "REGISTER_ALL_CPU"):
+        return "CPU"
+    return word.removeprefix("REGISTER_")
+
+
+def structured(piece: Piece) -> Iterator[Dialect]:
+    """A row for every structured kernel's meta or impl function that a piece defines."""
+    for match, closing in piece.calls(_STRUCTURED):
+        arguments = [piece.text.code[slice(*one)] for one in split(piece.text, match.end(), closing)]
+        name = "_".join(arguments)
+        if not name.isidentifier():
+            continue
+        macro = piece.macro or match[0].rstrip("( \t\n")
+        said = piece.text.code[match.start() : closing + 1]
+        span = (match.start(), closing)
+        if match[1]:
+            yield piece.row(
+                "structured-impl", span, name, said, target=f"at::native::structured_{name}::impl", macro=macro
+            )
+        else:
+            yield piece.row(
+                "structured-meta", span, name, said, target=f"at::meta::structured_{name}::meta", macro=macro
+            )
