@@ -1,4 +1,4 @@
-"""PyTorch's macro dialect in one C++ file, as rows: registrations, stubs, structured kernels, bindings, flags, lists."""
+"""PyTorch's macro dialect in one C++ file, as rows: registrations, stubs, structured kernels, bindings, flags."""
 
 from __future__ import annotations
 

@@ -1,0 +1,154 @@
+"""native_functions.yaml and derivatives.yaml by line: operators, the kernel of each dispatch key, derivative entries.
+
+Both are written in one plain style (a list of mappings, two spaces a level); what is not in that style gives no row.
+The formats are those of aten/src/ATen/native/README.md and of the head of derivatives.yaml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ptexplore.index.dialect.piece import one_line
+from ptexplore.symbols import Dialect, DialectKind, Ref
+
+_ENTRY = re.compile(r"- (?:func|name):\s*(.*)")
+_FIELD = re.compile(r"( *)([\w, .()-]+?)\s*:(?:\s+(.*))?$")
+_KERNEL = re.compile(r"(?:\w+::)*\w+")
+_CALL = re.compile(r"(?<![\w.:])((?:\w+::)*[A-Za-z_]\w*)(?:<[\w:, ]*>)?\s*\(")
+_OUT = re.compile(r"\*, .*\([a-z]!\).*\) ?->")  # a mutable argument that is given by name alone
+_KEYWORDS = frozenset(["if", "for", "while", "return", "sizeof", "decltype", "switch"])
+_NO_FORMULA = frozenset(["output_differentiability", "output_differentiability_conditions", "dispatch"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One item of the list: the first line (1-based), and its lines without comments, blank ones at the end cut off."""
+
+    line: int
+    lines: tuple[str, ...]
+
+    @property
+    def end(self) -> int:
+        return self.line + len(self.lines) - 1
+
+
+def yaml_rows(path: str, text: str) -> tuple[list[Dialect], list[Ref]]:
+    """The rows and references of one file; none where it is neither of the two."""
+    rows: list[Dialect] = []
+    refs: list[Ref] = []
+    if path.endswith("native_functions.yaml"):
+        for entry in _entries(text, "- func:"):
+            _function(path, entry, rows, refs)
+    elif path.endswith("derivatives.yaml"):
+        for entry in _entries(text, "- name:"):
+            _derivative(path, entry, rows, refs)
+    return rows, refs
+
+
+def _entries(text: str, opening: str) -> Iterator[_Entry]:
+    """The items that begin with `opening`; a line at the margin that is no comment ends one."""
+    begin, kept = 0, list[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        said = _without_comment(line)
+        if said[:1] not in ("", " "):
+            if kept:
+                yield _entry(begin, kept)
+            begin, kept = number, [said] if said.startswith(opening) else []
+        elif kept:
+            kept.append(said)
+    if kept:
+        yield _entry(begin, kept)
+
+
+def _entry(line: int, lines: list[str]) -> _Entry:
+    while not lines[-1]:
+        lines.pop()
+    return _Entry(line, tuple(lines))
+
+
+def _without_comment(line: str) -> str:
+    """The line without its comment and the white space at its end; a `#` inside quotes begins none."""
+    at = line.find("#")
+    while at >= 0:
+        before = line[:at]
+        if (not before or before[-1].isspace()) and not _quoted(before):
+            return before.rstrip()
+        at = line.find("#", at + 1)
+    return line.rstrip()
+
+
+def _quoted(before: str) -> bool:
+    """Whether a quoted value is still open: a value is quoted when its first character is a quote."""
+    value = before.partition(": ")[2].lstrip()
+    return value[:1] in ('"', "'") and value.count(value[0]) % 2 == 1
+
+
+def _signature(entry: _Entry) -> tuple[str, str] | None:
+    """The operator's full name and its schema as written."""
+    first = _ENTRY.match(entry.lines[0])
+    said = [first[1] if first else ""]
+    for line in entry.lines[1:]:  # a long schema may go on, deeper than any field
+        if _FIELD.match(line) and not said[-1].endswith(",") and said[0].count("(") == said[0].count(")"):
+            break
+        if " ".join(said).count("(") <= " ".join(said).count(")"):
+            break
+        said.append(line.strip())
+    schema = " ".join(said).strip().strip("\"'")
+    name = schema.partition("(")[0].strip()
+    return (name if "::" in name else f"aten::{name}", schema) if name else None
+
+
+def _row(path: str, lines: tuple[int, int], kind: DialectKind, name: str, said: str, **more: str | None) -> Dialect:
+    key, kernel = more.get("context"), more.get("target")
+    return Dialect(path, *lines, kind, name, context=key, target=kernel, text=one_line(said))
+
+
+def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
+    """One operator of native_functions.yaml. One without kernels of its own is the C++ function of its own name."""
+    found = _signature(entry)
+    if found is None:
+        return
+    name, schema = found
+    rows.append(_row(path, (entry.line, entry.end), "yaml-function", name, schema))
+    plain, dispatching = True, False
+    for number, line in enumerate(entry.lines[1:], entry.line + 1):
+        field = _FIELD.match(line)
+        if field is None:
+            continue
+        depth, key, value = len(field[1]), field[2], (field[3] or "").strip("\"'")
+        if depth == 2:
+            dispatching = key == "dispatch"
+            plain = plain and key not in ("dispatch", "structured_delegate")
+        elif dispatching and depth == 4 and _KERNEL.fullmatch(value):
+            refs.append(Ref(path, number, value.rpartition("::")[2], value, "yaml", extractor="yaml"))
+            for one in key.split(","):
+                rows.append(
+                    _row(path, (number, number), "yaml-dispatch", name, line, context=one.strip(), target=value)
+                )
+    if plain:
+        base = name.rpartition("::")[2].partition(".")[0]
+        function = base + "_out" if _OUT.search(schema) else base
+        refs.append(Ref(path, entry.line, function, function, "yaml", extractor="yaml"))
+
+
+def _derivative(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
+    """One entry of derivatives.yaml; references are the functions its formulas call, methods left out."""
+    found = _signature(entry)
+    if found is None:
+        return
+    name, schema = found
+    rows.append(_row(path, (entry.line, entry.end), "yaml-derivative", name, schema))
+    formula = False
+    for number, line in enumerate(entry.lines[1:], entry.line + 1):
+        field = _FIELD.match(line)
+        said = line
+        if field is not None and len(field[1]) in (2, 4, 6):
+            formula = field[2] not in _NO_FORMULA
+            said = field[3] or ""
+        if formula:
+            for call in _CALL.finditer(said):
+                called = call[1]
+                if called not in _KEYWORDS:
+                    refs.append(Ref(path, number, called.rpartition("::")[2], called, "yaml", extractor="yaml"))
