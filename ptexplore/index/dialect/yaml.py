@@ -123,10 +123,10 @@ def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) ->
             plain = plain and key not in ("dispatch", "structured_delegate")
         elif dispatching and depth == 4 and _KERNEL.fullmatch(value):
             refs.append(Ref(path, number, value.rpartition("::")[2], value, "yaml", extractor="yaml"))
-            for one in key.split(","):
-                rows.append(
-                    _row(path, (number, number), "yaml-dispatch", name, line, context=one.strip(), target=value)
-                )
+            rows.extend(
+                _row(path, (number, number), "yaml-dispatch", name, line, context=one.strip(), target=value)
+                for one in key.split(",")
+            )
     if plain:
         base = name.rpartition("::")[2].partition(".")[0]
         function = base + "_out" if _OUT.search(schema) else base
