@@ -1,0 +1,191 @@
+"""What indexing and looking up cost, beside GNU Global, cscope and Universal Ctags on the same files, in turns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median as middle
+
+from lib.measure import Bench, Row, Sample, median
+from lib.peers import Installed, installed
+
+FOLDERS = ("aten", "c10", "torch/csrc")
+CPP = {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl", ".inc", ".cu", ".cuh", ".m", ".mm"}
+ALSO = {".py", ".pyi", ".yaml", ".yml", ".metal"}
+EDITED = "aten/src/ATen/native/BinaryOps.cpp"
+NAME = "add_kernel"  # what is looked up
+COMMANDS = {
+    f"find {NAME}": ("find", NAME),
+    f"show {NAME}": ("show", "at::native::structured_add_out::impl"),
+    f"refs {NAME}": ("refs", NAME),
+}
+LOOKUPS = "at::native::add_kernel at::native::cpublas::gemm c10::TensorImpl::release_resources torch::autograd::Engine"
+ATLAS = f"""
+import time, resource, json
+started = time.perf_counter()
+from ptexplore.source.atlas import SHIPPED, Atlas
+imported = time.perf_counter()
+atlas = Atlas.open()
+for name in {LOOKUPS.split()!r}:
+    assert atlas.definitions(name), name
+atlas.dialect("add_stub"), atlas.dialect_targeting("add_kernel")
+done = time.perf_counter()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([(done - imported) * 1000, peak, SHIPPED.stat().st_size / 1e6]))
+"""
+TEXT = """
+import json, sys
+from pathlib import Path
+from ptexplore.store.index_store import IndexStore
+files = IndexStore.open(Path(sys.argv[1])).files()
+print(json.dumps([len(files), sum(file.size for file in files) / 1e6]))
+"""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A copy of the C++ of a release that may be edited; `names` lists the files that the peers read."""
+
+    root: Path
+    names: Path
+    files: int
+    megabytes: float
+
+    def edit(self, number: int) -> None:
+        """Change one file: another function at its end each time."""
+        file = self.root / EDITED
+        with file.open("a", encoding="utf-8") as handle:
+            handle.write(f"\nstatic int ptexplore_bench_{number}() {{ return {number}; }}\n")
+
+
+def corpus(source: Path, folder: Path) -> Corpus:
+    """Copy what is measured from a source tree into `folder`/tree."""
+    root = folder / "tree"
+    names, size = [], 0
+    for top in FOLDERS:
+        for file in sorted((source / top).rglob("*")):
+            if file.is_symlink() or not file.is_file() or file.suffix not in CPP | ALSO:
+                continue
+            path = file.relative_to(source)
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, root / path)
+            if file.suffix in CPP:
+                names.append(str(path))
+                size += file.stat().st_size
+    shutil.copy(source / "version.txt", root / "version.txt")
+    listing = folder / "names"
+    listing.write_text("\n".join(names) + "\n", encoding="utf-8")
+    return Corpus(root, listing, len(names), size / 1e6)
+
+
+class IndexBench:
+    """The rows about indexing, in the order in which they are measured."""
+
+    def __init__(self, bench: Bench, tree: Corpus, peers: list[Installed], progress: Callable[[str], None]) -> None:
+        """`bench`: with the generated layer made already in its cache."""
+        self.bench, self.tree, self.peers, self.progress = bench, tree, peers, progress
+        self.folder = bench.cache / "index"
+
+    def rows(self, cold: int, runs: int) -> list[Row]:
+        """Everything; leaves both indexes built."""
+        self.bench.ptexplore("fetch", "--from", str(self.tree.root))
+        self.bench.ptexplore("index")
+        what = f"aten/ c10/ torch/csrc ({self.tree.files} files, {self.tree.megabytes:.1f} MB)"
+        return [
+            *self._cold(f"index {what}", "checkout-*", cold, self.peers),
+            *self._cold("index the generated C++, the headers and torch's Python on top", "runtime-*", cold, []),
+            self._nothing_changed(runs),
+            self._one_file_changed(runs),
+            *self._lookups(runs),
+            *self._atlas(runs),
+        ]
+
+    def _cold(self, what: str, databases: str, runs: int, peers: Sequence[Installed]) -> list[Row]:
+        """One database from nothing, the other one being there: time, memory of all processes, size."""
+        ours: list[Sample] = []
+        theirs: dict[str, list[Sample]] = {peer.peer.name: [] for peer in peers}
+        for number in range(max(runs, 1)):
+            self.progress(f"{what}: {number + 1} of {runs}")
+            for peer in peers:
+                theirs[peer.peer.name].append(peer.build())
+            self._drop(databases)
+            ours.append(self.bench.ptexplore("index"))
+        self.progress(f"{what}: memory")
+        self._drop(databases)
+        held = self.bench.ptexplore("index", memory=True).megabytes
+        beside = " · ".join(f"{name} {median(samples):.1f} s" for name, samples in theirs.items())
+        memory = " · ".join(f"{peer.peer.name} {peer.build(memory=True).megabytes:.0f} MB" for peer in peers)
+        [database] = self.folder.glob(f"{databases}.sqlite")
+        files, text = json.loads(self.bench.run_python("-c", TEXT, str(database)).output)
+        size = sum(file.stat().st_size for file in self.folder.glob(f"{databases}.sqlite*")) / 1e6
+        sizes = " · ".join(f"{peer.peer.name} {peer.megabytes:.0f} MB" for peer in peers)
+        note = f"{size:.0f} MB for {files} files of {text:.1f} MB"
+        return [
+            Row(f"cold: {what}", median(ours), "s", 8, beside),
+            Row("its memory, all processes", held, "MB", 1024, memory),
+            Row("its database", size / text, "x", 2, f"{note} · {sizes}" if sizes else note),
+        ]
+
+    def _drop(self, databases: str) -> None:
+        for file in self.folder.glob(f"{databases}.sqlite*"):
+            file.unlink()
+
+    def _nothing_changed(self, runs: int) -> Row:
+        return self._again("index again, nothing changed", 0.5, runs, lambda _: None)
+
+    def _one_file_changed(self, runs: int) -> Row:
+        return self._again("index again, one file changed", 1, runs, self.tree.edit)
+
+    def _again(self, what: str, budget: float, runs: int, change: Callable[[int], None]) -> Row:
+        ours: list[Sample] = []
+        theirs: dict[str, list[Sample]] = {peer.peer.name: [] for peer in self.peers}
+        for number in range(runs):
+            self.progress(f"{what}: {number + 1} of {runs}")
+            change(number)
+            for peer in self.peers:
+                theirs[peer.peer.name].append(peer.again())
+            ours.append(self.bench.ptexplore("index"))
+        beside = " · ".join(f"{name} {median(samples):.1f} s" for name, samples in theirs.items())
+        return Row(what, median(ours), "s", budget, beside)
+
+    def _lookups(self, runs: int) -> list[Row]:
+        """Whole processes that read what is there, beside the peers' own look-ups of the same name."""
+        ours: dict[str, list[Sample]] = {name: [] for name in COMMANDS}
+        theirs: dict[tuple[str, str], list[Sample]] = {}
+        for number in range(runs):
+            self.progress(f"find, show, refs: {number + 1} of {runs}")
+            for name, command in COMMANDS.items():
+                for peer in self.peers:
+                    if sample := peer.ask(command[0], NAME) if command[0] != "show" else None:
+                        theirs.setdefault((name, peer.peer.name), []).append(sample)
+                ours[name].append(self.bench.ptexplore(*command))
+        rows = []
+        for name, samples in ours.items():
+            beside = " · ".join(f"{who} {median(few):.2f} s" for (what, who), few in theirs.items() if what == name)
+            rows.append(Row(name, median(samples), "s", 0.25, beside))
+            rows.append(Row(f"{name}, memory", median(samples, lambda sample: sample.megabytes), "MB", 120))
+        return rows
+
+    def _atlas(self, runs: int) -> list[Row]:
+        """The atlas: opened in a fresh process and asked six times."""
+        figures = [json.loads(self.bench.run_python("-c", ATLAS).output) for _ in range(runs)]
+        took, peak, size = (middle(column) for column in zip(*figures, strict=True))
+        return [
+            Row("atlas: open, six look-ups", took, "ms", 20),
+            Row("atlas: the whole process, memory", peak, "MB", 30),
+            Row("atlas: file", size, "MB", 4),
+        ]
+
+
+def measure(
+    bench: Bench, source: Path, folder: Path, runs: tuple[int, int], progress: Callable[[str], None]
+) -> tuple[list[Row], str]:
+    """All rows about indexing, and the versions of the peers. `runs`: cold and warm."""
+    progress("copying the source")
+    tree = corpus(source, folder)
+    peers = installed(tree.root, tree.names, folder / "peers")
+    rows = IndexBench(bench, tree, peers, progress).rows(*runs)
+    return rows, " · ".join(peer.version for peer in peers)
