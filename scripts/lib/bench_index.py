@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,8 @@ FOLDERS = ("aten", "c10", "torch/csrc")
 CPP = {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl", ".inc", ".cu", ".cuh", ".m", ".mm"}
 ALSO = {".py", ".pyi", ".yaml", ".yml", ".metal"}
 EDITED = "aten/src/ATen/native/BinaryOps.cpp"
-NAME = "add_kernel"  # what is looked up
-COMMANDS = {
-    f"find {NAME}": ("find", NAME),
-    f"show {NAME}": ("show", "at::native::structured_add_out::impl"),
-    f"refs {NAME}": ("refs", NAME),
-}
-LOOKUPS = "at::native::add_kernel at::native::cpublas::gemm c10::TensorImpl::release_resources torch::autograd::Engine"
+COMMANDS = (("find", "mul_kernel"), ("show", "mul_kernel"), ("refs", "resize_output"))  # a few hits; many
+LOOKUPS = "at::native::mul_kernel at::native::cpublas::gemm c10::TensorImpl::release_resources torch::autograd::Engine"
 ATLAS = f"""
 import time, resource, json
 started = time.perf_counter()
@@ -31,7 +27,7 @@ imported = time.perf_counter()
 atlas = Atlas.open()
 for name in {LOOKUPS.split()!r}:
     assert atlas.definitions(name), name
-atlas.dialect("add_stub"), atlas.dialect_targeting("add_kernel")
+assert atlas.dialect("mul_stub") and atlas.dialect_targeting("mul_kernel")
 done = time.perf_counter()
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps([(done - imported) * 1000, peak, SHIPPED.stat().st_size / 1e6]))
@@ -144,6 +140,7 @@ class IndexBench:
         theirs: dict[str, list[Sample]] = {peer.peer.name: [] for peer in self.peers}
         for number in range(runs):
             self.progress(f"{what}: {number + 1} of {runs}")
+            time.sleep(1.1)  # cscope compares whole seconds
             change(number)
             for peer in self.peers:
                 theirs[peer.peer.name].append(peer.again())
@@ -153,20 +150,21 @@ class IndexBench:
 
     def _lookups(self, runs: int) -> list[Row]:
         """Whole processes that read what is there, beside the peers' own look-ups of the same name."""
-        ours: dict[str, list[Sample]] = {name: [] for name in COMMANDS}
+        ours: dict[str, list[Sample]] = {}
         theirs: dict[tuple[str, str], list[Sample]] = {}
         for number in range(runs):
             self.progress(f"find, show, refs: {number + 1} of {runs}")
-            for name, command in COMMANDS.items():
+            for command, name in COMMANDS:
+                what = f"{command} {name}"
                 for peer in self.peers:
-                    if sample := peer.ask(command[0], NAME) if command[0] != "show" else None:
-                        theirs.setdefault((name, peer.peer.name), []).append(sample)
-                ours[name].append(self.bench.ptexplore(*command))
+                    if sample := peer.ask(command, name):
+                        theirs.setdefault((what, peer.peer.name), []).append(sample)
+                ours.setdefault(what, []).append(self.bench.ptexplore(command, name))
         rows = []
-        for name, samples in ours.items():
-            beside = " · ".join(f"{who} {median(few):.2f} s" for (what, who), few in theirs.items() if what == name)
-            rows.append(Row(name, median(samples), "s", 0.25, beside))
-            rows.append(Row(f"{name}, memory", median(samples, lambda sample: sample.megabytes), "MB", 120))
+        for what, samples in ours.items():
+            beside = " · ".join(answered(who, few) for (other, who), few in theirs.items() if other == what)
+            rows.append(Row(what, median(samples), "s", 0.25, beside))
+            rows.append(Row(f"{what}, memory", median(samples, lambda sample: sample.megabytes), "MB", 120))
         return rows
 
     def _atlas(self, runs: int) -> list[Row]:
@@ -178,6 +176,11 @@ class IndexBench:
             Row("atlas: the whole process, memory", peak, "MB", 30),
             Row("atlas: file", size, "MB", 4),
         ]
+
+
+def answered(who: str, samples: list[Sample]) -> str:
+    """How long a peer took, and whether it knew the name at all."""
+    return f"{who} {median(samples):.3f} s" + (", which finds none" if not samples[0].output.strip() else "")
 
 
 def measure(

@@ -42,7 +42,7 @@ PEERS = (
         ("gtags", "--version"),
         _gtags,
         lambda names, database: ("gtags", "--incremental", "--file", str(names), str(database)),
-        lambda _, name: ("global", "-xd", name),
+        lambda _, name: ("global", "-x", name),
         lambda _, name: ("global", "-xr", name),
     ),
     Peer(
@@ -50,8 +50,8 @@ PEERS = (
         ("cscope", "-V"),
         _cscope,
         _cscope,  # it looks for itself at what changed
-        lambda database, name: ("cscope", "-d", "-L1", name, "-f", str(database / "cscope.out")),
-        lambda database, name: ("cscope", "-d", "-L3", name, "-f", str(database / "cscope.out")),
+        lambda database, name: ("cscope", "-d", "-f", str(database / "cscope.out"), "-L1", name),
+        lambda database, name: ("cscope", "-d", "-f", str(database / "cscope.out"), "-L0", name),
     ),
     Peer(
         "ctags",
@@ -96,8 +96,8 @@ class Installed:
         return self.runner.run(*self.peer.again(self.names, self.database))
 
     def ask(self, what: str, name: str) -> Sample | None:
-        """Look a name up ("find" or "refs"); None where it cannot."""
-        command = self.peer.find if what == "find" else self.peer.refs
+        """Look a name up ("find" or "refs"); None where it cannot, or for anything else."""
+        command = {"find": self.peer.find, "refs": self.peer.refs}.get(what)
         return self.runner.run(*command(self.database, name), ends=(0, 1)) if command else None
 
 
