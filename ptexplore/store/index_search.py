@@ -159,3 +159,12 @@ class Search:
             limit,
         )
         return [row[0] for row in rows]
+
+    def files_with_any(self, words: Sequence[str]) -> list[str]:
+        """Paths of files that hold one of these words."""
+        paths: set[str] = set()
+        for at in range(0, len(words), 100):
+            match = " OR ".join(f'"{word}"' for word in words[at : at + 100] if _WORD.fullmatch(word))
+            query = "SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            paths.update(row[0] for row in self._store.rows(query, match) if match)
+        return sorted(paths)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.store import index_rows as packed
@@ -31,6 +31,15 @@ class Stale(PtexploreError):
 
     def __init__(self, why: str) -> None:
         super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
+
+
+class Known(NamedTuple):
+    """A file as it was when it was read; `stamp` is its mtime_ns, 0 where that is not to be relied on."""
+
+    sha: str
+    size: int
+    stamp: int
+    layer: str
 
 
 class IndexStore:
@@ -104,6 +113,10 @@ class IndexStore:
                     len(path), path)  # fmt: skip
 
         return sorted(paths, key=rank)[:limit]
+
+    def known(self) -> dict[str, Known]:
+        """What a refresh compares each file with, by path."""
+        return {path: Known(*rest) for path, *rest in self.rows("SELECT path, sha, size, stamp, layer FROM file")}
 
     def problems(self) -> list[tuple[str, list[str]]]:
         """Files with what could not be followed in them, by path."""
@@ -238,6 +251,10 @@ class IndexStore:
     def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
         """Paths of files that hold every word, the last one as a beginning; case aside."""
         return self._search.files(words, limit)
+
+    def files_with_any_word(self, words: Sequence[str]) -> list[str]:
+        """Paths of files that hold one of these words, whole; case aside."""
+        return self._search.files_with_any(words)
 
     @cached_property
     def _tally(self) -> Counter[str]:

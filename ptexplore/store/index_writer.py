@@ -105,12 +105,6 @@ class IndexWriter:
         found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return found[0] if found else None
 
-    def reserve(self, count: int) -> int:
-        """The first of `count` ids for files to come; none is given twice in an index's life."""
-        first = self._next
-        self._next += count
-        return first
-
     # --- changes ---
 
     def put_meta(self, facts: Mapping[str, str]) -> None:
@@ -119,9 +113,10 @@ class IndexWriter:
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
     def add(self, files: Iterable[packed.Rows]) -> None:
-        """Rows of files whose paths have none."""
+        """Rows of files whose paths have none, under ids from `next_file` on: none is given twice."""
         with _as_ours(self.path):
             for rows in files:
+                self._next = max(self._next, rows.file[0] + 1)
                 self._db.execute(_INSERT["file"], rows.file)
                 self._db.executemany(_INSERT["symbol"], rows.symbols)
                 self._db.executemany(_INSERT["ref"], rows.refs)

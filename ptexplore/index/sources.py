@@ -1,0 +1,285 @@
+"""Build and refresh the index of one tree: what changed is read, by all cores, and replaces only its own rows."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.index.cpp.macros import HEADERS, MacroTable, collect
+from ptexplore.index.workers import Result, Same, Task, Unread, read, read_all
+from ptexplore.locations import lock_file
+from ptexplore.source.listing import Listed
+from ptexplore.source.progress import Progress, Silent
+from ptexplore.store.index_rows import Rows
+from ptexplore.store.index_store import IndexStore, Known, Stale
+from ptexplore.store.index_writer import IndexWriter
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_WAIT = 1800  # seconds for another indexer to finish
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What to index: the tree's name, what tells this source from another of that name, its files.
+
+    `headers` are files outside the tree whose macros its files use: of an extension, PyTorch's own.
+    """
+
+    tree: str
+    identity: str
+    files: Sequence[Listed]
+    headers: Sequence[Listed] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a run did: files read, known by their content and left alone, removed; those that could not be read."""
+
+    read: int
+    kept: int
+    removed: int
+    unread: tuple[Unread, ...]
+    anew: bool
+    seconds: float
+
+
+def build(source: Source, target: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Built:
+    """Make or refresh the index of `source` at `target`; a second process waits for the first and finds all done.
+
+    Killed at any moment, `target` is as it was or complete. Raises PtexploreError where the cache cannot be written or
+    a worker died.
+    """
+    watcher = progress or Silent()
+    started = time.monotonic()
+    with _errors(target), _locked(target, watcher):
+        try:
+            built = _build(source, target, jobs or available(), watcher)
+        except Stale:  # damage that shows only where it is read: what is there is no use
+            target.unlink(missing_ok=True)
+            built = _build(source, target, jobs or available(), watcher)
+    return Built(*built, time.monotonic() - started)
+
+
+def available() -> int:
+    """The cores that this process may use, at most sixteen."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 16)
+
+
+def is_current(store: IndexStore, source_identity: str) -> bool:
+    """Whether an open index is of that very source."""
+    return store.meta("source") == source_identity
+
+
+_Built = tuple[int, int, int, tuple[Unread, ...], bool]
+
+
+def _build(source: Source, target: Path, jobs: int, watcher: Progress) -> _Built:
+    store = _open(target)
+    known = store.known() if store is not None else {}
+    plan = _plan(source.files, known)
+    if store is not None and is_current(store, source.identity) and not plan.removed and _same_unread(store, plan):
+        return 0, len(known), 0, tuple(Unread(*one) for one in _unread(store)), False
+    digests = ""
+    macros = MacroTable({})
+    if plan.read or plan.removed:
+        watcher.step(f"{source.tree}: collecting macros")
+        macros = collect(_headers(source))
+        digests = _digests(macros)
+        if store is not None:
+            plan = _plan(source.files, known, _users(store, macros, digests))
+    anew = store is None or 2 * plan.sure > len(source.files) or _is_worn(store, len(known))
+    if anew:
+        known, plan = {}, _plan(source.files, {})
+    first = 1 if anew or store is None else int(store.meta("next_file") or 1)
+    if store is not None:
+        store.close()
+    tasks = [Task(first + n, *rest) for n, rest in enumerate(plan.read)]
+    changes = _Changes(source, target, anew, known, digests)
+    with contextlib.closing(read_all(tasks, macros, jobs)) as results:
+        changes.apply(_watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files"), plan.removed)
+    watcher.step(f"{source.tree}: done", 1.0)
+    kept = len(known) - len(plan.removed) - changes.replaced
+    return changes.read, kept, len(plan.removed), tuple(changes.unread), anew
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to read, as Task without its id; what to remove; how many of `read` are surely not what the index has."""
+
+    read: list[tuple[str, str, str, int, str | None]]
+    removed: list[str]
+    sure: int
+
+
+def _plan(files: Sequence[Listed], known: dict[str, Known], forced: Set[str] = frozenset()) -> _Plan:
+    read: list[tuple[str, str, str, int, str | None]] = []
+    sure = 0
+    for path, where, layer in files:
+        have = known.get(path)
+        try:
+            status = os.stat(where, follow_symlinks=False)
+        except OSError:
+            read.append((path, where, layer, 0, None))  # the reader says why
+            continue
+        if have is None or path in forced or have.layer != layer:
+            sure += 1
+            read.append((path, where, layer, status.st_size, None))
+        elif (have.stamp, have.size) != (status.st_mtime_ns, status.st_size):
+            sure += have.size != status.st_size
+            read.append((path, where, layer, status.st_size, have.sha))
+    return _Plan(read, sorted(known.keys() - {listed.path for listed in files}), sure)
+
+
+def _users(store: IndexStore, macros: MacroTable, digests: str) -> set[str]:
+    """The indexed files that name a macro which is not as it was, or one whose expansion comes to name it."""
+    before: dict[str, str] = json.loads(store.meta("macros") or "{}")
+    after: dict[str, str] = json.loads(digests)
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    users: dict[str, set[str]] = {}
+    for name, found in macros.by_name.items() if changed else ():
+        for word in {word for one in found for word in _WORD.findall(one.body)}:
+            users.setdefault(word, set()).add(name)
+    waiting = list(changed)
+    while waiting:
+        more = users.get(waiting.pop(), set()) - changed
+        changed |= more
+        waiting += more
+    return set(store.files_with_any_word(sorted(changed)))
+
+
+def _unread(store: IndexStore) -> list[tuple[str, str]]:
+    return [(path, why) for path, why in json.loads(store.meta("unread") or "[]")]
+
+
+def _same_unread(store: IndexStore, plan: _Plan) -> bool:
+    """Whether all there is to read could not be read last time and cannot now, for the same reason."""
+    before = dict(_unread(store))
+    if not all(task[0] in before for task in plan.read):
+        return False
+    now = (read(Task(0, *task), MacroTable({})) for task in plan.read)
+    return all(isinstance(one, Unread) and before[one.path] == one.why for one in now)
+
+
+class _Changes:
+    """Results on their way into the index. The index is opened for writing when there is something to write."""
+
+    def __init__(self, source: Source, target: Path, anew: bool, known: dict[str, Known], digests: str) -> None:
+        self.source, self.target, self.anew, self.known, self.digests = source, target, anew, known, digests
+        self.read = self.replaced = 0
+        self.unread: list[Unread] = []
+
+    def apply(self, results: Iterable[Result], removed: Sequence[str]) -> None:
+        """Write every result, and take away the rows of files `removed` and of those that cannot be read any more."""
+        with IndexWriter(self.target, anew=self.anew) as writer:
+            writer.remove(removed)
+            stamps: list[tuple[str, int]] = []
+            for result in results:
+                if isinstance(result, Same):
+                    stamps.append((result.path, result.stamp))
+                    continue
+                path = result.path if isinstance(result, Unread) else str(result.file[1])
+                if path in self.known:
+                    writer.remove([path])
+                    self.replaced += 1
+                if isinstance(result, Unread):
+                    self.unread.append(result)
+                else:
+                    writer.add([result])
+                    self.read += 1
+            writer.restamp(stamps)
+            worn = int(writer.meta("worn") or 0) + self.replaced + len(removed)
+            self.unread.sort(key=lambda one: one.path)
+            facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
+            facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
+            if self.digests:
+                facts["macros"] = self.digests
+            writer.put_meta(facts)
+
+
+def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress, step: str) -> Iterator[Result]:
+    """The results, with the share of the text that is done reported."""
+    sizes = {task.path: task.size for task in tasks}
+    total = sum(sizes.values()) or 1
+    done = shown = 0
+    for result in results:
+        done += sizes[str(result.file[1]) if isinstance(result, Rows) else result.path]
+        if done - shown > total / 100:
+            watcher.step(step, done / total)
+            shown = done
+        yield result
+
+
+def _headers(source: Source) -> Iterator[tuple[str, str]]:
+    """Path and text of every header; what cannot be read is said by its reader."""
+    for path, where, _ in (*source.headers, *source.files):
+        if path.endswith(HEADERS):
+            with contextlib.suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
+                yield path, file.read()
+
+
+def _digests(macros: MacroTable) -> str:
+    """Macro -> digest of its definitions, as JSON."""
+    return json.dumps(
+        {
+            name: hashlib.sha256(repr([(one.parameters, one.body, one.likely) for one in found]).encode()).hexdigest()[
+                :12
+            ]
+            for name, found in macros.by_name.items()
+        }
+    )
+
+
+def _open(target: Path) -> IndexStore | None:
+    try:
+        return IndexStore.open(target)
+    except (FileNotFoundError, Stale):
+        return None
+
+
+def _is_worn(store: IndexStore, files: int) -> bool:
+    """Whether so much was replaced that what it left behind is worth a new beginning."""
+    return int(store.meta("worn") or 0) > max(files, 1000)
+
+
+@contextlib.contextmanager
+def _locked(target: Path, watcher: Progress) -> Iterator[None]:
+    import filelock
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(lock_file(target))
+    try:
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            watcher.step("waiting for another ptexplore to finish indexing")
+            lock.acquire(timeout=_WAIT)
+    except filelock.Timeout as error:
+        why = f"another process has held {lock_file(target)} for half an hour"
+        raise PtexploreError("the index is in use", why, "end that process, then: ptexplore index") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = os.fsdecode(error.filename or str(target))
+        raise PtexploreError(
+            "the index cannot be written",
+            f"{where}: {error.strerror or error}",
+            "make room there, or set PTEXPLORE_CACHE to a folder you can write",
+            MISSING,
+        ) from error
