@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ptexplore.index.cpp.macros import MacroTable
 from ptexplore.index.cpp.text import Text
@@ -45,8 +45,8 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
     dialects = "TORCH_LIBRARY" in raw
     bound = ".def" in raw and ("py::" in raw or "pybind11" in raw)
     kernels = "_DISPATCH" in raw or "TORCH_IMPL_FUNC" in raw or "META_FUNC" in raw
-    old = "Operator" in raw and '"' in raw
-    flags = "_DEFINE_" in raw
+    old = "RegisterOperators" in raw or "Operator(" in raw or "OperatorGenerator" in raw
+    flags = "C10_DEFINE_" in raw or "CAFFE2_DEFINE_" in raw or "TORCH_DEFINE_" in raw
     if not (dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
         return
     local = LocalMacros(text) if "define" in raw else None
@@ -65,7 +65,7 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
     if "PyMethodDef" in raw:
         yield from tables.methods(piece)
     if bound:
-        yield from tables.pybind(piece, spans)
+        yield from tables.pybind(piece, spans, local)
     if local is not None and (dialects or kernels):
         yield from _wrapped(piece, local)
 
@@ -89,13 +89,18 @@ def _wrapped(piece: Piece, local: LocalMacros) -> Iterator[Dialect]:
         name, begin = match[1], match.start(1)
         if name not in carriers or piece.directive(begin):
             continue
-        closing = piece.text.closing(match.end())
-        made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
+        closing = piece.brackets.closing(match.end())
+        made = piece.expanded(begin, closing + 1, name, _needed(carriers)) if closing >= 0 else None
         if made is not None:
             yield from libraries(made)[0]
             yield from stubs(made)
             yield from structured(made)
             yield from tables.flags(made)
+
+
+def _needed(carriers: frozenset[str]) -> Callable[[Macro], bool]:
+    """Of all macros in a body only those matter that lead to a dialect macro or make its arguments."""
+    return lambda one: one.name in carriers or "##" in one.body or "CONCATENATE" in one.body
 
 
 def _carriers(local: LocalMacros) -> frozenset[str]:

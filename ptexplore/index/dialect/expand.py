@@ -88,6 +88,8 @@ class LocalMacros:
         self.by_name: dict[str, list[tuple[int, Macro | None]]] = {}
         for match in _DEFINE.finditer(text.code):
             name = match[1] or match[5]
+            if text.bare[text.code.index("#", match.start())] != "#":
+                continue  # in a raw string: source for a compiler that runs later
             made = macro(name, match[3] if match[2] else None, match[4]) if match[1] else None
             self.by_name.setdefault(name, []).append((match.start(), made))
 
@@ -109,11 +111,19 @@ _Token = tuple[str, frozenset[str]]  # the token, and the names that must not ex
 _NONE: frozenset[str] = frozenset()
 
 
-def expand(code: str, lookup: Lookup) -> str:
-    """`code` with every macro that `lookup` knows expanded. Raises TooLong."""
-    budget = [_LIMIT]
-    source = [(token, _NONE) for token in tokens(code)]
-    return "".join(token for token, _ in _expand(source, lookup, budget))
+def expand(code: str, lookup: Lookup, budget: list[int] | None = None) -> str:
+    """`code` with every macro that `lookup` knows expanded. Raises TooLong; RecursionError for absurd nesting.
+
+    `budget` is what many expansions may give together, in characters; each one takes its part from it.
+    """
+    left = [min(_LIMIT, budget[0]) if budget is not None else _LIMIT]
+    before = left[0]
+    try:
+        source = [(token, _NONE) for token in tokens(code)]
+        return "".join(token for token, _ in _expand(source, lookup, left))
+    finally:
+        if budget is not None:
+            budget[0] -= before - left[0]
 
 
 def _expand(source: list[_Token], lookup: Lookup, budget: list[int]) -> list[_Token]:

@@ -16,12 +16,13 @@ _WRAPPER = re.compile(
 _BOXED = re.compile(r"(?:(?:::)?(?:\w+::)*)(?:makeFromBoxedFunction|makeFromBoxedFunctor)\s*(?=<)")
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\s*\(|[A-Z][A-Z0-9_]{2,}$")
 _OPEN = {"(": ")", "<": ">", "{": "}", "[": "]"}
+_LONGEST = 2000  # characters; what is longer is a lambda with its body
 _NOTHING = ("", "nullptr", "NULL", "0")
 
 
 def kernel_name(expression: str, lookup: Lookup | None = None) -> str | None:
     """The function's name as written, without template arguments; None for a lambda, a null pointer, a factory."""
-    said = " ".join(expression.split())
+    said = " ".join(expression[:_LONGEST].split())
     for _ in range(12):  # each step takes one layer off
         said = said.strip().lstrip("&").strip()
         if said in _NOTHING or said.startswith("["):
@@ -34,7 +35,7 @@ def kernel_name(expression: str, lookup: Lookup | None = None) -> str | None:
     if (name is None or _MACRO.fullmatch(name)) and lookup is not None and _MACRO.match(said):
         try:
             code = expand(said, lookup)
-        except TooLong:
+        except (TooLong, RecursionError):
             return None
         return kernel_name(code) if code != said else name
     return name

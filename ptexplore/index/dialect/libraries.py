@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptexplore.index.dialect.kernels import kernel_name
-from ptexplore.index.dialect.piece import LONGEST, Piece, literal, one_line, split
+from ptexplore.index.dialect.piece import LONGEST, Piece, literal, one_line
 from ptexplore.symbols import Dialect
 
 CATCH_ALL = "CompositeImplicitAutograd"  # what a kernel without a key is registered under
 
 _BLOCK = re.compile(r"\b_?(?:STATIC_)?(MAKE_)?TORCH_LIBRARY(_IMPL|_FRAGMENT)?\s*\(")
-_KEY = re.compile(r"\bdispatch\s*\(\s*(?:(?:c10|at|torch)::)*(?:DispatchKey::|k)(\w+)\s*,")
+_KEY = re.compile(  # torch::dispatch(key, kernel), and the older way with the key as an argument of its own
+    r"\bdispatch\s*\(\s*(?:(?:c10|at|torch)::)*(?:DispatchKey::|k)(\w+)\s*,|^(?:(?:c10|at)::)*DispatchKey::(\w+)\s*,"
+)
 _TAGS = re.compile(r",\s*(?:\{[^{}]*\}|(?:\w+::)*_RegisterOrVerify::\w+)\s*$")
 _TAG_VARIABLE = re.compile(r"\bTag\s*>\s*(\w+)")
 _MADE = re.compile(r"(\w+)\s*=\s*$")
@@ -43,13 +45,14 @@ class _Block:
 def libraries(piece: Piece) -> tuple[list[Dialect], list[tuple[int, int]]]:
     """The rows of every block of a piece, and the offsets between which the blocks stand."""
     rows: list[Dialect] = []
-    spans = []
+    spans: list[tuple[int, int]] = []
     for match, closing in piece.calls(_BLOCK):
-        block = _block(piece, match, closing)
+        nested = spans and match.start() < spans[-1][1] and not match[1]
+        block = None if nested else _block(piece, match, closing)
         if block is None:
             continue
         spans.append((match.start(), block.stop))
-        said = piece.text.code[match.start() : closing + 1]
+        said = piece.said(match.start(), closing + 1)
         macro = piece.macro or block.macro
         rows.append(
             piece.row("library", (match.start(), block.stop), block.namespace, said, context=block.key, macro=macro)
@@ -61,7 +64,7 @@ def libraries(piece: Piece) -> tuple[list[Dialect], list[tuple[int, int]]]:
 def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
     text = piece.text
     macro = text.code[match.start() : match.end() - 1].strip()
-    arguments = [text.code[start:stop] for start, stop in split(text, match.end(), closing)]
+    arguments = piece.arguments(match.end(), closing)
     key = arguments[1].rsplit("::", 1)[-1] if match[2] == "_IMPL" and len(arguments) > 1 else None
     line = piece.lines(match.start(), closing)[0]
     if match[1]:
@@ -74,7 +77,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
         opening += 1
     if text.bare[opening : opening + 1] != "{" or len(arguments) < 2:
         return None
-    end = text.closing(opening)
+    end = piece.brackets.closing(opening)
     if end < 0:  # braces that differ between the arms of an #if: the block ends where a line begins with its brace
         end = text.bare.find("\n}", opening) + 1 or len(text.bare)
     variable = arguments[2 if match[2] == "_IMPL" else 1] if len(arguments) > (match[2] == "_IMPL") + 1 else "m"
@@ -95,7 +98,7 @@ def _scope_end(bare: str, start: int) -> int:
 def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
     """The registrations between two offsets: those written there, then those that macros make there."""
     call = re.compile(rf"(?<![\w.>]){re.escape(block.variable)}\s*\.\s*(impl|def|fallback)\s*\(")
-    spans = []
+    spans: list[tuple[int, int]] = []
     for match, closing in piece.calls(call, start, stop):
         spans.append((match.start(), closing))
         row = _entry(piece, block, match, closing)
@@ -120,17 +123,15 @@ def _made(piece: Piece, block: _Block, name: str, begin: int, end: int) -> Itera
     opening = end
     while opening < len(bare) and bare[opening].isspace():
         opening += 1
-    closing = piece.text.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
+    closing = piece.brackets.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
     made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
     if made is not None:
         yield from _entries(made, block, 0, len(made.text.bare))
 
 
 def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> Dialect | None:
-    text = piece.text
-    spans = split(text, match.end(), closing, 2)
-    first = text.code[slice(*spans[0])]
-    rest = text.code[slice(*spans[1])] if len(spans) > 1 else ""
+    arguments = piece.arguments(match.end(), closing, 2)
+    first, rest = arguments[0], arguments[1] if len(arguments) > 1 else ""
     if match[1] == "fallback":
         name: str | None = "*"
         rest = first
@@ -141,8 +142,10 @@ def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> D
         return None
     name = name if "::" in name else f"{block.namespace}::{name}"
     rest = "" if rest.startswith("{") or rest in block.tags else _TAGS.sub("", rest)
-    other = _KEY.search(rest) or _KEY.search(first)
-    key = other[1] if other else block.key
+    other = _KEY.search(rest)
+    if other is not None and other[2]:
+        rest = rest[other.end() :]
+    key = (other[1] or other[2]) if other else block.key
     if match[1] == "def":
         said_all = _two(first, rest)
         key = (key or CATCH_ALL) if rest else None

@@ -10,27 +10,38 @@ from ptexplore.index.dialect.piece import one_line
 from ptexplore.symbols import Dialect
 
 _DEFINE = re.compile(r"define[ \t]+(\w+)\(([^()\n]*(?:\\\n[^()\n]*)*)\)((?:[^\\\n]|\\\r?\n|\\[^\n])*)")
+_GROUP = re.compile(r"\([^()]*\)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _HASH = re.compile(r"^[ \t]*#[ \t]*$")
 
 
 def lists(text: Text) -> Iterator[Dialect]:
     """A row for every list macro that a file defines."""
     for match in _DEFINE.finditer(text.raw):
-        body = match[3]
-        for parameter in match[2].replace("\\\n", " ").split(","):
-            name = parameter.strip()
-            if body.count(name) < 2 or not name.isidentifier():
-                continue
-            calls = re.findall(rf"(?<![\w.#>]){re.escape(name)}\s*(?:\.\s*(?:impl|def)\s*)?\(([^()]*)", body)
-            if len(set(calls)) > 1 and _directive(text, match.start()):
-                line, end = text.line(match.start()), text.line(match.end())
-                said = one_line(body.replace("\\\n", " "))
-                yield Dialect(
-                    text.path, line, end, "list", match[1], macro="define", text=said, guards=text.guards(line)
-                )
-                break
+        if "(" not in match[3] or not _directive(text, match.start()):
+            continue
+        body = " ".join(text.code[match.start(3) : match.end(3)].replace("\\\n", " ").split())
+        if any(_repeats(body, one.strip()) for one in match[2].replace("\\\n", " ").split(",")):
+            line, end = text.line(match.start()), text.line(match.end())
+            yield Dialect(
+                text.path, line, end, "list", match[1], macro="define", text=one_line(body), guards=text.guards(line)
+            )
+
+
+def _repeats(body: str, parameter: str) -> bool:
+    """Whether a body is nothing but calls: two or more of the parameter, or of further lists that get it."""
+    if body.count(parameter) < 2 or not parameter.isidentifier():
+        return False
+    calls = re.findall(rf"(?<![\w.#]){re.escape(parameter)}\s*(?:\.\s*(?:impl|def)\s*)?\(", body)
+    if len(calls) < 2:
+        return False
+    outside, shorter = "", body
+    while outside != shorter:
+        outside, shorter = shorter, _GROUP.sub(" ", shorter)
+    words = set(_WORD.findall(outside)) - {parameter, "impl", "def", "__VA_ARGS__"}
+    return all(word.isupper() for word in words)
 
 
 def _directive(text: Text, at: int) -> bool:
-    start = text.code.rfind("\n", 0, at) + 1
-    return _HASH.match(text.code[start:at]) is not None
+    start = text.bare.rfind("\n", 0, at) + 1
+    return _HASH.match(text.bare[start:at]) is not None

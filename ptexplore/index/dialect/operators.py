@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ptexplore.index.dialect.kernels import kernel_name
-from ptexplore.index.dialect.piece import Piece, literal, split
+from ptexplore.index.dialect.piece import Piece, literal
 from ptexplore.symbols import Dialect
 
 _OP = re.compile(r"\.\s*op\s*\(")
@@ -27,23 +27,21 @@ def operators(piece: Piece) -> Iterator[Dialect]:
 
 
 def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
-    text = piece.text
-    spans = split(text, match.end(), closing, 2)
-    first = text.code[slice(*spans[0])]
-    schema = literal(first)
+    spans = piece.brackets.arguments(match.end(), closing, 2)
+    schema = literal(piece.said(*spans[0]))
     name = schema.partition("(")[0].strip() if schema else ""
     if not _SCHEMA.fullmatch(name):
         return
-    rest = text.code[slice(*spans[1])] if len(spans) > 1 else ""
+    rest = piece.said(*spans[1]) if len(spans) > 1 else ""
     options = _KERNEL.search(rest)
     if options is not None:
         key = _KEY.search(rest)
         inside = rest[options.end() :].partition(">(")[0].rpartition("&")[2]
         target, context = kernel_name(inside), key[1] if key else None
     else:
-        last = text.code[slice(*split(text, *spans[1])[0])] if len(spans) > 1 else ""
-        target, context = kernel_name(last, piece.names(match.start())), None
-    said = text.code[match.end() : closing]
+        function = piece.arguments(*spans[1], 2)[0] if len(spans) > 1 else ""
+        target, context = kernel_name(function, piece.names(match.start())), None
+    said = piece.said(match.end(), closing)
     yield piece.row(
         "def", (match.start(), closing), name, said, context=context, target=target, macro=piece.macro or macro
     )

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from ptexplore.index.cpp.text import Text
-from ptexplore.index.dialect.expand import Lookup, TooLong, expand
+from ptexplore.index.dialect.brackets import Brackets
+from ptexplore.index.dialect.expand import Lookup, Macro, TooLong, expand
 from ptexplore.symbols import Dialect, DialectKind
 
 LONGEST = 300  # characters of Dialect.text
+LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at; the longest schema has 3,000
+FILE_BUDGET = 8_000_000  # characters that all expansions of one file may give together
+_LONGEST_DIRECTIVE = 20_000
 _STRING = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
+_PLAIN_STRING = re.compile(r"(?:\(\s*char\s*\*\s*\)\s*)?(?:u8|[uUL])?R?\"")
 _DIRECTIVE_START = re.compile(r"[ \t]*#")
 
 
@@ -27,6 +33,20 @@ class Piece:
     at: tuple[int, int] | None = None
     macro: str | None = None
     guards: tuple[str, ...] = ()
+    budget: list[int] = field(default_factory=lambda: [FILE_BUDGET])
+
+    @cached_property
+    def brackets(self) -> Brackets:
+        """The brackets of the text, paired."""
+        return Brackets(self.text.bare)
+
+    def arguments(self, start: int, stop: int, limit: int = 0) -> list[str]:
+        """The arguments between two offsets as written, each at most LONGEST_ARGUMENT characters of it."""
+        return [self.said(*one) for one in self.brackets.arguments(start, stop, limit)]
+
+    def said(self, start: int, stop: int) -> str:
+        """What stands between two offsets, comments blanked; the begin of it where it is very long."""
+        return self.text.code[start : min(stop, start + LONGEST_ARGUMENT)]
 
     def lines(self, start: int, stop: int) -> tuple[int, int]:
         """First and last line, in the file, of what stands between two offsets."""
@@ -38,27 +58,37 @@ class Piece:
         guards = self.guards if self.at else self.text.guards(line)
         return Dialect(self.text.path, line, end, kind, name, text=one_line(said), guards=guards, **more)  # type: ignore[arg-type]
 
-    def expanded(self, start: int, stop: int, macro: str) -> Piece | None:
-        """What the invocation between two offsets expands to; None where nothing comes of it."""
+    def expanded(
+        self, start: int, stop: int, macro: str, needed: Callable[[Macro], bool] | None = None
+    ) -> Piece | None:
+        """What the invocation between two offsets expands to; None where nothing comes of it.
+
+        With `needed`, only macros that it accepts are expanded.
+        """
         source = self.text.code[start:stop]
-        lookup = self.names(start)
+        names = self.names(start)
+
+        def lookup(name: str) -> Macro | None:
+            found = names(name)
+            return found if found is None or needed is None or needed(found) else None
+
         try:
-            code = expand(source, lookup)
-        except TooLong:
+            code = expand(source, lookup, self.budget)
+        except (TooLong, RecursionError):
             return None
         if code == source:
             return None
         at = self.lines(start, stop - 1)
         guards = self.guards if self.at else self.text.guards(at[0])
-        return Piece(Text(self.text.path, code), lambda _: lookup, at, self.macro or macro, guards)
+        return Piece(Text(self.text.path, code), lambda _: lookup, at, self.macro or macro, guards, self.budget)
 
     def directive(self, offset: int) -> bool:
         """Whether the offset stands in a preprocessor directive (a `#define`'s body, for one)."""
-        raw = self.text.bare
-        start = raw.rfind("\n", 0, offset) + 1
-        while start > 1 and raw[start - 2] == "\\":
-            start = raw.rfind("\n", 0, start - 1) + 1
-        return _DIRECTIVE_START.match(raw, start, offset) is not None
+        bare, floor = self.text.bare, max(0, offset - _LONGEST_DIRECTIVE)
+        start = bare.rfind("\n", floor, offset) + 1
+        while start > 1 and bare[start - 2] == "\\":
+            start = bare.rfind("\n", floor, start - 1) + 1
+        return (start > 0 or floor == 0) and _DIRECTIVE_START.match(bare, start, offset) is not None
 
     def calls(
         self, pattern: re.Pattern[str], start: int = 0, stop: int | None = None
@@ -67,46 +97,20 @@ class Piece:
         bare = self.text.bare
         for match in pattern.finditer(bare, start, len(bare) if stop is None else stop):
             if not self.directive(match.start()):
-                closing = self.text.closing(match.end() - 1)
+                closing = self.brackets.closing(match.end() - 1)
                 if closing >= 0:
                     yield match, closing
 
 
 def one_line(text: str) -> str:
     """White space as single spaces, at most LONGEST characters."""
-    joined = " ".join(text.split())
+    joined = " ".join(text[: 8 * LONGEST].split())
     return joined if len(joined) <= LONGEST else joined[: LONGEST - 1] + "…"
 
 
-def split(text: Text, start: int, stop: int, limit: int = 0) -> list[tuple[int, int]]:
-    """The arguments between two offsets, cut at commas outside brackets (angle brackets are none), as trimmed spans.
-
-    With `limit`, at most that many: the last one holds the rest.
-    """
-    bare = text.bare
-    found = []
-    depth, begin = 0, start
-    for match in re.finditer(r"[(){}\[\],]", bare[start:stop]):
-        sign, at = match[0], start + match.start()
-        if sign in "({[":
-            depth += 1
-        elif sign in ")}]":
-            depth -= 1
-        elif depth == 0:
-            found.append((begin, at))
-            begin = at + 1
-            if limit and len(found) == limit - 1:
-                break
-    found.append((begin, stop))
-    return [_trimmed(text.code, *one) for one in found]
-
-
-def _trimmed(code: str, start: int, stop: int) -> tuple[int, int]:
-    while start < stop and code[start].isspace():
-        start += 1
-    while stop > start and code[stop - 1].isspace():
-        stop -= 1
-    return start, stop
+def plain_literal(code: str) -> str | None:
+    """The string that an expression is, a cast to `char*` before it allowed; None where it is anything else."""
+    return literal(code) if _PLAIN_STRING.match(code) else None
 
 
 def literal(code: str) -> str | None:

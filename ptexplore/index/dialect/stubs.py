@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ptexplore.index.dialect.kernels import kernel_name
-from ptexplore.index.dialect.piece import Piece, split
+from ptexplore.index.dialect.piece import Piece
 from ptexplore.symbols import Dialect
 
 _STUB = re.compile(r"\b(DECLARE|DEFINE|(?:ALSO_)?REGISTER(?:_\w+?)??)_DISPATCH\s*\(")
@@ -30,13 +30,11 @@ def stubs(piece: Piece) -> Iterator[Dialect]:
 
 
 def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
-    text = piece.text
-    code = text.code
     word = match[1]
     macro = piece.macro or f"{word}_DISPATCH"
     span = (match.start(), closing)
-    said = code[match.end() : closing]
-    arguments = [code[slice(*one)] for one in split(text, match.end(), closing)]
+    said = piece.said(match.end(), closing)
+    arguments = piece.arguments(match.end(), closing)
     if word == "DECLARE":  # a function type may hold commas; the stub's name is the last
         *signature, stub = arguments
         return piece.row("stub-declare", span, stub, said, context=", ".join(signature), macro=macro)
@@ -48,7 +46,7 @@ def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
     if word == "DEFINE":
         return piece.row("stub-define", span, stub, said, macro=macro)
     kernel = ", ".join(arguments[1:])
-    device = _device(word, text.path)
+    device = _device(word, piece.text.path)
     if word == "REGISTER_ARCH":
         device, kernel = arguments[1] if len(arguments) > 1 else None, ", ".join(arguments[2:])
     target = kernel_name(kernel, piece.names(match.start()))
@@ -67,12 +65,12 @@ def _device(word: str, path: str) -> str | None:
 def structured(piece: Piece) -> Iterator[Dialect]:
     """A row for every structured kernel's meta or impl function that a piece defines."""
     for match, closing in piece.calls(_STRUCTURED):
-        arguments = [piece.text.code[slice(*one)] for one in split(piece.text, match.end(), closing)]
+        arguments = piece.arguments(match.end(), closing)
         name = "_".join(arguments)
         if not name.isidentifier():
             continue
         macro = piece.macro or match[0].rstrip("( \t\n")
-        said = piece.text.code[match.start() : closing + 1]
+        said = piece.said(match.start(), closing + 1)
         span = (match.start(), closing)
         if match[1]:
             yield piece.row(

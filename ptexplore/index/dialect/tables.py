@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ptexplore.index.dialect.expand import LocalMacros, Macro
 from ptexplore.index.dialect.kernels import kernel_name
-from ptexplore.index.dialect.piece import Piece, literal, one_line, split
+from ptexplore.index.dialect.piece import Piece, literal, one_line, plain_literal
 from ptexplore.symbols import Dialect
 
 _TABLE = re.compile(r"\bPyMethodDef\s*(?:,\s*\w+\s*)?>?\s*(\w+)\s*(?:\[[^\]]*\])?\s*=?\s*\{")
@@ -19,11 +20,16 @@ _FLAG_TYPES = {
     "bool": "bool",
     "string": "std::string",
 }
-_PYBIND = re.compile(
-    r"\.\s*(def|def_static|def_property|def_property_readonly|def_property_static|def_property_readonly_static"
-    r"|def_readwrite|def_readonly|def_readwrite_static|def_readonly_static)\s*\("
+_DEFS = (
+    r"(?:def|def_static|def_property|def_property_readonly|def_property_static|def_property_readonly_static"
+    r"|def_readwrite|def_readonly|def_readwrite_static|def_readonly_static)"
 )
-_STATEMENT_END = re.compile(r"[;{}]")
+_PYBIND = re.compile(rf"\.\s*({_DEFS})\s*\(")
+_MADE = re.compile(rf"(?:\.\s*|^\s*)({_DEFS})\s*\(")
+_MAKES = re.compile(rf"\b{_DEFS}\s*\(\s*#")
+_CHAINED = re.compile(r"\s*\.\s*def\w*\s*\(")
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\[^\n]|\\\n)*", re.MULTILINE)
+_RECEIVER = 160  # characters; a class_ may carry a page of documentation
 _OTHER_CLASSES = re.compile(r"\b(?:torch|jit|m|module)\s*(?:::|\.)\s*(?:jit::)?class_\s*<")
 
 
@@ -31,7 +37,7 @@ def methods(piece: Piece) -> Iterator[Dialect]:
     """The rows of every PyMethodDef table of a piece."""
     text = piece.text
     for match in _TABLE.finditer(text.bare):
-        closing = text.closing(match.end() - 1)
+        closing = piece.brackets.closing(match.end() - 1)
         if closing < 0 or piece.directive(match.start()):
             continue
         at = match.end()
@@ -42,7 +48,7 @@ def methods(piece: Piece) -> Iterator[Dialect]:
                 yield row
         while not single:
             opening = text.bare.find("{", at, closing)
-            end = text.closing(opening) if opening >= 0 else -1
+            end = piece.brackets.closing(opening) if opening >= 0 else -1
             if end < 0:
                 break
             row = _method(piece, match[1], opening, end)
@@ -52,46 +58,52 @@ def methods(piece: Piece) -> Iterator[Dialect]:
 
 
 def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | None:
-    arguments = [piece.text.code[slice(*one)] for one in split(piece.text, opening + 1, closing)]
+    arguments = piece.arguments(opening + 1, closing)
     name = literal(arguments[0])
     if name is None or len(arguments) < 2:
         return None
     target = kernel_name(arguments[1], piece.names(opening))
-    said = piece.text.code[opening : closing + 1]
+    said = piece.said(opening, closing + 1)
     return piece.row("method", (opening, closing), name, said, context=table, target=target, macro="PyMethodDef")
 
 
-def pybind(piece: Piece, libraries: Sequence[tuple[int, int]]) -> Iterator[Dialect]:
+def pybind(piece: Piece, libraries: Sequence[tuple[int, int]], local: LocalMacros | None) -> Iterator[Dialect]:
     """Every pybind11 definition of a piece, those between the offsets of `libraries` left out.
 
-    The receiver of a chained call is that of the chain's first.
+    The receiver of a chained call is that of the chain's first. A file's own macro may make the call (`.GS(name)`).
     """
-    text = piece.text
+    makers = [name for name, all_ in local.by_name.items() if _makes(all_)] if local is not None else []
+    calls = re.compile(rf"{_PYBIND.pattern}|(?:\.\s*)?\b({'|'.join(makers)})\s*\(") if makers else _PYBIND
     chained: tuple[int, str] | None = None
-    for match, closing in piece.calls(_PYBIND):
+    for match, closing in piece.calls(calls):
         if any(start <= match.start() < stop for start, stop in libraries):
             continue
-        if chained is not None and not text.bare[chained[0] : match.start()].strip():
-            receiver = chained[1]
-        else:
-            receiver = _receiver(piece, match.start())
-        chained = (closing + 1, receiver)
+        receiver = _receiver(piece, match.start(), chained)
+        chained = (closing, receiver)
         if _OTHER_CLASSES.search(receiver) and "py::class_" not in receiver:
             continue  # a TorchScript class: its methods are not Python's
-        spans = split(text, match.end(), closing, 2)
-        name = literal(text.code[slice(*spans[0])])
-        if name is None or len(spans) < 2:
-            continue
-        value = split(text, *spans[1], 2)[0]
-        yield piece.row(
-            "pybind",
-            (match.start(), closing),
-            name,
-            text.code[slice(*spans[1])],
-            context=receiver,
-            target=_function(text.code[slice(*spans[1])], text.code[slice(*value)], piece, match.start()),
-            macro=piece.macro or match[1],
-        )
+        if match[1] is None:
+            made = piece.expanded(match.start(2), closing + 1, match[2])
+            found = [_bound(made, *one, receiver) for one in made.calls(_MADE)] if made is not None else []
+        else:
+            found = [_bound(piece, match, closing, receiver)]
+        yield from (row for row in found if row is not None)
+
+
+def _makes(definitions: Sequence[tuple[int, Macro | None]]) -> bool:
+    """Whether a macro's body binds a name that it makes a string of."""
+    return any(one is not None and _MAKES.search(one.body) for _, one in definitions)
+
+
+def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> Dialect | None:
+    spans = piece.brackets.arguments(match.end(), closing, 2)
+    name = plain_literal(piece.said(*spans[0]))
+    if name is None or len(spans) < 2:
+        return None
+    said = piece.said(*spans[1])
+    target = _function(said, piece.arguments(*spans[1], 2)[0], piece, match.start())
+    span = (match.start(), closing)
+    return piece.row("pybind", span, name, said, context=receiver, target=target, macro=piece.macro or match[1])
 
 
 def _function(everything: str, first: str, piece: Piece, at: int) -> str | None:
@@ -100,31 +112,23 @@ def _function(everything: str, first: str, piece: Piece, at: int) -> str | None:
     return kernel_name(first, names) or (kernel_name(everything, names) if "<" in first else None)
 
 
-def _receiver(piece: Piece, at: int) -> str:
-    """The expression before the call, back to where its statement starts."""
-    bare = piece.text.bare
-    depth, begin = 0, at
-    while begin > 0:
-        sign = bare[begin - 1]
-        if sign in ")}]":
-            depth += 1
-        elif sign in "({[":
-            if depth == 0:
-                break
-            depth -= 1
-        elif sign == ";" and depth == 0:
-            break
-        begin -= 1
-    said = one_line(piece.text.code[begin:at])
-    return said.rpartition("= ")[2].rpartition("} ")[2] if "(" not in said.partition("= ")[0] else said
+def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
+    """The expression before the call, back to where its statement starts; of a chain, that of its call before."""
+    floor = chained[0] if chained is not None else 0
+    begin = piece.brackets.statement(at, floor)
+    if chained is not None and begin == floor:
+        return chained[1]
+    said = one_line(_CHAINED.split(_DIRECTIVE.sub("", piece.said(begin, at)))[0])
+    before, equals, after = said.partition(" = ")
+    return (after if equals and "(" not in before else said).removeprefix("return ")[:_RECEIVER]
 
 
 def flags(piece: Piece) -> Iterator[Dialect]:
     """The command line flags a piece defines (c10/util/Flags.h)."""
     for match, closing in piece.calls(_FLAG):
-        arguments = [piece.text.code[slice(*one)] for one in split(piece.text, match.end(), closing)]
+        arguments = piece.arguments(match.end(), closing)
         kind = _FLAG_TYPES.get(match[1]) or arguments.pop(0)
         if arguments and arguments[0].isidentifier():
             macro = piece.macro or match[0].rstrip("( \t\n")
-            said = piece.text.code[match.end() : closing]
+            said = piece.said(match.end(), closing)
             yield piece.row("flag", (match.start(), closing), arguments[0], said, context=kind, macro=macro)
