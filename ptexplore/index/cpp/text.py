@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
+from typing import NamedTuple
 
+# Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
 _COMMENT_OR_STRING = re.compile(
-    r"//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)"
-    r'|(?:\bu8|\b[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"'
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|(?<![0-9A-Fa-f])'(?:[^'\\\n]|\\[^\n]{1,10})'",
+    r"//[^\n\\]*(?:\\\n?[^\n\\]*)*|/\*.*?(?:\*/|\Z)"
+    r'|"[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|(?=\n)|\Z)'
+    r"|'(?<![0-9A-Fa-f]')(?:[^'\\\n]|\\[^\n]{1,10})'"
+    r'|R"(?<![A-Za-tv-z0-9_]R")([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)',
     re.DOTALL,
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:\\\n|[^\n])*)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z_]*)([^\n\\]*(?:\\\n?[^\n\\]*)*)", re.MULTILINE)
+_CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
 _OPEN_CLOSE = re.compile(r"[(){}\[\]]")
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 
@@ -22,6 +25,21 @@ _PAIRS = {"(": ")", "{": "}", "[": "]"}
 def blank(text: str) -> str:
     """Spaces of equal length; line ends stay."""
     return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
+
+
+class Directive(NamedTuple):
+    """One preprocessor line with its continuations: offsets, its word ("ifdef"), what follows the word."""
+
+    start: int
+    end: int
+    word: str
+    rest: str
+
+    @property
+    def condition(self) -> str:
+        """What an #if, #ifdef, #ifndef or #elif asks, on one line."""
+        asked = " ".join(self.rest.replace("\\\n", " ").split())
+        return {"ifdef": f"defined({asked})", "ifndef": f"!defined({asked})"}.get(self.word, asked)
 
 
 class Text:
@@ -37,20 +55,34 @@ class Text:
     @cached_property
     def code(self) -> str:
         """Comments blanked, strings kept."""
-        return _COMMENT_OR_STRING.sub(lambda m: blank(m[0]) if m[0].startswith(("//", "/*")) else m[0], self.raw)
+        return self._blanked(literals=False)
+
+    def code_between(self, start: int, end: int) -> str:
+        """`code[start:end]`, without the cost of all of it; `start` must not lie inside a comment or literal."""
+        if "code" in self.__dict__:
+            return self.code[start:end]
+        return Text(self.path, self.raw[start:end]).code
 
     @cached_property
     def bare(self) -> str:
         """Comments and the insides of literals blanked; the quotes stay."""
+        return self._blanked(literals=True)
 
-        def inside(match: re.Match[str]) -> str:
-            word = match[0]
-            if word.startswith(("//", "/*")):
-                return blank(word)
-            quote = word.index('"') if '"' in word else 0
-            return word[: quote + 1] + blank(word[quote + 1 : -1]) + word[-1]
-
-        return _COMMENT_OR_STRING.sub(inside, self.raw)
+    def _blanked(self, literals: bool) -> str:
+        raw, parts, at = self.raw, [], 0
+        for match in _COMMENT_OR_STRING.finditer(raw):
+            start, end = match.span()
+            if raw[start] != "/":
+                if not literals:
+                    continue
+                start += 2 if raw[start] == "R" else 1
+                end -= raw[end - 1] in "\"'"
+                if start >= end:
+                    continue
+            word = raw[start:end]
+            parts += (raw[at:start], _NOT_NEWLINE.sub(" ", word) if "\n" in word else " " * (end - start))
+            at = end
+        return "".join(parts) + raw[at:]
 
     @cached_property
     def _newlines(self) -> list[int]:
@@ -73,33 +105,42 @@ class Text:
         return -1
 
     @cached_property
+    def directives(self) -> list[Directive]:
+        """Every preprocessor line, in order."""
+        if "#" not in self.bare:
+            return []
+        return [Directive(m.start(), m.end(), m[1], m[2]) for m in _DIRECTIVE.finditer(self.bare)]
+
+    @cached_property
     def _arms(self) -> list[tuple[int, tuple[str, ...]]]:
         """(first line, conditions) of every stretch between conditional directives."""
         stack: list[list[str]] = []  # the conditions tried so far of each open #if
         found: list[tuple[int, tuple[str, ...]]] = [(1, ())]
-        for match in _DIRECTIVE.finditer(self.code):
-            word, condition = match[1], " ".join(match[2].replace("\\\n", " ").split())
+        for directive in self.directives:
+            word = directive.word
+            if word not in _CONDITIONALS:
+                continue
+            condition = directive.condition
             if word in ("if", "ifdef", "ifndef"):
-                shape = {"if": "{}", "ifdef": "defined({})", "ifndef": "!defined({})"}[word]
-                stack.append([shape.format(condition)])
+                stack.append([condition])
             elif word == "elif" and stack:
                 stack[-1].append(condition)
             elif word == "else" and stack:
                 stack[-1].append("")
             elif word == "endif" and stack:
                 stack.pop()
-            found.append((self.line(match.end()) + 1, tuple(_arm(tried) for tried in stack)))
+            found.append((self.line(directive.end) + 1, tuple(_arm(tried) for tried in stack)))
         return found
 
     @cached_property
     def include_guard(self) -> str | None:
         """The condition of the file's own include guard, "!defined(X)", where it has one."""
-        match = _DIRECTIVE.search(self.code)
-        if match is None or match[1] != "ifndef" or self.code[: match.start()].strip():
+        first, second = [*self.directives[:2], None, None][:2]
+        if first is None or second is None or first.word != "ifndef" or self.bare[: first.start].strip():
             return None
-        name = match[2].strip()
-        defined = re.compile(rf"\s*#[ \t]*define[ \t]+{re.escape(name)}\b")
-        return f"!defined({name})" if name and defined.match(self.code, match.end()) else None
+        name = first.rest.strip()
+        defines = second.word == "define" and not self.bare[first.end : second.start].strip()
+        return f"!defined({name})" if name and defines and second.rest.split()[:1] == [name] else None
 
     def guards(self, line: int) -> tuple[str, ...]:
         """The conditions around `line`, outermost first, the include guard left out."""

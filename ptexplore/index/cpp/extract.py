@@ -1,0 +1,165 @@
+"""One C++ file into symbols and references: prepared, parsed, read, with what macros make of their invocations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ptexplore.index.cpp.expand import Expander
+from ptexplore.index.cpp.invocations import Invocations, Made
+from ptexplore.index.cpp.macros import MacroTable
+from ptexplore.index.cpp.prepare import Prepared, prepare
+from ptexplore.index.cpp.references import references
+from ptexplore.index.cpp.text import Text
+from ptexplore.index.cpp.tree import Frame, Reader, captures
+from ptexplore.symbols import Ref, Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
+
+
+def extract(
+    path: str, raw: str, macros: MacroTable, text: Text | None = None
+) -> tuple[list[Symbol], list[Ref], list[str]]:
+    """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
+    text = text or Text(path, raw)
+    prepared = prepare(text, macros)
+    expander = Expander(lambda name: next(iter(prepared.definitions(name, expander_at[0])), None))
+    expander_at = [0]
+    reader: Reader | None = None
+    refs: list[Ref] = []
+    problems: list[str] = []
+    for number, view in enumerate(prepared.views):
+        expander_at[0] = len(raw)
+        expander.counter = 0
+        made = Invocations(prepared, view, expander).replace()
+        found, failed = captures(bytes(view))
+        one = _read(prepared, view, found, made)
+        if reader is None:
+            reader = one
+            refs = references(prepared, view, found, reader)
+            problems += ["the parser met what it does not understand"] * failed
+        else:
+            _add_hidden(reader, one, prepared, number)
+    symbols = reader.symbols if reader else []
+    symbols += _macro_symbols(prepared)
+    return symbols, refs, problems
+
+
+def _read(prepared: Prepared, view: bytearray, found: dict[str, list[Node]], made: list[Made]) -> Reader:
+    """The symbols of one view, those of the invocations included."""
+    text = prepared.text
+    reader = Reader(text.path, view.decode("ascii"), text.line, text.guards)
+    reader.read(found, marks=tuple(sorted({one.begin for one in made})))
+    heads = {offset: at for at, offset in enumerate(reader.offsets)}
+    dropped: set[int] = set()
+    for one in made:
+        at = heads.get(one.head) if one.head is not None else None
+        symbols = _expanded(prepared, one, reader.framed[one.begin])
+        if at is not None:
+            dropped.add(at)
+            symbols = _with_extent(symbols, reader.symbols[at])
+        reader.symbols += symbols
+        reader.offsets += [one.use.start] * len(symbols)
+    for at, symbol in enumerate(reader.symbols):
+        if (
+            symbol.name == "z"
+            and symbol.macro is None
+            and at not in dropped
+            and symbol.kind in ("variable", "member", "function")
+        ):
+            dropped.add(at)
+    reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
+    reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
+    return reader
+
+
+def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
+    """The last function of a head's expansion gets the extent that the parsed text gives it."""
+    for at in range(len(symbols) - 1, -1, -1):
+        if symbols[at].kind == "function":
+            symbols[at] = replace(symbols[at], end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
+            break
+    return symbols
+
+
+def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list[Symbol]:
+    """What the expansions of one invocation declare, placed at the invocation."""
+    text = prepared.text
+    use = made.use
+    line = text.line(use.start)
+    last = text.line(use.arguments[1] if use.arguments else use.end)
+    guards = text.guards(line)
+    symbols: dict[tuple[object, ...], Symbol] = {}
+    for one in made.texts:
+        if not ("(" in one or "struct" in one or "class" in one or "enum" in one or ";" in one):
+            continue
+        inner = frames[-1].kind == "class"
+        source = "class z{" + one + "};" if inner else one
+        reader = Reader(text.path, source, lambda _: line, lambda _: guards)
+        found, _ = captures(source.encode("ascii", "replace"))
+        if inner:
+            found["class"] = [node for node in found.get("class", ()) if node.start_byte]
+        reader.read(found, frames)
+        for symbol in reader.symbols:
+            key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
+            if key not in symbols:
+                named = _line_of(prepared, made, symbol.name, line)
+                symbols[key] = replace(
+                    symbol, macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
+                    end_line=max(last, named),
+                )  # fmt: skip
+    return list(symbols.values())
+
+
+def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
+    """The line of the longest argument word that is part of the name; the invocation's where none is."""
+    arguments = made.use.arguments
+    if arguments is None or "\n" not in prepared.text.raw[slice(*arguments)]:
+        return line
+    best: tuple[int, int] | None = None
+    for match in _IDENTIFIER.finditer(prepared.text.bare, *arguments):
+        if match[0] in name and (best is None or len(match[0]) > best[0]):
+            best = (len(match[0]), match.start())
+    return prepared.text.line(best[1]) if best else line
+
+
+def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) -> None:
+    """What only this view shows: the symbols named in spans that the first view had blanked."""
+    first = prepared.hidden[0]
+    shown = set(prepared.hidden[number])
+    spans = [span for span in first if span not in shown]
+    known = set(zip(reader.offsets, (symbol.qualified for symbol in reader.symbols), strict=True))
+    for offset, symbol in zip(other.offsets, other.symbols, strict=True):
+        if any(start <= offset < end for start, end in spans) and (offset, symbol.qualified) not in known:
+            reader.symbols.append(symbol)
+            reader.offsets.append(offset)
+
+
+def _macro_symbols(prepared: Prepared) -> list[Symbol]:
+    """Every #define of the file."""
+    text = prepared.text
+    found = []
+    for defined in prepared.local.values():
+        for one in defined:
+            line = text.line(one.offset)
+            directive = next((d for d in text.directives if d.start <= one.offset < d.end), None)
+            end = text.line(directive.end) if directive else line
+            signature = "" if one.parameters is None else f"({', '.join(one.parameters)})"
+            found.append(
+                Symbol(
+                    text.path,
+                    one.name,
+                    one.name,
+                    "macro",
+                    line,
+                    end,
+                    line,
+                    signature=signature,
+                    guards=text.guards(line),
+                )
+            )
+    return found

@@ -1,0 +1,146 @@
+"""Macro invocations among declarations: expanded, replaced in the parser's text by what stands for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ptexplore.index.cpp.expand import Expander, TooLongError
+from ptexplore.index.cpp.macros import Define
+from ptexplore.index.cpp.prepare import Prepared, Use, blank
+from ptexplore.index.cpp.scopes import CodeRanges
+
+_ACCESS = re.compile(r"^\s*(?:(?:public|private|protected)\s*:\s*)+")
+_TEMPLATE = re.compile(r"^\s*(?:template\s*<[^;{}()=]*>\s*)+")
+_FUNCTION_GOES_ON = re.compile(r"\s*(?:[({:]|->|const\b|noexcept\b|override\b|final\b|try\b)")
+_TYPE_GOES_ON = re.compile(r"\s*(?:[A-Za-z_*&<~]|::)")
+_TEST = re.compile(r"(?:TYPED_)?TEST(?:_[FP])?$")
+_MOST_ALTERNATIVES = 4
+_GTEST = Define("TEST", ("suite", "name"), "void suite##_##name##_Test::TestBody()", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One invocation that makes declarations. `texts` are what it may expand to (one for each definition of the macro).
+
+    `head` is the offset of the name that stands in its place where it is a function's head: the function at that
+    offset in the parsed text is then the last one of the expansion. `begin` is where the statement begins.
+    """
+
+    use: Use
+    texts: tuple[str, ...]
+    begin: int
+    head: int | None = None
+
+
+class Invocations:
+    """Finds and replaces the invocations of one view of a prepared text."""
+
+    def __init__(self, prepared: Prepared, view: bytearray, expander: Expander) -> None:
+        self.prepared, self.view, self.expander = prepared, view, expander
+        self.found: list[Made] = []
+
+    def replace(self) -> list[Made]:
+        """Every invocation outside of code; the view is changed in place."""
+        uses = [use for use in self.prepared.uses if use.name not in self.prepared.attributes]
+        if not uses:
+            return []
+        code = CodeRanges(self.view.decode("ascii"))
+        for use in uses:
+            if not code.holds(use.start) and self.view[use.start : use.start + 1].isalpha():
+                self._one(use)
+        return self.found
+
+    def _one(self, use: Use) -> None:
+        definitions = self.prepared.definitions(use.name, use.start)
+        function_like = any(one.parameters is not None for one in definitions)
+        if not definitions or (function_like and use.arguments is None):
+            if use.arguments and _TEST.match(use.name):
+                definitions = (_GTEST,)
+            else:
+                return
+        if not function_like and not any(";" in one.body or "{" in one.body or "}" in one.body for one in definitions):
+            return
+        end = use.end if use.arguments is None or not function_like else use.arguments[1] + 1
+        before = self._prefix(use.start)
+        if before is None:
+            return
+        begin, prefix = before
+        texts = self._expansions(use, definitions)
+        if not texts:
+            blank(self.view, use.start, end)
+            return
+        self._replace(use, end, begin, prefix, texts)
+
+    def _prefix(self, start: int) -> tuple[int, str] | None:
+        """Where the statement around `start` begins and what of it stands before; None inside an initialiser."""
+        view = self.view
+        at = max(view.rfind(b";", 0, start), view.rfind(b"{", 0, start), view.rfind(b"}", 0, start)) + 1
+        prefix = view[at:start].decode("ascii")
+        access = _ACCESS.match(prefix)
+        if access:
+            at, prefix = at + access.end(), prefix[access.end() :]
+        shorter = _TEMPLATE.sub("", prefix)
+        if re.search(r'[=(\[",:]\s*|\b(?:class|struct|union|enum|using|typedef|return)\b', shorter.replace("::", "")):
+            return None
+        return at + len(prefix) - len(prefix.lstrip()), prefix.strip()
+
+    def _expansions(self, use: Use, definitions: tuple[Define, ...]) -> tuple[str, ...]:
+        arguments = "" if use.arguments is None else self.prepared.text.code_between(*use.arguments)
+        found: list[str] = []
+        line = self.prepared.text.line(use.start)
+        counter = self.expander.counter
+        for define in definitions[:_MOST_ALTERNATIVES]:
+            self.expander.counter = counter
+            try:
+                made = self.expander.invocation(define, arguments, line).strip()
+            except (TooLongError, RecursionError):
+                continue
+            if made and made not in found:
+                found.append(made)
+        return tuple(found)
+
+    def _replace(self, use: Use, end: int, begin: int, prefix: str, texts: tuple[str, ...]) -> None:
+        view = self.view
+        after = view[end : end + 200].decode("ascii")
+        whole = texts[0].endswith((";", "}"))
+        head = None
+        if not whole and _FUNCTION_GOES_ON.match(after):
+            head = use.start
+            tail, defines = self._tail(end)
+            bracketed = after.lstrip().startswith("(")
+            name = ("" if prefix and not prefix.endswith(">") else "void ") + ("z" if bracketed else "z()")
+            if len(name) > end - use.start:
+                name = name[-1:] if bracketed else "z()"
+            head = use.start + name.index("z")
+            blank(view, use.start, end)
+            view[use.start : use.start + len(name)] = name.encode()
+            texts = tuple(f"{one} {tail} {'{}' if defines else ';'}" for one in texts)
+        elif not whole and _TYPE_GOES_ON.match(after):
+            if "\n" in view[use.start : end].decode("ascii"):
+                blank(view, use.start, end)
+                view[use.start : use.start + 1] = b"Z"
+            else:
+                view[use.start : end] = b"Z" * (end - use.start)
+            return
+        else:
+            assigned = after.lstrip().startswith("=")
+            blank(view, begin, end)
+            if assigned:
+                view[end - 5 : end] = b"int z"
+            texts = tuple(one + ";" for one in texts)
+        self.found.append(Made(use, tuple(f"{prefix} {one}" for one in texts), begin, head))
+
+    def _tail(self, end: int) -> tuple[str, bool]:
+        """What follows a head up to its body or semicolon, and whether a body follows."""
+        text = self.view
+        at = end
+        while at < len(text) and text[at : at + 1].isspace():
+            at += 1
+        if text[at : at + 1] == b"(":
+            at = max(self.prepared.text.closing(at), at) + 1
+        brace, semicolon = text.find(b"{", at), text.find(b";", at)
+        brace, semicolon = (brace if brace >= 0 else len(text)), (semicolon if semicolon >= 0 else len(text))
+        stop = min(brace, semicolon)
+        tail = self.prepared.text.code_between(end, stop)
+        return " ".join(tail.split()), brace < semicolon

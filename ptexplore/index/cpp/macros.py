@@ -1,0 +1,142 @@
+"""The macros of a source tree: who defines what, which are attributes, and which a text uses."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from ptexplore.index.cpp.text import Text
+
+HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc", ".hxx")
+_DEFINE = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\(([^()]*)\))?")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+# What compilers and CUDA themselves give, and what may stand in an attribute's expansion.
+_ATTRIBUTE_WORDS = frozenset(
+    "__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__ __inline inline"
+    " static extern constexpr __restrict__ __restrict __launch_bounds__ __shared__ __constant__ __cdecl __stdcall"
+    " _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__ __host_defines__".split()
+)
+_FIXED = frozenset(
+    "__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict __shared__"
+    " __constant__ __extension__ __cdecl __stdcall __ubsan_ignore_undefined__ __managed__ XNN_RESTRICT RESTRICT"
+    " __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE PYBIND11_DEPRECATED GTEST_API_".split()
+)
+_UNLIKELY = re.compile(
+    r"(?<![!\w])defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"
+    r"TORCH_STATIC_ONLY|C10_MOBILE|BUILD_LITE_INTERPRETER|__OBJC__|DOXYGEN\w*|__clang_analyzer__)\s*\)(?!\s*\|\|)"
+    r"|!\(?defined\(\s*(?:__GNUC__|__GNUG__|__linux__|__x86_64__)\s*\)|(?<![!\w])_MSC_VER"
+)
+
+
+class Define(NamedTuple):
+    """One `#define`. `parameters` is None for an object-like macro; `body` is on one line, without comments.
+
+    `offset` is that of its name in its file; `likely` is False where the `#if`s around it ask for another platform
+    than a Linux build for x86-64: of several definitions of one name, a likely one is expanded first.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: str
+    offset: int
+    likely: bool = True
+
+
+def defines(text: Text) -> list[Define]:
+    """Every `#define` of one file, in order."""
+    found = []
+    for directive in text.directives:
+        if directive.word != "define":
+            continue
+        start = directive.end - len(directive.rest)
+        match = _DEFINE.match(text.raw, start, directive.end)
+        if match is None:
+            continue
+        given = match[2]
+        parameters = None if given is None else tuple(one for one in _split(given) if one)
+        body = " ".join(text.code_between(match.end(), directive.end).replace("\\\n", " ").split())
+        likely = not any(_UNLIKELY.search(guard) for guard in text.guards(text.line(directive.start)))
+        found.append(Define(match[1], parameters, body, match.start(1), likely))
+    return found
+
+
+def _split(given: str) -> list[str]:
+    return [" ".join(one.replace("\\\n", " ").split()) for one in given.split(",")]
+
+
+class MacroTable:
+    """The macros that headers define, by name; several definitions of one name (in `#if` arms) are all kept.
+
+    Picklable. `digest` changes when any definition does: then files read with the old table are to be read again.
+    """
+
+    def __init__(self, by_name: dict[str, tuple[Define, ...]]) -> None:
+        self.by_name = by_name
+
+    @cached_property
+    def digest(self) -> str:
+        """Of every definition, whatever the order of the files."""
+        lines = sorted(repr((*one[:3], one.likely)) for found in self.by_name.values() for one in found)
+        return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:16]
+
+    def get(self, name: str) -> tuple[Define, ...]:
+        """The definitions of a name, the likely ones first; none where no header defines it."""
+        return self.by_name.get(name, ())
+
+    def used(self, text: str) -> set[str]:
+        """The macros of the table that a text names."""
+        return set(_WORD.findall(text)) & self.by_name.keys()
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The macros that are nothing but attributes, specifiers or pragmas, with those that compilers bring."""
+        return attributes(self.by_name, _FIXED)
+
+
+def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -> frozenset[str]:
+    """Of `by_name` those macros whose every definition is empty or made of attributes alone; with `known`."""
+    found = set(known)
+    pending = {name: all_ for name, all_ in by_name.items() if name not in found}
+    while True:
+        more = [name for name, all_ in pending.items() if all(_is_attribute(one, found) for one in all_)]
+        if not more:
+            return frozenset(found)
+        for name in more:
+            found.add(name)
+            del pending[name]
+
+
+def _is_attribute(define: Define, known: set[str]) -> bool:
+    """Whether only attribute words, other attributes and their bracketed arguments stand in the body."""
+    if not define.body:
+        return True
+    body, shorter = "", re.sub(r"\[\[[^\[\]]*\]\]", " inline ", define.body)
+    while body != shorter:
+        body, shorter = shorter, re.sub(r"\([^()]*\)", " ", shorter)
+    words = body.split()
+    return bool(words) and all(word in _ATTRIBUTE_WORDS or word in known for word in words)
+
+
+def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
+    """The table of a tree: (canonical path, raw text) of all its C++ files; headers' macros are seen by every file."""
+    by_name: dict[str, list[Define]] = {}
+    for path, raw in files:
+        if not path.endswith(HEADERS) or "define" not in raw:
+            continue
+        for define in defines(Text(path, raw)):
+            known = by_name.setdefault(define.name, [])
+            if not any(one[1:3] == define[1:3] for one in known):
+                known.append(define)
+    # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
+    return MacroTable(
+        {
+            name: tuple(sorted(found, key=lambda one: not one.likely))
+            for name, found in sorted(by_name.items())
+            if not (
+                name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once")) and not any(one.body for one in found)
+            )
+        }
+    )

@@ -1,0 +1,139 @@
+"""Names, parameter lists and types as text: template arguments off, spaces normalised, parameter names and defaults off."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_SPACES = re.compile(r"\s+")
+_OPERATOR = re.compile(r"(?:^|(?<=[\s:]))operator\b(?!\s*::)")
+_TIGHT = re.compile(r"\s*(::|[<>(),\[\]]|&&|[&*]|\.\.\.)\s*")
+_NAME_AT_END = re.compile(r"^(.*?[\w>&*.)\]])(\s+|(?<=[&*.>)\]]))([A-Za-z_]\w*)\s*$", re.DOTALL)
+_INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
+_ARRAY = re.compile(r"\s*((?:\[[^\[\]]*\]\s*)+)$")
+_BUILTIN = frozenset(
+    "void bool char short int long float double signed unsigned wchar_t char16_t char32_t char8_t auto const volatile"
+    " struct class enum union typename mutable register constexpr __int128".split()
+)
+_QUALIFIERS = frozenset("const volatile struct class enum union typename register mutable unsigned signed long".split())
+OPEN, CLOSE = "([{<", ")]}>"
+
+
+@lru_cache(maxsize=65536)
+def name_parts(text: str) -> tuple[str, ...]:
+    """The components of a written name without template arguments: "A<T>::operator ()" -> ("A", "operator()").
+
+    A leading "::" gives an empty first component.
+    """
+    text = text.strip()
+    match = _OPERATOR.search(text)
+    tail = ()
+    if match:
+        tail = (_operator(text[match.end() :]),)
+        text = text[: match.start()]
+    if "<" in text:
+        text = without_angles(text)
+    parts = "".join(text.replace("template ", " ").split()).split("::")
+    if tail and parts[-1] == "":
+        parts.pop()
+    return (*parts, *tail)
+
+
+def _operator(rest: str) -> str:
+    rest = _SPACES.sub(" ", rest).strip()
+    if not rest[:1].isalpha() and rest[:1] not in "_:":
+        symbol = re.match(r'\(\s*\)|\[\s*\]|""\s*\w+|[^\w\s<(]+|<=>|<<=?|<=?|,', rest)
+        return "operator" + (symbol[0] if symbol else rest).replace(" ", "")
+    return "operator " + _TIGHT.sub(r"\1", rest)
+
+
+def without_angles(text: str) -> str:
+    """Everything between balanced < and > taken out."""
+    kept: list[str] = []
+    depth = 0
+    for at, char in enumerate(text):
+        if char == "<":
+            depth += 1
+        elif char == ">" and depth and text[at - 1] != "-":
+            depth -= 1
+        elif not depth:
+            kept.append(char)
+    return "".join(kept)
+
+
+def one_line(text: str) -> str:
+    """Blanks of any kind become one space; none just inside brackets or before a comma."""
+    text = _SPACES.sub(" ", text).strip()
+    return text.replace("( ", "(").replace(" )", ")").replace(" ,", ",")
+
+
+@lru_cache(maxsize=65536)
+def parameter_types(listed: str) -> tuple[str, ...]:
+    """The types of a parameter list given with its brackets; () for (void)."""
+    inside = listed.strip()[1:-1].strip()
+    if not inside or inside == "void":
+        return ()
+    return tuple(_type(one) for one in split(inside))
+
+
+def split(listed: str) -> list[str]:
+    """A list taken apart at its outermost commas."""
+    if "," not in listed:
+        return [listed]
+    found: list[str] = []
+    depth = start = 0
+    for at, char in enumerate(listed):
+        if char in OPEN:
+            depth += 1
+        elif char in CLOSE and not (char == ">" and listed[at - 1 : at] in ("-", "=")):
+            depth -= 1
+        elif char == "," and depth <= 0:
+            found.append(listed[start:at])
+            start = at + 1
+    found.append(listed[start:])
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _type(parameter: str) -> str:
+    """The type of one parameter: default and name taken off."""
+    text = _without_default(parameter).strip()
+    array = ""
+    found = _ARRAY.search(text)
+    if found and found.start():
+        array, text = found[1].replace(" ", ""), text[: found.start()]
+    inner = _INNER_NAME.search(text)
+    if inner:
+        text = f"{text[: inner.start()]}({inner[1]}{inner[2]}){text[inner.end() :]}"
+    else:
+        named = _NAME_AT_END.match(text)
+        if named and named[3] not in _BUILTIN and not _only_qualifiers(named[1]):
+            text = named[1]
+    return normal_type(text) + array
+
+
+def _only_qualifiers(text: str) -> bool:
+    return text.endswith("::") or all(
+        word in _QUALIFIERS and word not in ("unsigned", "signed", "long") for word in text.split()
+    )
+
+
+def _without_default(parameter: str) -> str:
+    if "=" not in parameter:
+        return parameter
+    depth = 0
+    for at, char in enumerate(parameter):
+        if char in OPEN:
+            depth += 1
+        elif char in CLOSE:
+            depth -= 1
+        elif char == "=" and depth <= 0:
+            return parameter[:at]
+    return parameter
+
+
+def normal_type(text: str) -> str:
+    """A type's text with spaces where words need them and after commas only."""
+    text = _TIGHT.sub(r"\1", _SPACES.sub(" ", text).strip())
+    text = re.sub(r"([>&*])(?=[A-Za-z_])", r"\1 ", text)
+    return text.replace(",", ", ")

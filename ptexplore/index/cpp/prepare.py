@@ -1,0 +1,132 @@
+"""A C++ text made ready for the parser at equal length: directives, attributes and macro invocations out of the way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ptexplore.index.cpp.arms import Span, hidden_spans
+from ptexplore.index.cpp.macros import Define, MacroTable, attributes, defines
+from ptexplore.index.cpp.text import Text
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LAUNCH = re.compile(r"<<<.*?>>>", re.DOTALL)
+_RAW_STRING = re.compile(r'R"([^"]*)"')
+_NOT_NEWLINE = re.compile(rb"[^\n]")
+_NEXT = re.compile(r"\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One place that names a macro: the offsets of its name, and of the end of its brackets where it has some."""
+
+    name: str
+    start: int
+    end: int
+    arguments: tuple[int, int] | None = None
+
+
+@dataclass
+class Prepared:
+    """What the parser gets. `views` are the texts to parse (ASCII, each as long as the file), the first with all
+    that can stand together; `hidden` are the spans blanked in each. `uses` are the macro names in the text, in order.
+    """
+
+    text: Text
+    table: MacroTable
+    views: list[bytearray] = field(default_factory=list)
+    hidden: list[list[Span]] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    attributes: frozenset[str] = frozenset()
+
+    @cached_property
+    def local(self) -> dict[str, list[Define]]:
+        """The file's own macros."""
+        found: dict[str, list[Define]] = {}
+        for define in defines(self.text):
+            found.setdefault(define.name, []).append(define)
+        return found
+
+    @cached_property
+    def undefined(self) -> dict[str, list[int]]:
+        """Where the file takes a macro back."""
+        found: dict[str, list[int]] = {}
+        for directive in self.text.directives:
+            if directive.word == "undef":
+                found.setdefault(directive.rest.strip(), []).append(directive.start)
+        return found
+
+    def definitions(self, name: str, at: int) -> tuple[Define, ...]:
+        """What a macro's name stands for at an offset: the file's own definitions before it, else the headers'."""
+        own = self.local.get(name)
+        if own:
+            taken_back = max((one for one in self.undefined.get(name, ()) if one < at), default=-1)
+            before = [one for one in own if taken_back < one.offset < at]
+            if before:
+                return tuple(sorted(before, key=lambda one: not one.likely))
+        return self.table.get(name)
+
+
+def blank(buffer: bytearray, start: int, end: int) -> None:
+    """Spaces of equal length; line ends stay."""
+    piece = bytes(buffer[start:end])
+    buffer[start:end] = _NOT_NEWLINE.sub(b" ", piece) if b"\n" in piece else b" " * (end - start)
+
+
+def prepare(text: Text, table: MacroTable) -> Prepared:
+    """Everything before parsing that needs no syntax tree."""
+    made = Prepared(text, table)
+    bare = text.bare
+    buffer = bytearray(bare.encode("ascii", "replace"))
+    for directive in text.directives:
+        blank(buffer, directive.start, directive.end)
+    _plain_strings(bare, buffer)
+    if "<<<" in bare:
+        for launch in _LAUNCH.finditer(bare):
+            blank(buffer, *launch.span())
+    own = attributes(made.local, table.attributes) if made.local else table.attributes
+    made.attributes = own
+    _blank_attributes(made, buffer)
+    made.hidden = hidden_spans(text)
+    for hidden in made.hidden:
+        view = bytearray(buffer) if len(made.hidden) > 1 else buffer
+        for start, end in hidden:
+            blank(view, start, end)
+        made.views.append(view)
+    return made
+
+
+def _plain_strings(bare: str, buffer: bytearray) -> None:
+    """A raw string (already blanked inside) becomes an empty one, since it may span lines."""
+    if 'R"' not in bare:
+        return
+    for match in _RAW_STRING.finditer(bare):
+        start, end = match.span()
+        buffer[start : start + 3] = b' ""'
+        blank(buffer, start + 3, end)
+
+
+def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
+    """Blank attribute macros and their brackets; note every other macro's use."""
+    bare = made.text.bare
+    words = set(_WORD.findall(bare))
+    names = words & (made.attributes | made.table.by_name.keys() | made.local.keys())
+    if not names:
+        return
+    any_of = re.compile(r"\b(?:" + "|".join(sorted(names, key=len, reverse=True)) + r")\b")
+    plain = buffer.decode("ascii")
+    for match in any_of.finditer(plain):
+        start, end = match.span()
+        name = match[0]
+        after = _NEXT.match(plain, end)
+        opening = after.end() if after else end
+        brackets = None
+        if opening < len(plain) and plain[opening] == "(":
+            closing = made.text.closing(opening)
+            brackets = None if closing < 0 else (opening + 1, closing)
+        if name in made.attributes:
+            takes = name.startswith("__a") or name in ("alignas", "_Pragma", "__launch_bounds__", "__declspec")
+            takes = takes or any(one.parameters is not None for one in made.definitions(name, start))
+            blank(buffer, start, brackets[1] + 1 if takes and brackets else end)
+        made.uses.append(Use(name, start, end, brackets))

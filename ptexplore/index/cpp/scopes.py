@@ -1,0 +1,54 @@
+"""Where in a C++ text code runs (function bodies, initialisers), as against namespaces and classes; by braces alone."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_BRACE = re.compile(r"[{}]")
+_NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
+_CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
+_ANGLES = re.compile(r"<[^<>]*>")
+
+
+class CodeRanges:
+    """The outermost braces that hold code rather than declarations."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        depth = last = 0
+        for match in _BRACE.finditer(text):
+            at = match.start()
+            if text[at] == "{":
+                if depth:
+                    depth += 1
+                elif is_scope(text[max(text.rfind(";", last, at) + 1, last) : at]):
+                    last = at + 1
+                else:
+                    depth = 1
+                    self._starts.append(at)
+            else:
+                last = at + 1
+                if depth:
+                    depth -= 1
+                    if not depth:
+                        self._ends.append(last)
+        self._ends += [len(text)] * (len(self._starts) - len(self._ends))
+
+    def holds(self, offset: int) -> bool:
+        """Whether `offset` lies in code."""
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._ends[at]
+
+
+def is_scope(head: str) -> bool:
+    """Whether what stands before a `{` opens a namespace, a language linkage or a class."""
+    if _NAMESPACE.search(head):
+        return True
+    if not ("class" in head or "struct" in head or "union" in head):
+        return False
+    shorter = _ANGLES.sub(" ", head)
+    while shorter != head:
+        head, shorter = shorter, _ANGLES.sub(" ", shorter)
+    return _CLASS.search(head) is not None and re.search(r"\benum\b", head) is None

@@ -1,0 +1,353 @@
+"""One syntax tree read into symbols: scopes kept on a stack while the captures of one query pass in text order."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
+from ptexplore.symbols import Role, Symbol, SymbolKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+_QUERY = """
+(namespace_definition) @namespace
+(class_specifier body: (_)) @class
+(struct_specifier body: (_)) @class
+(union_specifier body: (_)) @class
+(enum_specifier body: (_)) @enum
+(enumerator) @enumerator
+(function_definition) @function
+(translation_unit (declaration) @declaration)
+(declaration_list (declaration) @declaration)
+(linkage_specification (declaration) @declaration)
+(template_declaration (declaration) @declaration)
+(field_declaration_list (declaration) @declaration)
+(field_declaration) @declaration
+(translation_unit [(class_specifier !body) (struct_specifier !body)] @forward)
+(declaration_list [(class_specifier !body) (struct_specifier !body)] @forward)
+(template_declaration [(class_specifier !body) (struct_specifier !body)] @forward)
+(template_declaration) @template
+(friend_declaration) @friend
+(type_definition) @typedef
+(alias_declaration) @alias
+(concept_definition) @concept
+(base_class_clause) @bases
+(call_expression function: [(identifier) (qualified_identifier) (template_function)] @call)
+(call_expression function: (field_expression field: (_) @member_call))
+(argument_list (qualified_identifier) @address)
+(argument_list (pointer_expression argument: [(identifier) (qualified_identifier)] @address))
+(initializer_list (pointer_expression argument: [(identifier) (qualified_identifier)] @address))
+"""
+_KEYWORDS = frozenset("if for while switch return else do catch sizeof decltype new delete throw case".split())
+_SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
+_INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
+PLACEHOLDER = "ptexplore_z"
+
+
+@lru_cache(maxsize=1)
+def parser() -> tuple[Any, Any]:
+    """The C++ parser and the query over its trees; made once a process."""
+    import tree_sitter
+    import tree_sitter_cpp
+
+    language = tree_sitter.Language(tree_sitter_cpp.language())
+    return tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY)
+
+
+class Frame(NamedTuple):
+    """A scope that is open: where it ends, what names in it are prefixed with, and what kind it is."""
+
+    end: int
+    kind: str  # "namespace", "class", "enum", "code"
+    qualified: str
+    scope: str
+    hidden: bool  # an anonymous namespace is around it
+    name: str = ""  # a class's own
+
+
+ROOT = Frame(1 << 62, "namespace", "", "", False)
+
+
+def captures(source: bytes) -> tuple[dict[str, list[Node]], bool]:
+    """The query's captures over a parsed text, and whether the parser met what it does not understand."""
+    import tree_sitter
+
+    made, query = parser()
+    root = made.parse(source).root_node
+    return tree_sitter.QueryCursor(query).captures(root), root.has_error
+
+
+class Reader:
+    """Reads the captures of one text into `symbols`.
+
+    `text` is what was parsed (offsets count in it), `line` gives the line of an offset, `guards` the conditions of a
+    line. `marks` are offsets whose frames the caller wants to know: after `read`, `framed` holds them.
+    """
+
+    def __init__(
+        self, path: str, text: str, line: Callable[[int], int], guards: Callable[[int], tuple[str, ...]]
+    ) -> None:
+        self.path, self.text, self.line, self.guards = path, text, line, guards
+        self.symbols: list[Symbol] = []
+        self.offsets: list[int] = []  # of each symbol's name
+        self.inherited: list[tuple[int, str]] = []
+        self.framed: dict[int, tuple[Frame, ...]] = {}
+
+    def read(
+        self, found: dict[str, list[Node]], base: tuple[Frame, ...] = (ROOT,), marks: tuple[int, ...] = ()
+    ) -> None:
+        """All symbols of the captures, in text order, inside the scopes of `base`."""
+        events: list[tuple[int, int, int, str, Any]] = [(mark, -ROOT.end, 0, "mark", None) for mark in marks]
+        for kind, nodes in found.items():
+            if kind in _HANDLERS:
+                events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
+        events.sort(key=lambda event: event[:3])
+        stack = list(base)
+        begin: int | None = None
+        friend = False
+        for start, negative_end, _, kind, node in events:
+            while stack[-1].end <= start:
+                stack.pop()
+            if kind == "template":
+                begin = start if begin is None else begin
+                continue
+            if kind == "friend":
+                friend = True
+                continue
+            if kind == "mark":
+                self.framed[start] = tuple(stack)
+                continue
+            outer = stack[-1]
+            if friend:  # what a class befriends belongs to the namespace around it
+                outer = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
+            frame = _HANDLERS[kind](self, node, outer, start if begin is None else begin, begin is not None)
+            begin, friend = None, False
+            if frame is not None:
+                stack.append(frame._replace(end=-negative_end))
+
+    def _add(
+        self,
+        kind: SymbolKind,
+        outer: Frame,
+        parts: tuple[str, ...],
+        at: int,
+        begin: int,
+        end: int,
+        role: Role = "definition",
+        **more: Any,
+    ) -> Symbol:
+        qualified, scope = _placed(outer, parts)
+        line = self.line(at)
+        symbol = Symbol(
+            self.path, parts[-1], qualified, kind, line, self.line(max(end - 1, at)), min(self.line(begin), line), role, scope,
+            guards=self.guards(line), **more,
+        )  # fmt: skip
+        self.symbols.append(symbol)
+        self.offsets.append(at)
+        return symbol
+
+    def namespace(self, node: Node, outer: Frame, begin: int, _: bool) -> Frame | None:
+        named = node.child_by_field_name("name")
+        start = node.start_byte
+        if named is None:
+            return Frame(0, "namespace", outer.qualified, _join(outer.scope, "(anonymous namespace)"), True)
+        name = "".join(self.text[named.start_byte : named.end_byte].split())
+        qualified = outer.qualified
+        looked_through = name == "CPU_CAPABILITY" or self.text.startswith("inline", start)
+        name = _NAMESPACE_MACROS.get(name, name)
+        if not looked_through:
+            qualified = _join(qualified, name.replace("inline", ""))
+            self._add("namespace", outer, tuple(name.split("::")), named.start_byte, begin, node.end_byte)
+        return Frame(0, "namespace", qualified, _join(outer.scope, name), outer.hidden)
+
+    def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
+        named = node.child_by_field_name("name")
+        if named is None:
+            return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
+        parts = name_parts(self.text[named.start_byte : named.end_byte])
+        kind: Any = _SPECIFIERS[node.type]
+        qualified, scope = _placed(outer, parts)
+        if outer.kind != "code":
+            self._add(
+                kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
+            )
+        return Frame(0, "class", qualified, _join(scope, parts[-1]), outer.hidden, parts[-1])
+
+    def forward(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
+        named = node.child_by_field_name("name")
+        if named is None or outer.kind == "code":
+            return
+        kind: Any = _SPECIFIERS[node.type]
+        parts = name_parts(self.text[named.start_byte : named.end_byte])
+        self._add(kind, outer, parts, named.start_byte, begin, node.end_byte, "declaration", template=template)
+
+    def enum(self, node: Node, outer: Frame, begin: int, _: bool) -> Frame | None:
+        named = node.child_by_field_name("name")
+        if named is None or outer.kind == "code":
+            return Frame(0, "code" if outer.kind == "code" else "enum", outer.qualified, outer.scope, outer.hidden)
+        parts = name_parts(self.text[named.start_byte : named.end_byte])
+        self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
+        words = self.text[node.start_byte : named.start_byte].split()
+        if "class" in words or "struct" in words:
+            qualified, scope = _placed(outer, parts)
+            return Frame(0, "enum", qualified, _join(scope, parts[-1]), outer.hidden)
+        return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
+
+    def enumerator(self, node: Node, outer: Frame, begin: int, _: bool) -> None:
+        named = node.child_by_field_name("name")
+        if named is not None and outer.kind != "code":
+            name = self.text[named.start_byte : named.end_byte]
+            self._add("enumerator", outer, (name,), named.start_byte, begin, node.end_byte)
+
+    def function(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
+        declarator = node.child_by_field_name("declarator")
+        if outer.kind == "code" or declarator is None:
+            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
+        named, function = _descend(declarator)
+        if function is None:
+            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
+        symbol = self._function(node, named, function, outer, begin, template, "definition")
+        if symbol is None:
+            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
+        return Frame(0, "code", symbol.qualified, _join(symbol.scope, symbol.name), outer.hidden)
+
+    def _function(
+        self, node: Node, named: Node, function: Node, outer: Frame, begin: int, template: bool, role: Role
+    ) -> Symbol | None:
+        text = self.text
+        listed = function.child_by_field_name("parameters")
+        if listed is None:
+            return None
+        name_end = min(named.end_byte, listed.start_byte)
+        written = text[named.start_byte : name_end]
+        parts = name_parts(written)
+        if parts[-1] in _KEYWORDS or not parts[-1]:
+            return None
+        at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
+        start = node.start_byte
+        static = outer.hidden or (outer.kind == "namespace" and "static" in text[start : named.start_byte].split())
+        return self._add(
+            "function", outer, parts, named.start_byte + max(at, 0), begin, node.end_byte, role,
+            signature=one_line(text[listed.start_byte : function.end_byte]),
+            parameters=parameter_types(one_line(text[listed.start_byte : listed.end_byte])), template=template, static=static,
+        )  # fmt: skip
+
+    def declaration(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
+        if outer.kind == "code":
+            return
+        declarators = node.children_by_field_name("declarator")
+        if not declarators:
+            named = node.child_by_field_name("type")
+            if named is not None and named.type in _SPECIFIERS and named.child_by_field_name("body") is None:
+                self.forward(named, outer, begin, template)
+            return
+        for declarator in declarators:
+            named, function = _descend(declarator)
+            if function is not None:
+                self._function(node, named, function, outer, begin, template, "declaration")
+                continue
+            parts = name_parts(self.text[named.start_byte : named.end_byte])
+            if not parts[-1].isidentifier():
+                continue
+            specifiers = self.text[node.start_byte : named.start_byte].split()
+            declared = "extern" in specifiers and declarator.type != "init_declarator"
+            self._add(
+                "member" if outer.kind == "class" else "variable", outer, parts, named.end_byte - len(parts[-1]), begin,
+                node.end_byte, "declaration" if declared else "definition", template=template,
+                static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
+            )  # fmt: skip
+
+    def typedef(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
+        if outer.kind == "code":
+            return
+        for declarator in node.children_by_field_name("declarator"):
+            named, _ = _descend(declarator)
+            parts = name_parts(self.text[named.start_byte : named.end_byte])
+            if parts[-1].isidentifier():
+                self._add("typedef", outer, parts, named.start_byte, begin, node.end_byte, template=template)
+
+    def alias(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
+        named = node.child_by_field_name("name")
+        if named is not None and outer.kind != "code":
+            parts = name_parts(self.text[named.start_byte : named.end_byte])
+            self._add("typedef", outer, parts, named.start_byte, begin, node.end_byte, template=template)
+
+    def concept(self, node: Node, outer: Frame, begin: int, _: bool) -> None:
+        named = node.child_by_field_name("name")
+        if named is not None:
+            name = self.text[named.start_byte : named.end_byte]
+            self._add("concept", outer, (name,), named.start_byte, begin, node.end_byte, template=True)
+
+
+_NAMESPACE_MACROS = {"PYBIND11_NAMESPACE": "pybind11"}
+_HANDLERS: dict[str, Any] = {
+    "namespace": Reader.namespace, "class": Reader.class_, "enum": Reader.enum, "enumerator": Reader.enumerator,
+    "function": Reader.function, "declaration": Reader.declaration, "forward": Reader.forward, "template": None,
+    "friend": None, "typedef": Reader.typedef, "alias": Reader.alias, "concept": Reader.concept,
+}  # fmt: skip
+
+
+def _descend(declarator: Node) -> tuple[Node, Node | None]:
+    """The node of the declared name, and that of its parameters where it declares a function."""
+    function: Node | None = None
+    node = declarator
+    while True:
+        kind = node.type
+        inner: Node | None
+        if kind == "function_declarator":
+            function, inner = node, node.child_by_field_name("declarator")
+        elif kind == "init_declarator":
+            inner = node.child_by_field_name("declarator")
+        elif kind in ("pointer_declarator", "array_declarator"):
+            function, inner = None, node.child_by_field_name("declarator")
+        elif kind in _INNER:
+            children = node.named_children
+            function = function if kind == "parenthesized_declarator" else None
+            inner = children[-1] if children else None
+        elif kind == "attributed_declarator":
+            inner = node.named_children[0]
+        elif kind == "operator_cast":
+            return node, _abstract(node)
+        elif kind == "qualified_identifier" and function is None:
+            last = node.child_by_field_name("name")
+            while last is not None and last.type == "qualified_identifier":
+                last = last.child_by_field_name("name")
+            if last is not None and last.type == "operator_cast":
+                return node, _abstract(last)
+            return node, None
+        else:
+            return node, function
+        if inner is None:
+            return node, function
+        node = inner
+
+
+def _abstract(node: Node) -> Node | None:
+    """The parameters of a conversion operator."""
+    found = node.child_by_field_name("declarator")
+    while found is not None and found.type != "abstract_function_declarator":
+        children = found.named_children
+        found = found.child_by_field_name("declarator") or (children[-1] if children else None)
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _join(outer: str, name: str) -> str:
+    return f"{outer}::{name}" if outer else name
+
+
+def _placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The qualified name of `parts` declared in `outer`, and the scope it stands in."""
+    if len(parts) == 1:
+        return _join(outer.qualified, parts[0]), outer.scope
+    scope = "::".join(parts[:-1])
+    if parts[0] == "":
+        return "::".join(parts[1:]), scope[2:]
+    whole = outer.qualified
+    if whole and (scope == whole or scope.startswith(whole + "::")):  # named from the top although inside
+        return "::".join(parts), scope
+    return _join(whole, "::".join(parts)), _join(outer.scope, scope)
