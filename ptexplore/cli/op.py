@@ -24,11 +24,13 @@ def register(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the card of the operator named."""
+    from ptexplore.cli.looking import look
     from ptexplore.cli.ready import ready
     from ptexplore.view.card import card
 
     here = ready(options.python)
-    found = card(here.store, here.tree, options.name)
+    lookup = look(here)
+    found = card(lookup, options.name)
     if options.json:
         from ptexplore.view.card_document import card_to_document
 
@@ -38,5 +40,5 @@ def run(options: argparse.Namespace) -> int:
     from ptexplore.render.card import print_card
     from ptexplore.render.console import make_console
 
-    print_card(make_console(), found, here.tree.place_of, full=options.full)
+    print_card(make_console(), found, lookup.place_of, full=options.full)
     return 0

@@ -14,7 +14,7 @@ from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.capture.request import TraceRequest
-    from ptexplore.model import Session, Trail
+    from ptexplore.model import Session, SourceRef, Trail
     from ptexplore.render.console import Locate
 
 SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
@@ -139,12 +139,14 @@ def _request(options: argparse.Namespace) -> TraceRequest:
 def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
     request = _request(options)
     from ptexplore.capture.trace import capture
+    from ptexplore.cli.looking import look
     from ptexplore.cli.ready import ready
     from ptexplore.resolve.trail import resolve
 
     here = ready(options.python)
+    lookup = look(here)
     session = capture(request, here.runtime, here.store.digests())
-    return resolve(session, here.store, here.tree), session, here.tree.place_of
+    return resolve(session, lookup), session, lookup.place_of
 
 
 def _load(name: str) -> tuple[Trail, Session | None, Locate]:
@@ -165,9 +167,9 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
     return trail, session, _nowhere
 
 
-def _nowhere(path: str, line: int) -> tuple[str, int] | None:
+def _nowhere(ref: SourceRef) -> tuple[str, int] | None:
     """A loaded trace has no tree beside it to link into."""
-    del path, line
+    del ref
     return None
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ptexplore.index.scan import ScannedFile
-from ptexplore.model import SourceRef
+from ptexplore.model import Layer
 from ptexplore.source.tree import SourceTree
 
 _MANUAL = "torch/csrc/autograd/FunctionsManual.h"
@@ -24,31 +25,31 @@ _PLAIN = (
 )
 
 
-def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef | None:
-    """The declaration of `symbol`, a qualified name, in a header of `tree`.
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One declaration: the header, the line of the name, the last line, and the layer that holds the header."""
+
+    path: str
+    line: int
+    end_line: int
+    layer: Layer
+
+
+def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -> tuple[str, list[Declared]]:
+    """The qualified name that `symbol` means, and its declarations in headers of `tree`.
 
     `caller` is path and line of the generated wrapper that calls it, which has the same parameters: of several
     overloads the one with exactly those is meant (a SymInt that the wrapper makes an int counts as one).
-    "located" when one header declares it once; "ambiguous" with candidates for overloads; None where no header
-    known to hold such names declares it. A name without scope is looked for among the functions that derivative
-    formulas call: first torch::autograd::generated::details.
+    A name without scope is looked for among the functions that derivative formulas call:
+    torch::autograd::generated::details.
     """
     qualified = symbol if "::" in symbol else f"{_DETAILS}::{symbol}"
     places = [place for path in candidates(tree, qualified) for place in declared(tree, path, qualified)]
     if len(places) > 1 and caller is not None:
         wanted = parameters(tree, *caller)
-        same = [place for place in places if parameters(tree, str(place.path), place.line or 0) == wanted]
+        same = [place for place in places if parameters(tree, place.path, place.line) == wanted]
         places = same if wanted is not None and len(same) == 1 else places
-    if len(places) <= 1:
-        return places[0] if places else None
-    return SourceRef(
-        places[0].path,
-        None,
-        places[0].layer,
-        "ambiguous",
-        reason=f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it",
-        candidates=tuple(places),
-    )
+    return qualified, places
 
 
 def candidates(tree: SourceTree, qualified: str) -> Iterator[str]:
@@ -76,14 +77,14 @@ def _operator_headers(tree: SourceTree, qualified: str) -> list[str]:
     return []
 
 
-def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[SourceRef]:
+def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[Declared]:
     """Each declaration of `qualified` in the header `path`: the line is that of the name."""
     found = tree.read(path)
     if found is None:
         return
     for one in _scanned(path, found.text).by_name.get(qualified.rsplit("::", 1)[-1], []):
         if one.kind in ("declaration", "function") and one.qualified == qualified:
-            yield SourceRef(path, one.line, found.layer, "located", one.end)
+            yield Declared(path, one.line, one.end, found.layer)
 
 
 def parameters(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None:

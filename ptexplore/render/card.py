@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ptexplore.model import SourceRef
 from ptexplore.render.console import Locate, place
 from ptexplore.render.plain import clean
-from ptexplore.view.card import COMMON, Card, KeyRow
+from ptexplore.view.card import COMMON, Card, KeyRow, Stubbed, Target
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:
@@ -73,15 +72,26 @@ def _key(console: Console, row: KeyRow, locate: Locate, *, full: bool) -> None:
     if row.body.line:
         _line(console, place(row.body, locate), 4)
     _line(console, place(row.registration, locate, "registered at"), 4)
-    for name, ref, declared in row.targets:
-        _line(console, Text(f"calls {clean(name)}"), 4)
-        _line(console, _target(ref, declared, locate), 6)
+    if row.entry is not None:
+        _line(console, place(row.entry, locate, "its own entry at"), 4)
+    _stubs(console, row.stubs, locate, 4)
+    for target in row.targets:
+        _line(console, Text(f"calls {clean(target.name)}"), 4)
+        _line(console, _target(target, locate), 6)
+        _stubs(console, target.stubs, locate, 6)
 
 
-def _target(ref: SourceRef, declared: SourceRef | None, locate: Locate) -> Text:
-    if ref.line is None and declared is not None:
-        return place(declared, locate, "declared at")
-    return place(ref, locate)
+def _target(target: Target, locate: Locate) -> Text:
+    if target.source.line is None and not target.source.candidates and target.declaration is not None:
+        return place(target.declaration, locate, "declared at")
+    return place(target.source, locate)
+
+
+def _stubs(console: Console, stubs: tuple[Stubbed, ...], locate: Locate, indent: int) -> None:
+    for one in stubs:
+        _line(console, place(one.stub.source, locate, f"stub {one.stub.name.rsplit('::', 1)[-1]}"), indent)
+        for kernel in one.stub.kernels:
+            _line(console, place(kernel.source, locate, f"kernel {clean(kernel.name.rsplit('::', 1)[-1])}"), indent + 2)
 
 
 def _derivative(console: Console, card: Card, locate: Locate) -> None:

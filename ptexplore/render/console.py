@@ -16,7 +16,7 @@ from ptexplore.view.explain import Explanation
 from ptexplore.view.lines import Line
 from ptexplore.view.rows import Row, TrailView
 
-Locate = Callable[[str, int], tuple[str, int] | None]  # canonical place -> file and line on this machine
+Locate = Callable[[SourceRef], tuple[str, int] | None]  # a place in a tree -> file and line on this machine
 
 PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
 
@@ -43,7 +43,7 @@ def place(ref: SourceRef, locate: Locate, label: str = "") -> Text:
         out.append(f"{label} ", style="dim")
     if ref.path is not None:
         where = f"{ref.path}:{ref.line}" if ref.line else ref.path
-        found = locate(ref.path, ref.line or 1)
+        found = locate(ref)
         link = f"link {Path(found[0]).as_uri()}#L{found[1]}" if found else ""
         out.append(clean(where), style=f"underline {link}" if link else "")
         out.append("  ")

@@ -12,8 +12,6 @@ from typing import Any
 
 from ptexplore.model import Derivative, Formula, Hop, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.kernels import definition
-from ptexplore.resolve.places import NOT_IN_WHEEL
 from ptexplore.resolve.precision import in_runtime, place, unknown
 from ptexplore.resolve.schema import arguments
 
@@ -90,10 +88,11 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
     name = claim.hop.name
     if name == ACCUMULATE:
         declared = context.declaration(f"{ACCUMULATE}::apply")
-        return claim.but(source=unknown(NOT_IN_WHEEL), declaration=declared, why=("leaves accumulate their gradient",))
+        source = context.definition(f"{ACCUMULATE}::apply")
+        return claim.but(source=source, declaration=declared, why=("leaves accumulate their gradient",))
     found, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
-    source = in_runtime(context.tree, *apply) if apply else unknown(f"no generated {name}::apply: {OTHER_NODE}")
+    source = in_runtime(context.tree, *apply) if apply else _other_node(context, name)
     qualified = f"torch::autograd::generated::{name}" if apply else name
     changed = claim.but(name=f"{qualified}::apply", source=source, why=why)
     if len({(d.path, d.line) for d in found}) == 1:
@@ -103,6 +102,12 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
     places = [in_runtime(context.tree, d.path, d.line, d.end_line) for d in found]
     detail = {**changed.hop.detail, "derivatives": [_place(p) for p in places]} if places else {}
     return replace(changed, hop=replace(changed.hop, detail=detail))
+
+
+def _other_node(context: Context, name: str) -> SourceRef:
+    """The `apply` of a node that is of hand-written C++, where a source has it."""
+    found = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
+    return found if found.precision != "unknown" else unknown(f"no generated {name}::apply: {OTHER_NODE}")
 
 
 def _derivatives(
@@ -165,7 +170,7 @@ def _formulas(context: Context, node: Claim, derivative: Derivative) -> tuple[Cl
             kind="impl",
             name=f"{FORMULA_SCOPE}::{symbol}",
             status="predicted",
-            source=definition(context, f"{FORMULA_SCOPE}::{symbol}"),
+            source=context.definition(f"{FORMULA_SCOPE}::{symbol}"),
             phase="backward",
             op=derivative.op,
             declaration=declared,

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ptexplore.index.declarations import find as find_declaration
 from ptexplore.model import Finding, Hop, Observation, Session, SourceRef, TableEntry
+from ptexplore.resolve.declarations import find as find_declaration
+from ptexplore.resolve.declarations import parameters
 from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.lookup import Lookup
+from ptexplore.resolve.matching import Wanted
+from ptexplore.resolve.stubs import Stubs
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
 
@@ -47,6 +51,8 @@ class Context:
     store: Store
     tree: SourceTree
     keys: KeySets
+    lookup: Lookup
+    stubs: Stubs
     findings: list[Finding] = field(default_factory=list)
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
 
@@ -93,6 +99,11 @@ class Context:
         if asked not in self._declared:
             self._declared[asked] = find_declaration(self.tree, symbol, caller)
         return self._declared[asked]
+
+    def definition(self, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef:
+        """Where a C++ function is defined; its declaration, else `caller`, tells overloads apart."""
+        types = parameters(self.tree, self.declaration(symbol, caller), caller) if self.lookup.sources else None
+        return self.lookup.function(symbol, Wanted(types))
 
 
 Pass = Callable[[Context, tuple[Claim, ...]], tuple[Claim, ...]]

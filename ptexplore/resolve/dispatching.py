@@ -13,7 +13,7 @@ from typing import Any
 from ptexplore.model import Hop, Registration, Status, TableEntry
 from ptexplore.resolve.arguments import Arguments, KnownTensors
 from ptexplore.resolve.claims import Claim, Context
-from ptexplore.resolve.kernels import entry_source, kernel_claim, registration_of
+from ptexplore.resolve.kernels import kernel_claim, registration_of
 from ptexplore.resolve.local import LocalState, first_state, inside_caller, inside_kernel, state_at
 from ptexplore.resolve.redispatch import Onward, onward
 
@@ -139,7 +139,7 @@ def _key(context: Context, call: Call, number: int, kernel: Claim) -> Claim:
         kind="key",
         name=step.key,
         status=call.status(number),
-        source=entry_source(context.tree, step.registration, step.entry),
+        source=context.lookup.entry(step.entry, step.key, step.registration),
         phase=call.claim.hop.phase,
         thread=call.claim.hop.thread,
         op=call.claim.hop.op,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ptexplore.index.registrations import HANDWRITTEN_BODY
 from ptexplore.model import Hop, Registration, SourceRef, Status, TableEntry
+from ptexplore.resolve.below import below
 from ptexplore.resolve.claims import Claim, Context
-from ptexplore.resolve.places import NOT_IN_WHEEL
-from ptexplore.resolve.precision import in_runtime, recorded, unknown
+from ptexplore.resolve.lookup import NOT_IN_WHEEL, Lookup, Registered
+from ptexplore.resolve.precision import in_runtime, unknown, where
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
 
 FALLBACK = "backend fallback"
+_FACTORY = re.compile(r"((?:\w+::)*\w+)\(\)")  # a hand-written function that makes a boxed kernel
 
 
 def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Registration | None:
@@ -37,55 +42,75 @@ def _unplaced(store: Store, op: str, key: str) -> Registration | None:
     return python[0] if len(python) == 1 else None
 
 
-def entry_source(tree: SourceTree, registration: Registration | None, entry: TableEntry) -> SourceRef:
-    """The line that the table's entry names, as far as the tree's text bears it out."""
-    if entry.path is None:
-        return unknown(f"the table's entry names no file of torch's: {entry.raw.strip() or 'nothing'}")
-    if registration is not None:
-        confirmed, why_not = registration.confirmed, registration.why_not
-    else:
-        confirmed, why_not = False, None
-    return recorded(tree, entry.path, entry.line, confirmed, why_not or NOT_IN_WHEEL)
-
-
 def kernel_claim(
     context: Context, call: Claim, registration: Registration | None, entry: TableEntry, key: str, status: Status
 ) -> Claim:
     """The kernel hop of one key, with the hand-written functions its body calls below it."""
-    record = entry_source(context.tree, registration, entry)
-    name, source = kernel_body(context.store, context.tree, registration, entry, key)
+    body = kernel_body(context.lookup, registration, entry, key)
     hop = Hop(
         id=0,
         kind="kernel",
-        name=name,
+        name=body.name,
         status=status,
-        source=source,
+        source=body.source,
         phase=call.hop.phase,
         thread=call.hop.thread,
         op=call.hop.op,
         key=key,
-        registration=record,
+        registration=context.lookup.entry(entry, key, registration),
         evidence=call.hop.evidence,
+        detail=dict(body.detail),
     )
-    claim = Claim(hop=hop)
-    if registration is None:
-        return claim
+    below_it = below(context, hop, body.source) if body.handwritten else ()
+    if registration is not None:
+        below_it = (*_targets(context, call, registration, status, key), *below_it)
+    return Claim(hop=hop, children=below_it)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The function that an entry runs: its name, where its body stands, and what else is known of the registration."""
+
+    name: str
+    source: SourceRef
+    detail: Mapping[str, Any]
+    handwritten: bool = False
+    entry: SourceRef | None = None  # the op's own m.impl in hand-written C++
+
+
+def kernel_body(lookup: Lookup, registration: Registration | None, entry: TableEntry, key: str) -> Body:
+    """What an entry runs, as far as tables and text tell."""
+    if registration is None and FALLBACK in entry.reason:
+        return _registered(lookup.fallback(entry, key), _name(registration, entry, key), {})
     detail: dict[str, Any] = {}
-    if registration.op_line:
+    if registration is not None and registration.op_line:
         detail["registered_op_line"] = registration.op_line
-    if registration.callee:
+    if registration is not None and registration.callee:
         detail["registers"] = registration.callee
-    return replace(claim, hop=replace(hop, detail=detail), children=_targets(context, call, registration, status))
+    name = _name(registration, entry, key)
+    if registration is None:
+        return Body(name, unknown("which registration is behind this entry is not known"), detail)
+    python = _python_kernel(lookup.store, lookup.tree, registration)
+    if python is not None:
+        return Body(*python, detail)
+    if registration.origin == "handwritten":
+        return _registered(lookup.registered(registration), name, detail)
+    return Body(name, _body(lookup, registration), detail, registration.body_line is None)
 
 
-def kernel_body(
-    store: Store, tree: SourceTree, registration: Registration | None, entry: TableEntry, key: str
-) -> tuple[str, SourceRef]:
-    """The name of the function that an entry runs, and where its body stands."""
-    python = _python_kernel(store, tree, registration) if registration else None
-    if python is None and registration is None and FALLBACK in entry.reason:
-        return _name(registration, entry, key), unknown(NOT_IN_WHEEL)
-    return python or (_name(registration, entry, key), _body(tree, registration))
+def _registered(found: Registered | None, name: str, detail: Mapping[str, Any]) -> Body:
+    """The function of a hand-written registration, where a source shows what that registers."""
+    if found is None:
+        return Body(name, unknown(NOT_IN_WHEEL), detail)
+    more = dict(detail)
+    if found.entry is not None and found.entry.line is not None:
+        more |= {"registered_op_line": found.entry.line, "op_entry": where(found.entry)}
+    if found.expression:
+        more["registers"] = found.expression
+    if found.body is None:
+        said = f"what it registers is no plain function: {found.expression}" if found.expression else NOT_IN_WHEEL
+        return Body(name, unknown(said), more, entry=found.entry)
+    return Body(found.name or name, found.body, more, True, found.entry)
 
 
 def _name(registration: Registration | None, entry: TableEntry, key: str) -> str:
@@ -95,13 +120,18 @@ def _name(registration: Registration | None, entry: TableEntry, key: str) -> str
     return registration.wrapper or registration.callee or unnamed
 
 
-def _body(tree: SourceTree, registration: Registration | None) -> SourceRef:
-    if registration is None:
-        return unknown("which registration is behind this entry is not known")
-    if registration.body_path is None or registration.body_line is None:
-        generated = "no single body of that name was found in the generated file"
-        return unknown(generated if registration.origin == "generated" and registration.wrapper else NOT_IN_WHEEL)
-    return in_runtime(tree, registration.body_path, registration.body_line, registration.body_end)
+def _body(lookup: Lookup, registration: Registration) -> SourceRef:
+    if registration.body_path is not None and registration.body_line is not None:
+        return in_runtime(lookup.tree, registration.body_path, registration.body_line, registration.body_end)
+    if registration.origin != "generated" or registration.body_why == HANDWRITTEN_BODY:
+        return lookup.function(registration.wrapper) if registration.wrapper else unknown(NOT_IN_WHEEL)
+    factory = _FACTORY.fullmatch(registration.callee or "")
+    if factory is not None:
+        made = lookup.function(factory[1])
+        return replace(made, reason=made.reason or "the function that makes the kernel")
+    return unknown(
+        "no single body of that name was found in the generated file" if registration.wrapper else NOT_IN_WHEEL
+    )
 
 
 def _python_kernel(store: Store, tree: SourceTree, registration: Registration) -> tuple[str, SourceRef] | None:
@@ -116,10 +146,10 @@ def _python_kernel(store: Store, tree: SourceTree, registration: Registration) -
     return found[0].function, in_runtime(tree, found[0].path, found[0].line, found[0].end_line)
 
 
-def _targets(context: Context, call: Claim, registration: Registration, status: Status) -> tuple[Claim, ...]:
+def _targets(context: Context, call: Claim, registration: Registration, status: Status, key: str) -> tuple[Claim, ...]:
     """The hand-written functions a generated wrapper calls: a structured kernel's meta and impl, or one function."""
     symbols = [s for s in (registration.target_meta, registration.target) if s]
-    return tuple(_impl(context, call, registration, symbol, status) for symbol in symbols)
+    return tuple(_impl(context, call, registration, symbol, status, key) for symbol in symbols)
 
 
 def caller(registration: Registration) -> tuple[str, int] | None:
@@ -129,13 +159,14 @@ def caller(registration: Registration) -> tuple[str, int] | None:
     return registration.body_path, registration.body_line
 
 
-def _impl(context: Context, call: Claim, registration: Registration, symbol: str, status: Status) -> Claim:
+def _impl(context: Context, call: Claim, registration: Registration, symbol: str, status: Status, key: str) -> Claim:
+    source = context.definition(symbol, caller(registration))
     hop = Hop(
         id=0,
         kind="impl",
         name=symbol,
         status=status,
-        source=definition(context, symbol),
+        source=source,
         phase=call.hop.phase,
         thread=call.hop.thread,
         op=call.hop.op,
@@ -144,13 +175,4 @@ def _impl(context: Context, call: Claim, registration: Registration, symbol: str
         evidence=call.hop.evidence,
         why=(f"the body of {registration.wrapper} calls it",),
     )
-    return Claim(hop=hop)
-
-
-def definition(context: Context, symbol: str) -> SourceRef:
-    """Where a C++ function is defined in the runtime tree: some are generated, the others are not in the wheel."""
-    place = context.store.definition(symbol)
-    if place is None:
-        return unknown(NOT_IN_WHEEL)
-    path, line, end = place
-    return in_runtime(context.tree, path, line, end)
+    return Claim(hop=hop, children=below(context, replace(hop, key=key), source))

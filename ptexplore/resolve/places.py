@@ -7,14 +7,20 @@ from dataclasses import replace
 
 from ptexplore.model import Binding, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.precision import in_runtime, place, unknown
+from ptexplore.resolve.lookup import NOT_IN_WHEEL
+from ptexplore.resolve.precision import in_runtime, place, unknown, where
 from ptexplore.source.canonical import Folders, installed_path
 
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
 # torch/csrc/autograd/python_variable.cpp, which no wheel holds.
 SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setitem", "__len__": "THPVariable_length"}
 
-NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"
+# The hand-written PyMethodDef arrays behind a Python type or module, as their own files name them.
+TABLES = {
+    "torch": ("torch_functions_manual",),
+    "Tensor": ("extra_methods", "variable_methods"),
+    "_C": ("TorchMethods", "methods"),
+}
 
 
 def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -59,12 +65,25 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return _bound(context, claim, row)
         symbol = SLOTS.get(method or "") if table == "Tensor" else None
         if symbol is None:
-            return claim.but(source=unknown(NOT_IN_WHEEL))
+            return _handwritten(context, claim, table, method)
         declared = context.declaration(f"torch::autograd::{symbol}")
-        changed = claim.but(name=f"torch::autograd::{symbol}", source=unknown(NOT_IN_WHEEL), declaration=declared)
+        source = context.definition(f"torch::autograd::{symbol}")
+        changed = claim.but(name=f"torch::autograd::{symbol}", source=source, declaration=declared)
         return replace(changed, hop=replace(changed.hop, detail={**changed.hop.detail, "python": claim.hop.name}))
 
     return rewrite(claims, change)
+
+
+def _handwritten(context: Context, claim: Claim, table: str | None, method: str | None) -> Claim:
+    """A builtin of a PyMethodDef table that no generated file holds."""
+    found = context.lookup.method(method, TABLES.get(table or "", ())) if method else None
+    if found is None:
+        return claim.but(source=unknown(NOT_IN_WHEEL))
+    name, entry, source = found
+    reason = f"the table at {entry.path}:{entry.line} names {name}"
+    changed = claim.but(name=name, source=source, why=(reason,))
+    detail = {**changed.hop.detail, "python": claim.hop.name, "table_row": where(entry)}
+    return replace(changed, hop=replace(changed.hop, detail=detail))
 
 
 # How users write torch.nn.functional, where many names are builtins that its file assigns.

@@ -2,10 +2,12 @@
 
 The words are the design's: `registered` needs the binary's own record and a text that confirms it,
 `located` the one definition in a matching tree; nothing is ever rounded up, and what is not known says why.
+A line of another version's tree is never more than `version-skew`, even where a record happens to name that very line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +27,7 @@ class Evidence:
 
 def decide(evidence: Evidence) -> Precision:
     """The precision that this evidence carries, never more."""
-    if evidence.recorded:
+    if evidence.recorded and evidence.relation != "version-skew":
         return "registered" if evidence.confirmed else "unknown"
     if evidence.definitions == 0:
         return "unknown"
@@ -65,8 +67,23 @@ def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why
     return SourceRef(path, line, layer, precision, reason=reason)
 
 
+def several(found: Sequence[SourceRef], reason: str) -> SourceRef:
+    """What the one or several places found are together: the only one as it is, several as candidates of one."""
+    if len(found) == 1:
+        return found[0]
+    first = found[0]
+    precision = decide(Evidence(definitions=len(found)))
+    same = first.path if all(one.path == first.path for one in found) else None
+    return SourceRef(same, None, first.layer, precision, tree=first.tree, reason=reason, candidates=tuple(found))
+
+
 def place(tree: SourceTree, path: str, line: int | None, end_line: int | None = None) -> dict[str, Any]:
     """A further place of a hop, for its details: where it is and how precisely that is known."""
     ref = in_runtime(tree, path, line, end_line)
     where = {"path": path, "line": line, "layer": ref.layer, "precision": ref.precision}
     return where | ({"end_line": end_line} if end_line else {})
+
+
+def where(ref: SourceRef) -> dict[str, Any]:
+    """A place that is known already, as a further place of a hop."""
+    return {"path": ref.path, "line": ref.line, "layer": ref.layer, "precision": ref.precision, "tree": ref.tree}

@@ -7,9 +7,9 @@ from ptexplore.model import Session, TableEntry, Trail
 from ptexplore.resolve import autograd, calls, dispatching, findings, merge, operators, places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.lookup import Lookup
+from ptexplore.resolve.stubs import Stubs
 from ptexplore.source.canonical import Folders, recorded_path
-from ptexplore.source.tree import SourceTree
-from ptexplore.store.store import Store
 
 PASSES: tuple[Pass, ...] = (
     merge.build,
@@ -23,10 +23,11 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def resolve(session: Session, store: Store, tree: SourceTree) -> Trail:
-    """Conclude what ran from what was seen. Pure: reads store and tree, runs nothing, needs no torch."""
+def resolve(session: Session, lookup: Lookup) -> Trail:
+    """Conclude what ran from what was seen. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
+    store, tree = lookup.store, lookup.tree
     keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
-    context = Context(session, store, tree, keys, changed=_changed(session))
+    context = Context(session, store, tree, keys, lookup, Stubs(lookup), changed=_changed(session))
     claims: tuple[Claim, ...] = ()
     for step in PASSES:
         claims = step(context, claims)
@@ -34,7 +35,7 @@ def resolve(session: Session, store: Store, tree: SourceTree) -> Trail:
         expression=session.expression,
         bound={b["name"]: str(b["description"]) for b in session.bound},
         torch=session.torch,
-        trees=(tree.info,),
+        trees=lookup.infos,
         captured=session.captured,
         result=session.result,
         findings=tuple(dict.fromkeys(context.findings)),

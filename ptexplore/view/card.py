@@ -6,10 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.index.declarations import find as find_declaration
-from ptexplore.model import Binding, Derivative, Operator, PythonKernel, Registration, SourceRef
-from ptexplore.resolve.kernels import caller, entry_source, kernel_body, registration_of
+from ptexplore.model import Binding, Derivative, Operator, PythonKernel, SourceRef, TreeInfo
+from ptexplore.resolve.below import backend_of
+from ptexplore.resolve.declarations import find as find_declaration
+from ptexplore.resolve.declarations import parameters
+from ptexplore.resolve.kernels import caller, kernel_body, registration_of
+from ptexplore.resolve.lookup import Lookup
+from ptexplore.resolve.matching import Wanted
 from ptexplore.resolve.precision import in_runtime, unknown
+from ptexplore.resolve.stubs import Called, Stub, Stubs
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
 
@@ -26,7 +31,27 @@ class KeyRow:
     kernel: str
     body: SourceRef
     registration: SourceRef
-    targets: tuple[tuple[str, SourceRef, SourceRef | None], ...] = ()
+    targets: tuple[Target, ...] = ()
+    entry: SourceRef | None = None  # the op's own m.impl, where that is hand-written
+    stubs: tuple[Stubbed, ...] = ()  # called by a hand-written kernel itself
+
+
+@dataclass(frozen=True, slots=True)
+class Stubbed:
+    """A dispatch stub that a body calls, and the kernels that the device of the row's first key gets."""
+
+    called: Called
+    stub: Stub
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that a generated wrapper calls: its definition, its declaration, the stubs its body calls."""
+
+    name: str
+    source: SourceRef
+    declaration: SourceRef | None = None
+    stubs: tuple[Stubbed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +70,7 @@ class Card:
     bindings: tuple[tuple[str, Binding, SourceRef], ...]
     python: tuple[tuple[PythonKernel, SourceRef], ...]
     siblings: tuple[str, ...]
+    trees: tuple[TreeInfo, ...] = ()
 
 
 def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
@@ -113,14 +139,15 @@ def _preferred(names: Iterable[str]) -> str:
     return min(names, key=rank)
 
 
-def card(store: Store, tree: SourceTree, asked: str) -> Card:
+def card(lookup: Lookup, asked: str) -> Card:
     """Gather the card of the operator that `asked` names."""
+    store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, asked)
     derivative = store.derivative(operator.name)
     node = None
     if derivative is not None and derivative.apply_path:
         node = in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
-    keys, fallthrough = _keys(store, tree, operator)
+    keys, fallthrough = _keys(lookup, operator)
     return Card(
         operator=operator,
         asked=asked,
@@ -139,6 +166,7 @@ def card(store: Store, tree: SourceTree, asked: str) -> Card:
             for k in store.python_kernels(operator.name)
         ),
         siblings=tuple(siblings),
+        trees=lookup.infos,
     )
 
 
@@ -149,29 +177,52 @@ def _yaml(tree: SourceTree, operator: Operator) -> SourceRef:
     return unknown(reason)
 
 
-def _keys(store: Store, tree: SourceTree, operator: Operator) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
+def _keys(lookup: Lookup, operator: Operator) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
     """Keys grouped by what they run; keys that only fall through are named apart."""
     rows: list[KeyRow] = []
     fallthrough: list[str] = []
-    for entry in store.table(operator.name):
+    stubs = Stubs(lookup)
+    for entry in lookup.store.table(operator.name):
         if entry.fallthrough:
             fallthrough += entry.keys
             continue
-        registration = registration_of(store, operator.name, entry.keys[0], entry)
-        kernel, body = kernel_body(store, tree, registration, entry, entry.keys[0])
-        targets = []
-        for symbol in (registration.target_meta, registration.target) if registration else ():
-            if symbol:
-                place = store.definition(symbol)
-                where = in_runtime(tree, *place) if place else unknown("hand-written C++: not in the wheel")
-                targets.append((symbol, where, None if place else _declared(tree, symbol, registration)))
-        record = entry_source(tree, registration, entry)
-        rows.append(KeyRow(entry.keys, entry.reason, kernel, body, record, tuple(targets)))
+        key = entry.keys[0]
+        registration = registration_of(lookup.store, operator.name, key, entry)
+        body = kernel_body(lookup, registration, entry, key)
+        device = _device(entry.keys)
+        symbols = (registration.target_meta, registration.target) if registration else ()
+        targets = [_target(lookup, stubs, s, caller(registration), device) for s in symbols if s and registration]
+        rows.append(
+            KeyRow(
+                entry.keys,
+                entry.reason,
+                body.name,
+                body.source,
+                lookup.entry(entry, key, registration),
+                tuple(targets),
+                body.entry,
+                _stubs(stubs, body.source, device) if body.handwritten else (),
+            )
+        )
     return tuple(sorted(rows, key=_rank)), tuple(fallthrough)
 
 
-def _declared(tree: SourceTree, symbol: str, registration: Registration | None) -> SourceRef | None:
-    return find_declaration(tree, symbol, caller(registration) if registration else None)
+def _device(keys: Iterable[str]) -> str | None:
+    """The backend of the keys a reader meets first."""
+    first = next((k for k in COMMON if k in keys), None)
+    return backend_of(first or next(iter(keys)))
+
+
+def _target(lookup: Lookup, stubs: Stubs, symbol: str, call: tuple[str, int] | None, device: str | None) -> Target:
+    declared = find_declaration(lookup.tree, symbol, call)
+    types = parameters(lookup.tree, declared, call) if lookup.sources else None
+    source = lookup.function(symbol, Wanted(types))
+    return Target(symbol, source, declared, _stubs(stubs, source, device))
+
+
+def _stubs(stubs: Stubs, body: SourceRef, device: str | None) -> tuple[Stubbed, ...]:
+    found = ((called, stubs.stub(called.stub, device)) for called in (stubs.called(body) if device else ()) if device)
+    return tuple(Stubbed(called, stub) for called, stub in found if stub is not None)
 
 
 def _rank(row: KeyRow) -> int:

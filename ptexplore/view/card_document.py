@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ptexplore.model import FORMAT, Derivative, Runtime
-from ptexplore.view.card import Card, KeyRow
-from ptexplore.view.document import source_to_json
+from ptexplore.view.card import Card, KeyRow, Stubbed
+from ptexplore.view.document import source_to_json, tree_to_json
 
 
 def card_to_document(card: Card, runtime: Runtime) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def card_to_document(card: Card, runtime: Runtime) -> dict[str, Any]:
         "asked": card.asked,
         "name": operator.name,
         "torch": {"version": runtime.version, "git_version": runtime.git_version, "build": runtime.build},
+        "trees": [tree_to_json(tree) for tree in card.trees],
         "schema": operator.schema,
         "alias_info": list(operator.aliases),
         "tags": list(operator.tags),
@@ -54,9 +55,35 @@ def _key(row: KeyRow) -> dict[str, Any]:
         "kernel": row.kernel,
         "source": source_to_json(row.body),
         "registration": source_to_json(row.registration),
+        "op_entry": source_to_json(row.entry),
         "targets": [
-            {"name": name, "source": source_to_json(ref), "declaration": source_to_json(declared)}
-            for name, ref, declared in row.targets
+            {
+                "name": target.name,
+                "source": source_to_json(target.source),
+                "declaration": source_to_json(target.declaration),
+                "stubs": [_stub(one) for one in target.stubs],
+            }
+            for target in row.targets
+        ],
+        "stubs": [_stub(one) for one in row.stubs],
+    }
+
+
+def _stub(one: Stubbed) -> dict[str, Any]:
+    return {
+        "name": one.stub.name,
+        "source": source_to_json(one.stub.source),
+        "called_at": {"path": one.called.path, "line": one.called.line},
+        "through": list(one.called.through),
+        "kernels": [
+            {
+                "name": kernel.name,
+                "source": source_to_json(kernel.source),
+                "registration": source_to_json(kernel.registration),
+                "macro": kernel.macro,
+                "loops": [{"call": name, "line": line} for name, line in kernel.loops],
+            }
+            for kernel in one.stub.kernels
         ],
     }
 

@@ -19,7 +19,7 @@ STATUS_MEANS = {
 }
 PRECISION_MEANS = {
     "registered": "the binary's own record names this line, and the tree's text confirms it",
-    "located": "the one definition of this symbol in the tree of the running version",
+    "located": "the one definition of this symbol in a tree of the running version",
     "consistent": "the one definition in a tree that agrees with the wheel wherever both have the file",
     "version-skew": "found by name in a tree of another version",
     "ambiguous": "several candidates",

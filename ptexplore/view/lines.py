@@ -72,7 +72,9 @@ def _fold(keys: str) -> str:
 def places(hop: Hop) -> list[Line]:
     """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
     if hop.kind == "impl":
-        return [impl_line(hop)]
+        return impl_lines(hop)
+    if hop.kind in ("stub", "native") and hop.registration is not None:
+        return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]
     lines = [Line("place", "", hop.source)]
     yaml = hop.detail.get("yaml")
     if yaml:
@@ -82,9 +84,11 @@ def places(hop: Hop) -> list[Line]:
     if assigned:
         lines = [Line("place", "", _ref(assigned)), *lines]
     if hop.registration is not None and hop.registration.line:
-        lines = [*(lines if hop.source.line else []), Line("place", "", hop.registration)]
-    if hop.declaration is not None and hop.source.line is None:
+        lines = [*(lines if found(hop.source) else []), Line("place", "", hop.registration)]
+    if hop.declaration is not None and not found(hop.source):
         lines = [Line("place", "declared at", hop.declaration)]
+    elif hop.declaration is not None and hop.source.precision == "version-skew":
+        lines = [Line("place", "declared at", hop.declaration), *lines]
     if hop.derivative is not None and hop.source.path != hop.derivative["path"]:
         lines += [
             Line("place", f"formula for {f['inputs']}", _ref(hop.derivative | {"line": f["line"]}))
@@ -96,11 +100,22 @@ def places(hop: Hop) -> list[Line]:
 
 def _ref(place: Mapping[str, Any]) -> SourceRef:
     """A place of a hop's details, as precise as resolve/ said it is."""
-    return SourceRef(place["path"], place["line"], place.get("layer"), place.get("precision", "unknown"))
+    tree = str(place.get("tree", "runtime"))
+    return SourceRef(place["path"], place["line"], place.get("layer"), place.get("precision", "unknown"), tree=tree)
 
 
-def impl_line(hop: Hop, label: str = "") -> Line:
-    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that."""
-    if hop.source.line is None and hop.declaration is not None:
-        return Line("place", f"{label} declared at".strip(), hop.declaration)
-    return Line("place", label, hop.source)
+def found(ref: SourceRef) -> bool:
+    """Whether a reference leads anywhere: to a line, or to several that it can be."""
+    return ref.line is not None or bool(ref.candidates)
+
+
+def impl_lines(hop: Hop, label: str = "") -> list[Line]:
+    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that.
+
+    A body of another version stands beside the declaration, which is the running version's own.
+    """
+    body = Line("place", label, hop.source)
+    if hop.declaration is None or (found(hop.source) and hop.source.precision != "version-skew"):
+        return [body]
+    declared = Line("place", f"{label} declared at".strip(), hop.declaration)
+    return [declared, Line("place", "", hop.source)] if found(hop.source) else [declared]

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ptexplore.model import Hop, Trail
-from ptexplore.view.lines import Line, impl_line, lines_of, places, reasoning, short
+from ptexplore.model import Hop, Trail, TreeInfo
+from ptexplore.view.lines import Line, found, impl_lines, lines_of, places, reasoning, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ def view(trail: Trail, options: Options) -> TrailView:
 def _facts(trail: Trail) -> tuple[str, ...]:
     torch = trail.torch
     facts = [f"torch {torch.get('version')} (git {str(torch.get('git_version'))[:8]}, {torch.get('build', 'wheel')})"]
+    facts += [tree_fact(tree, str(torch.get("version"))) for tree in trail.trees if tree.relation != "runtime"]
     by_description: dict[str, list[str]] = {}
     for name, description in trail.bound.items():
         by_description.setdefault(description, []).append(name)
@@ -141,13 +142,17 @@ def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
         if child.kind == "key" and child.children:
             kernel, *others = child.children
             status = "" if child.status == "derived" else f" {child.status}"
-            shown = kernel.source if kernel.source.line else kernel.registration or kernel.source
+            shown = kernel.source if found(kernel.source) else kernel.registration or kernel.source
             lines.append(Line("place", f"{child.name}{status}", shown))
             pending = [*kernel.children, *others, *pending]
-        elif child.kind == "impl" and child.source.line is None and child.declaration is None:
+        elif child.kind == "impl" and not found(child.source) and child.declaration is None:
             lines.append(Line("note", f"→ {short(child.name)}"))
         elif child.kind == "impl":
-            lines.append(impl_line(child, f"→ {short(child.name)}"))
+            lines += impl_lines(child, f"→ {short(child.name)}")
+            pending = [*child.children, *pending]
+        elif child.kind in ("stub", "native") and child.status == "predicted":
+            lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}", child.source))
+            pending = [*child.children, *pending]
         elif child.kind == "node" and child.detail.get("recorded"):
             lines.append(Line("place", f"records {child.name}", child.source))
         else:
@@ -221,6 +226,17 @@ def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
     if not options.full:
         steps.append(f"{again} --full")
     return tuple(steps)
+
+
+def tree_fact(tree: TreeInfo, version: str) -> str:
+    """One tree beyond the runtime's in words: what it is, and how it relates to the torch that ran."""
+    commit = f", git {tree.commit[:8]}" if tree.commit else ""
+    meaning = {
+        "matches": "it is the source of the torch that ran",
+        "consistent": "nobody knows it, but it agrees with the torch that ran wherever both have a file",
+        "version-skew": f"it is not the source of torch {version}: its lines are found by name",
+    }
+    return f"source {tree.name} ({tree.version}{commit}): {tree.relation}, {meaning.get(tree.relation, '')}"
 
 
 def _first_operator(hops: Iterable[Hop]) -> Hop | None:

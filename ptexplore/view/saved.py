@@ -186,9 +186,11 @@ def _dispatch(data: Any) -> dict[str, Any]:
 def _detail(data: Any) -> dict[str, Any]:
     """What else is known of a hop; places in it are places, the other values are shown as they are."""
     detail = dict(_object(data))
-    for name in ("yaml", "table_row", "assigned"):
+    for name in ("yaml", "table_row", "assigned", "op_entry", "called_at"):
         if detail.get(name) is not None:
             _place(_object(detail[name]))
+    for one in _list(detail, "loops"):
+        _place(_object(one))
     _optional_text(detail, "python")
     return detail
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.index.declarations import find
+from ptexplore.resolve.declarations import find
 
 from .conftest import ATEN, Mini
 

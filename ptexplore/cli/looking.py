@@ -1,0 +1,51 @@
+"""Gather what trace, op and doctor resolve with: the runtime, then the fetched checkouts with their indexes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptexplore.cli.ready import Ready
+    from ptexplore.model import Checkout
+    from ptexplore.resolve.lookup import Lookup
+    from ptexplore.resolve.sources import Source
+    from ptexplore.store.index_store import IndexStore
+
+
+def look(here: Ready) -> Lookup:
+    """Everything that can say where something stands; a checkout without an index gets one now, with progress.
+
+    Raises PtexploreError where the index cannot be built or the project's file is wrong.
+    """
+    from ptexplore.resolve.lookup import Lookup
+
+    return Lookup(here.tree, here.store, tuple(_sources(here)))
+
+
+def _sources(here: Ready) -> list[Source]:
+    from ptexplore.source.checkouts import current, extensions
+
+    chosen = current(here.runtime)
+    found = [*([chosen] if chosen is not None else []), *extensions()]
+    if not found:
+        return []
+    from ptexplore.index.conditions import conditions
+    from ptexplore.index.relation import decide
+    from ptexplore.resolve.sources import source
+    from ptexplore.source.checkout_tree import checkout_tree
+
+    known = conditions(here.runtime, here.tree)
+    made = []
+    for checkout in found:
+        tree = checkout_tree(checkout)
+        index = _index(checkout)
+        decision = decide(checkout, here.runtime, tree, here.store, index)
+        made.append(source(checkout, tree, index, decision, known, here.runtime))
+    return made
+
+
+def _index(checkout: Checkout) -> IndexStore:
+    from ptexplore.locations import index_file
+    from ptexplore.store.index_store import IndexStore
+
+    return IndexStore.open(index_file(f"checkout-{checkout.name}"))

@@ -1,0 +1,183 @@
+"""From a hand-written function to the dispatch stubs its body calls, and from a stub to the kernel a device gets.
+
+Source of the knowledge: aten/src/ATen/native/DispatchStub.h. Files below native/cpu are compiled once for each CPU
+capability (DEFAULT, AVX2, AVX512, …): one definition in the text, several in the binary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ptexplore.index.cpp.text import Text
+from ptexplore.index.dialect.cpp import dialect
+from ptexplore.model import SourceRef
+from ptexplore.resolve.lookup import Lookup
+from ptexplore.resolve.precision import in_runtime, several, unknown
+from ptexplore.resolve.sources import Source
+from ptexplore.symbols import Dialect, Symbol
+
+DEEPEST = 3  # functions of one file that are followed from a body to a stub
+CAPABILITIES = ("DEFAULT", "AVX2", "AVX512", "VSX", "ZVECTOR", "SVE256")
+_CALL = re.compile(r"(?<![\w.>])((?:\w+::)*)(\w+)(?:<[\w:, ]*>)?\s*\(")
+_LOOP = re.compile(r"\b(cpu_kernel(?:_vec|_multiple_outputs)?\w*|binary_kernel_reduce\w*|gpu_kernel\w*)\s*\(")
+_NOT_CALLS = frozenset(["if", "for", "while", "switch", "return", "sizeof", "defined", "TORCH_CHECK", "decltype"])
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A stub that a body calls: its name, the line of the call, and the functions of that file it comes through."""
+
+    stub: str
+    line: int
+    path: str
+    through: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What one REGISTER macro registers: the function, its definition, and the macro's own place and words."""
+
+    name: str
+    source: SourceRef
+    registration: SourceRef
+    macro: str
+    loops: tuple[tuple[str, int], ...] = ()  # the loops over elements that its body starts, and their lines
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A dispatch stub, where it is defined, and the kernels registered for a device."""
+
+    name: str
+    source: SourceRef
+    kernels: tuple[Kernel, ...]
+    per_capability: bool
+
+
+@dataclass(frozen=True)
+class Stubs:
+    """Stubs of all trees; what is asked for each of many hops is worked out once."""
+
+    lookup: Lookup
+    _called: dict[tuple[str, str, int], tuple[Called, ...]] = field(default_factory=dict, repr=False)
+    _stubs: dict[tuple[str, str], Stub | None] = field(default_factory=dict, repr=False)
+    _generated: dict[str, list[Dialect]] = field(default_factory=dict, repr=False)
+
+    def called(self, body: SourceRef) -> tuple[Called, ...]:
+        """The stubs that a function's body calls, itself or through functions of its own file, in order."""
+        if body.path is None or body.line is None or body.end_line is None:
+            return ()
+        asked = (body.tree, body.path, body.line)
+        if asked not in self._called:
+            found: dict[str, Called] = {}
+            for one in self._walk(body, (), {body.line}):
+                found.setdefault(one.stub, one)
+            self._called[asked] = tuple(found.values())
+        return self._called[asked]
+
+    def _walk(self, body: SourceRef, through: tuple[str, ...], seen: set[int]) -> Iterator[Called]:
+        source = self.lookup.source(body.tree)
+        text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
+        opening = text.bare.find("{")
+        calls = list(_CALL.finditer(text.bare, max(opening, 0)))
+        further: list[tuple[str, Symbol]] = []
+        for match in calls:
+            name = match[2]
+            if name in _NOT_CALLS:
+                continue
+            if self._is_stub(name, source):
+                yield Called(name, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
+            elif source is not None and len(through) < DEEPEST:
+                further += [(name, one) for one in self._same_file(source, str(body.path), match[1] + name, name)]
+        for name, one in further:
+            if one.line not in seen and source is not None:
+                seen.add(one.line)
+                ref = source.ref(one.path, one.line, one.end_line)
+                yield from self._walk(ref, (*through, name), seen)
+
+    def _same_file(self, source: Source, path: str, written: str, name: str) -> list[Symbol]:
+        """The function of that name in the same file, where there is exactly one that this build compiles."""
+        found = [s for s in source.outline(path) if s.name == name and s.kind == "function" and s.role == "definition"]
+        found = [s for s in found if source.conditions.holds(s.guards, path) is not False]
+        found = [s for s in found if f"::{s.qualified}".endswith(f"::{written}")]
+        return found if len(found) == 1 else []
+
+    def _is_stub(self, name: str, source: Source | None) -> bool:
+        if source is not None and source.names.dialect(name, ("stub-declare", "stub-define")):
+            return True
+        return bool(self.lookup.store.definitions(f"at::native::{name}")) and bool(self._generated_rows(name))
+
+    def stub(self, name: str, device: str) -> Stub | None:
+        """The stub of that name with the kernels that `device` ("CPU", "CUDA") gets; None where nothing defines it."""
+        if (name, device) not in self._stubs:
+            self._stubs[name, device] = self._stub(name, device)
+        return self._stubs[name, device]
+
+    def _stub(self, name: str, device: str) -> Stub | None:
+        rows = self._generated_rows(name)
+        if any(row.kind == "stub-define" for row in rows):
+            return self._made(name, device, rows, None)
+        for source in self.lookup.sources:
+            rows = source.names.dialect(name, ("stub-define", "stub-register"))
+            rows = [row for row in rows if source.conditions.holds(row.guards, row.path) is not False]
+            if any(row.kind == "stub-define" for row in rows):
+                return self._made(name, device, rows, source)
+        return None
+
+    def _generated_rows(self, name: str) -> list[Dialect]:
+        """The rows of a stub that generated C++ defines: read from that file's text."""
+        if name not in self._generated:
+            paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
+            paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_") for path in paths}  # torchgen writes them in pairs
+            texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
+            rows = [row for text in texts if "_DISPATCH" in text.raw for row in dialect(text)]
+            self._generated[name] = [row for row in rows if row.name == name]
+        return self._generated[name]
+
+    def _made(self, name: str, device: str, rows: list[Dialect], source: Source | None) -> Stub:
+        defined = [self._ref(row, source) for row in rows if row.kind == "stub-define"]
+        mine = [row for row in rows if row.kind == "stub-register" and row.target and _for(row.context, device)]
+        kernels: dict[str, Kernel] = {}
+        for row in mine:
+            kernel = self._kernel(row, source)
+            kernels.setdefault(f"{kernel.name} {kernel.source.path}:{kernel.source.line}", kernel)
+        return Stub(
+            f"at::native::{name}",
+            several(defined, f"{name} is defined {len(defined)} times"),
+            tuple(kernels.values()),
+            any("/native/cpu/" in row.path or source is None for row in mine) and device == "CPU",
+        )
+
+    def _ref(self, row: Dialect, source: Source | None) -> SourceRef:
+        if source is None:
+            return in_runtime(self.lookup.tree, row.path, row.line, row.end_line)
+        return source.ref(row.path, row.line, row.end_line)
+
+    def _kernel(self, row: Dialect, source: Source | None) -> Kernel:
+        name = str(row.target)
+        if source is None:
+            ref = self._generated_function(name, row.path)
+        else:
+            ref = self.lookup.scoped(name, source, row.path, row.line)
+        last = name.rsplit("::", 1)[-1]
+        return Kernel(f"at::native::{last}", ref, self._ref(row, source), row.macro, tuple(self._loops(ref)))
+
+    def _generated_function(self, name: str, path: str) -> SourceRef:
+        places = [p for p in self.lookup.store.definitions(f"at::native::{name}") if p[0] == path]
+        found = [in_runtime(self.lookup.tree, *place) for place in places]
+        return (
+            several(found, f"{name} is defined {len(found)} times") if found else unknown(f"{path} defines no {name}")
+        )
+
+    def _loops(self, body: SourceRef) -> Iterator[tuple[str, int]]:
+        """The loops over elements, with their lambda, that a kernel's body starts."""
+        text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
+        for match in _LOOP.finditer(text.bare):
+            yield match[1], (body.line or 0) + text.line(match.start()) - 1
+
+
+def _for(context: str | None, device: str) -> bool:
+    """Whether a REGISTER macro's device or architecture is `device`'s."""
+    return context == device or (device == "CPU" and context in CAPABILITIES)
