@@ -12,7 +12,7 @@ from ptexplore import locations
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import Checkout, Runtime
 from ptexplore.source.project import Project, find_project
-from ptexplore.source.registry import RECORD, TREE, is_name, locked, names, read, when, write_aside
+from ptexplore.source.registry import RECORD, forget_index, is_name, locked, names, read, when, write_aside
 
 _USE = ".use"
 
@@ -52,11 +52,6 @@ def is_there(checkout: Checkout) -> bool:
     return os.path.isdir(checkout.root)
 
 
-def is_in_place(checkout: Checkout) -> bool:
-    """Whether its source is a folder of the user's own, which is never written to."""
-    return checkout.root != str(locations.checkouts_dir() / checkout.name / TREE)
-
-
 def current(runtime: Runtime | None = None, start: Path | None = None) -> Checkout | None:
     """PyTorch's checkout in use; None where there is none. See `choose`."""
     return choose(runtime, start).checkout
@@ -86,7 +81,7 @@ def choose(runtime: Runtime | None = None, start: Path | None = None) -> Choice:
         return Choice(_best(pinned, runtime), "pinned")
     if len(there) < 2:
         return Choice(there[0], "only") if there else Choice(None, "none")
-    fitting = [found for found in there if _fits(found, runtime or _own_runtime())]
+    fitting = [found for found in there if fits(found, runtime or _own_runtime())]
     return Choice(fitting[0], "fits") if fitting else Choice(max(there, key=when), "last")
 
 
@@ -132,9 +127,7 @@ def remove(name: str) -> Checkout:
             folder.unlink()
         else:
             shutil.rmtree(folder)
-        index = locations.index_file(f"checkout-{name}")
-        for file in index.parent.glob(f"{_glob_escape(index.name)}*"):
-            file.unlink(missing_ok=True)
+        forget_index(name)
     return found
 
 
@@ -161,7 +154,8 @@ def _own_runtime() -> Runtime | None:
         return None
 
 
-def _fits(checkout: Checkout, runtime: Runtime | None) -> bool:
+def fits(checkout: Checkout, runtime: Runtime | None) -> bool:
+    """Whether it is known to be the source that `runtime` was built from: by commit, or as that very release."""
     from ptexplore.source.releases import by_commit
 
     if runtime is None or checkout.modified:
@@ -171,10 +165,4 @@ def _fits(checkout: Checkout, runtime: Runtime | None) -> bool:
 
 
 def _best(pinned: list[Checkout], runtime: Runtime | None) -> Checkout:
-    return next((found for found in pinned if runtime is not None and _fits(found, runtime)), pinned[0])
-
-
-def _glob_escape(name: str) -> str:
-    import glob
-
-    return glob.escape(name)
+    return next((found for found in pinned if runtime is not None and fits(found, runtime)), pinned[0])

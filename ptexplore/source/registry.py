@@ -44,6 +44,11 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def is_in_place(checkout: Checkout) -> bool:
+    """Whether its source is a folder of the user's own, which is never written to."""
+    return checkout.root != str(locations.checkouts_dir() / checkout.name / TREE)
+
+
 def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Checkout:
     """Make `folder` (an aside one that holds TREE, or nothing) the checkout, by rename; an older one gives way.
 
@@ -55,6 +60,7 @@ def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Check
     if target.exists():
         old = target.with_name(f"{ASIDE}old-{checkout.name}")
         shutil.rmtree(old, ignore_errors=True)
+        forget_index(checkout.name)
         target.rename(old)
         folder.rename(target)
         shutil.rmtree(old, ignore_errors=True)
@@ -130,7 +136,12 @@ def read(name: str) -> Checkout | None:
 
 def when(checkout: Checkout) -> float:
     """When it was fetched, in seconds since the epoch; 0 where unknown."""
-    try:
-        return (locations.checkouts_dir() / checkout.name / RECORD).stat().st_mtime
-    except OSError:
-        return 0.0
+    found = details(checkout.name).get("fetched")
+    return float(found) if isinstance(found, (int, float)) else 0.0
+
+
+def forget_index(name: str) -> None:
+    """Delete the index of the checkout `name`, which was made from text that is no longer there."""
+    file = locations.index_file(f"checkout-{name}")
+    for left in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        left.unlink(missing_ok=True)
