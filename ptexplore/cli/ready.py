@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from ptexplore.locations import catalogue_file, lock_file
 
 if TYPE_CHECKING:
-    from ptexplore.model import Runtime
+    from ptexplore.index.sources import Built, Source
+    from ptexplore.model import Checkout, Runtime
     from ptexplore.source.progress import Progress
     from ptexplore.source.tree import SourceTree
+    from ptexplore.store.index_store import IndexStore
     from ptexplore.store.store import Store
+
+
+_FIRST = "first run with this torch: regenerating its C++ and reading its dispatcher"
 
 
 @dataclass(frozen=True)
@@ -86,10 +91,122 @@ def _build(runtime: Runtime) -> tuple[Path, Store]:
     return folder, store
 
 
+@dataclass(frozen=True)
+class Indexed:
+    """A tree with its open index; `checkout` is None for the installed torch's own text."""
+
+    tree: SourceTree
+    store: IndexStore
+    checkout: Checkout | None
+
+
+def indexes(python: str | None = None) -> list[Indexed]:
+    """The indexes to look into: the checkout in use, extensions' own sources, the runtime's text.
+
+    What has no index yet gets one, with progress; what has one is read as it is (`ptexplore index` refreshes).
+    Without any torch the checkouts alone. Raises PtexploreError where there is neither, or an index cannot be built.
+    """
+    from ptexplore.source.checkout_tree import checkout_tree
+    from ptexplore.source.tree import runtime_tree
+
+    runtime, found = sources(python)
+    missing = [one for one in (*found, runtime) if one is not None and _open_index(one) is None]
+    if missing:
+        with _progress("first use of this source: indexing it") as progress:
+            for one in missing:
+                refresh(one, runtime, progress)
+    opened = [Indexed(checkout_tree(one), _opened(one), one) for one in found]
+    if runtime is not None:
+        opened.append(Indexed(runtime_tree(runtime), _opened(runtime), None))
+    return opened
+
+
+def sources(python: str | None, *, needed: bool = True) -> tuple[Runtime | None, list[Checkout]]:
+    """The runtime where there is one, and the checkouts to look into, the one in use first.
+
+    Raises PtexploreError where `python` has no torch, or where there is nothing at all and something is `needed`.
+    """
+    from ptexplore.errors import PtexploreError
+    from ptexplore.source.checkouts import current, extensions
+    from ptexplore.source.runtime import find_runtime
+
+    runtime = None
+    try:
+        runtime = find_runtime(python)
+    except PtexploreError:
+        if python is not None or (needed and current() is None and not extensions()):
+            raise
+    chosen = current(runtime)
+    return runtime, [*([chosen] if chosen is not None else []), *extensions()]
+
+
+def index_of(source: Checkout | Runtime) -> Path:
+    """The index's file of a checkout or an installed torch."""
+    from ptexplore.locations import index_file
+    from ptexplore.model import Runtime
+
+    return index_file(f"runtime-{source.key}" if isinstance(source, Runtime) else f"checkout-{source.name}")
+
+
+def _open_index(source: Checkout | Runtime) -> IndexStore | None:
+    """The index of `source` where it is there, sound, and of that very source."""
+    from ptexplore.store.index_store import IndexStore, Stale
+
+    try:
+        store = IndexStore.open(index_of(source))
+        return store if store.meta("source") == _identity(source) else None
+    except (FileNotFoundError, Stale):
+        return None
+
+
+def _opened(source: Checkout | Runtime) -> IndexStore:
+    from ptexplore.errors import MISSING, PtexploreError
+
+    store = _open_index(source)
+    if store is None:
+        raise PtexploreError(
+            "the index was built and cannot be read", str(index_of(source)), "ptexplore index", MISSING
+        )
+    return store
+
+
+def _identity(source: Checkout | Runtime) -> str:
+    """What tells this source from another one of its name."""
+    from ptexplore.model import Runtime
+
+    if isinstance(source, Runtime):
+        return source.key
+    return f"{source.project} {source.kind} {source.root} {source.commit} {source.sha256}"
+
+
+def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, jobs: int | None = None) -> Built:
+    """Bring the index of `source` up to date, made anew where it must be. Raises PtexploreError as `build` does."""
+    from ptexplore.index.sources import build
+
+    return build(_to_index(source, runtime, progress), index_of(source), jobs=jobs, progress=progress)
+
+
+def _to_index(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress) -> Source:
+    from ptexplore.index.sources import Source
+    from ptexplore.model import Runtime
+    from ptexplore.source import generated
+    from ptexplore.source.checkouts import current
+    from ptexplore.source.listing import files_of
+
+    if isinstance(source, Runtime):
+        folder = generated.ensure(source, progress)
+        return Source("runtime", _identity(source), files_of(source, folder))
+    headers = []
+    if source.project != "pytorch":  # its files use the macros of PyTorch's headers
+        pytorch = current(runtime) or runtime
+        headers = files_of(pytorch) if pytorch is not None else []
+    return Source(source.name, _identity(source), files_of(source), headers)
+
+
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def _progress(title: str = _FIRST) -> Iterator[Progress]:
     """A progress bar on stderr, so that stdout stays clean; only plain lines where stderr is no terminal."""
     from ptexplore.render.progress import progress_bar
 
-    with progress_bar("first run with this torch: regenerating its C++ and reading its dispatcher") as progress:
+    with progress_bar(title) as progress:
         yield progress

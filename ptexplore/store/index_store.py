@@ -10,10 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.store import index_rows as packed
+from ptexplore.store.index_open import Stale, connect
 from ptexplore.store.index_search import Search
 from ptexplore.symbols import Dialect, IndexedFile, Ref, Symbol
+
+__all__ = ["IndexStore", "Known", "Stale"]
 
 _SYMBOL = """SELECT f.path, s.name, c.text, o.text, s.kind, s.line, s.begin, s.end_line, s.flags, s.extractor,
     s.signature, s.parameters, g.text, s.macro FROM symbol s JOIN file f ON f.id = s.id >> 20
@@ -23,14 +25,6 @@ _REF = """SELECT f.path, r.name, r.kind, r.text, t.text, r.extractor, r.lines
 _DIALECT = """SELECT f.path, d.kind, d.name, d.context, d.target, d.line, d.end_line, d.block, d.macro, d.text, g.text
     FROM dialect d JOIN file f ON f.id = d.id >> 20 LEFT JOIN text g ON g.id = d.guards"""
 _FILE = "SELECT path, language, layer, sha, size, lines, extractor FROM file"
-_BUSY = 10.0  # seconds to wait for a writer that is just putting its changes in place
-
-
-class Stale(PtexploreError):
-    """The index is of another version, incomplete or damaged: make it anew."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
 
 
 class Known(NamedTuple):
@@ -52,26 +46,7 @@ class IndexStore:
     @staticmethod
     def open(path: Path) -> IndexStore:
         """Open `path` for reading. Raises FileNotFoundError, and Stale where it cannot be used as it is."""
-        if not path.is_file():
-            raise FileNotFoundError(path)
-        try:
-            db = _connect(path)
-            db.execute("BEGIN")  # one moment: no writer changes the file between these questions
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version != packed.FORMAT:
-                raise Stale(f"{path} is of version {version}")
-            facts = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('complete', 'recipe')").fetchall())
-            pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-            if path.stat().st_size < pages * size:
-                raise Stale(f"{path} has {path.stat().st_size} bytes of {pages * size}")
-            db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise Stale(f"{path}: {error}") from error
-        if "complete" not in facts:
-            raise Stale(f"{path} is incomplete")
-        if facts.get("recipe") != str(packed.RECIPE):
-            raise Stale(f"{path} was made by another version of ptexplore")
-        return IndexStore(path, db)
+        return IndexStore(path, connect(path))
 
     def close(self) -> None:
         """Close the file."""
@@ -173,6 +148,10 @@ class IndexStore:
         span = self._span(path)
         return self._symbols(f"s.id BETWEEN ? AND ? {where}", *span, *values) if span else []
 
+    def every_symbol(self) -> Iterator[Symbol]:
+        """Every symbol of every file; a file's own are together."""
+        return map(packed.symbol, self.rows(_SYMBOL))
+
     def symbols_by_id(self, numbers: Sequence[int]) -> list[Symbol]:
         """The symbols of these ids, in that order; for this package alone."""
         found = self.rows(f"SELECT s.id, {_SYMBOL[7:]} WHERE s.id IN ({', '.join(map(str, numbers))})")
@@ -238,6 +217,10 @@ class IndexStore:
             return self._dialect("d.id BETWEEN ? AND ?", *span)
         return self._dialect("d.id BETWEEN ? AND ? AND (d.line = ? OR d.block = ?)", *span, line, line)
 
+    def every_dialect(self, kinds: Sequence[str]) -> list[Dialect]:
+        """Every row of these kinds, by path and line."""
+        return self._dialect(f"d.kind IN ({', '.join(map(str, packed.dialect_codes(kinds)))})")
+
     def dialect_kinds(self) -> dict[str, int]:
         """How many rows there are of each kind."""
         return {key[8:]: count for key, count in self._tally.items() if key.startswith("dialect ")}
@@ -270,17 +253,6 @@ class IndexStore:
         for kind, total in (("symbol", "symbols"), ("ref", "refs"), ("dialect", "dialect")):
             counts[total] = sum(n for key, n in self._tally.items() if key.startswith(f"{kind} "))
         return counts | dict(sorted(self._tally.items()))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    journal = path.with_name(f"{path.name}-journal")
-    if journal.exists() and journal.stat().st_size:
-        # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
-        recovering = sqlite3.connect(path, timeout=_BUSY)
-        recovering.execute("SELECT count(*) FROM meta").fetchone()
-        recovering.close()
-    uri = f"{path.resolve().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
 
 
 def _splits(qualified: str) -> Iterator[tuple[str, str]]:

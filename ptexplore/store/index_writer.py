@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ptexplore.store import index_rows as packed
+from ptexplore.store.index_open import Stale
 from ptexplore.symbols import Extractor, Ref
 
 _INSERT = {
@@ -171,8 +172,6 @@ def _span(number: int) -> tuple[int, int]:
 @contextlib.contextmanager
 def _as_ours(path: Path) -> Iterator[None]:
     """What SQLite says about the disk becomes the OSError it stands for; of the file's content, Stale."""
-    from ptexplore.store.index_store import Stale
-
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -1,0 +1,129 @@
+"""An index as a tags file that editors read: Universal Ctags' format 2 with extended fields (ctags(1), tags(5))."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ptexplore import __version__
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.store.index_store import IndexStore
+from ptexplore.symbols import Dialect, DialectKind, Symbol, SymbolKind
+
+_HEAD = (
+    ("FILE_ENCODING", "utf-8", ""),
+    ("FILE_FORMAT", "2", "extended format"),
+    ("FILE_SORTED", "1", "0=unsorted, 1=sorted, 2=foldcase"),
+    ("OUTPUT_EXCMD", "number", "number, pattern, mixed, or combineV2"),
+    ("OUTPUT_MODE", "u-ctags", "u-ctags or e-ctags"),
+    ("PROGRAM_NAME", "ptexplore", ""),
+    ("PROGRAM_VERSION", __version__, ""),
+)
+_MARK = b"!_TAG_"
+# PyTorch's macros make things whose name no tool sees; these rows name them.
+_MADE: dict[DialectKind, str] = {
+    "structured-impl": "function",
+    "structured-meta": "function",
+    "stub-declare": "prototype",
+    "stub-define": "variable",
+    "yaml-function": "operator",
+}
+_CLASSES = frozenset({"class", "struct", "union", "enum"})
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+    | {chr(code): f"\\x{code:02x}" for code in range(32) if chr(code) not in "\t\n\r"}
+)
+
+
+def write_tags(store: IndexStore, root: Path, target: Path, *, force: bool = False) -> int:
+    """Write the tags of a tree that lies at `root` to `target`, all at once; the number of tags.
+
+    Paths are relative where `target` lies at `root` itself, else absolute, so that an editor finds them from anywhere.
+    Raises PtexploreError(USAGE) where `target` is there and is no tags file, or is one and not `force`; OSError.
+    """
+    _check(target, force=force)
+    prefix = "" if target.parent.resolve() == root.resolve() else f"{root.resolve()}/"
+    lines = sorted({line.encode("utf-8", "replace") for line in _lines(store, prefix)})
+    head = [f"!_TAG_{name}\t{value}\t/{note}/".encode() for name, value, note in _HEAD]
+    head.append(f"!_TAG_PROC_CWD\t{_escaped(str(root.resolve()))}/\t//".encode())
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    aside = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(b"\n".join([*sorted(head), *lines, b""]))
+        aside.chmod(0o644)
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+    return len(lines)
+
+
+def _check(target: Path, *, force: bool) -> None:
+    if not target.parent.is_dir():
+        raise PtexploreError("the tags cannot be written", f"there is no folder {target.parent}", "", USAGE)
+    if not os.path.lexists(target):
+        return
+    if not target.is_file():
+        raise PtexploreError("the tags cannot be written", f"{target} is no file", "another name for FILE", USAGE)
+    with target.open("rb") as file:
+        is_tags = file.read(len(_MARK)) == _MARK
+    if not is_tags:
+        why = f"{target} is there and is no tags file"
+        raise PtexploreError("the tags are not written over it", why, "another name for FILE", USAGE)
+    if not force:
+        raise PtexploreError("the tags are not written over others", f"{target} is there", "--force", USAGE)
+
+
+def _lines(store: IndexStore, prefix: str) -> Iterator[str]:
+    kinds: dict[str, SymbolKind] = {}
+    symbols = []
+    for one in store.every_symbol():
+        symbols.append(one)
+        if one.kind in _CLASSES:
+            kinds.setdefault(one.qualified, one.kind)
+    named = set()
+    for one in symbols:
+        named.add((one.path, one.line, one.name))
+        yield _symbol(one, prefix, kinds)
+    for row in store.every_dialect(list(_MADE)):
+        if (row.path, row.line, row.name) not in named:
+            yield _made(row, prefix)
+
+
+def _symbol(one: Symbol, prefix: str, kinds: dict[str, SymbolKind]) -> str:
+    python = one.path.endswith((".py", ".pyi"))
+    kind: str = one.kind
+    if kind == "namespace" and python:
+        kind = "module"
+    elif one.role == "declaration":
+        kind = "prototype" if kind == "function" else "externvar" if kind == "variable" else kind
+    fields = [f"kind:{kind}", f"line:{one.line}", f"language:{'Python' if python else 'C++'}"]
+    container = one.qualified.removesuffix(one.name).removesuffix("." if python else "::")
+    if container and container != one.qualified:
+        fields.append(f"{kinds.get(container, 'module' if python else 'namespace')}:{_escaped(container)}")
+    if one.signature:
+        fields.append(f"signature:{_escaped(one.signature)}")
+    if one.macro:
+        fields.append(f"macro:{_escaped(one.macro)}")
+    if one.role == "definition":
+        fields.append(f"end:{one.end_line}")
+    return _tag(one.name, prefix + one.path, one.line, fields)
+
+
+def _made(row: Dialect, prefix: str) -> str:
+    language = "YAML" if row.kind == "yaml-function" else "C++"
+    fields = [f"kind:{_MADE[row.kind]}", f"line:{row.line}", f"language:{language}"]
+    if row.macro:
+        fields.append(f"macro:{_escaped(row.macro)}")
+    fields.append(f"end:{row.end_line}")
+    return _tag(row.name, prefix + row.path, row.line, fields)
+
+
+def _tag(name: str, path: str, line: int, fields: list[str]) -> str:
+    return "\t".join((_escaped(name), _escaped(path), f'{line};"', *fields))
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ESCAPES)

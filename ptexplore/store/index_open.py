@@ -1,0 +1,61 @@
+"""Open the file of an index for reading, or say why it cannot be used: another version, incomplete, damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.store.index_rows import FORMAT, RECIPE
+
+_BUSY = 10.0  # seconds to wait for a writer that is just putting its changes in place
+
+
+class Stale(PtexploreError):
+    """The index is of another version, incomplete or damaged: make it anew."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that only reads `path`. Raises FileNotFoundError, and Stale where the file cannot be used."""
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    try:
+        db = _connection(path)
+        try:
+            _check(path, db)
+        except (sqlite3.Error, Stale):
+            db.close()
+            raise
+    except sqlite3.Error as error:
+        raise Stale(f"{path}: {error}") from error
+    return db
+
+
+def _check(path: Path, db: sqlite3.Connection) -> None:
+    db.execute("BEGIN")  # one moment: no writer changes the file between these questions
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT:
+        raise Stale(f"{path} is of version {version}")
+    facts = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('complete', 'recipe')").fetchall())
+    pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    if path.stat().st_size < pages * size:
+        raise Stale(f"{path} has {path.stat().st_size} bytes of {pages * size}")
+    db.execute("COMMIT")
+    if "complete" not in facts:
+        raise Stale(f"{path} is incomplete")
+    if facts.get("recipe") != str(RECIPE):
+        raise Stale(f"{path} was made by another version of ptexplore")
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists() and journal.stat().st_size:
+        # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
+        recovering = sqlite3.connect(path, timeout=_BUSY)
+        recovering.execute("SELECT count(*) FROM meta").fetchone()
+        recovering.close()
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
