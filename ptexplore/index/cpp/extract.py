@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ptexplore.index.cpp.expand import Expander
 from ptexplore.index.cpp.invocations import Invocations, Made
 from ptexplore.index.cpp.macros import MacroTable
-from ptexplore.index.cpp.prepare import Prepared, prepare
+from ptexplore.index.cpp.prepare import Prepared, blank, prepare
 from ptexplore.index.cpp.references import references
+from ptexplore.index.cpp.scopes import CodeRanges
 from ptexplore.index.cpp.text import Text
 from ptexplore.index.cpp.tree import Frame, Reader, captures
 from ptexplore.symbols import Ref, Symbol
@@ -38,10 +39,12 @@ def extract(
         made = Invocations(prepared, view, expander).replace()
         found, failed = captures(bytes(view))
         one = _read(prepared, view, found, made)
+        if failed:
+            problems.append("the parser met what it does not understand")
+            one = _without_bodies(prepared, view, one, made)
         if reader is None:
             reader = one
             refs = references(prepared, view, found, reader)
-            problems += ["the parser met what it does not understand"] * failed
         else:
             _add_hidden(reader, one, prepared, number)
     symbols = reader.symbols if reader else []
@@ -74,6 +77,24 @@ def _read(prepared: Prepared, view: bytearray, found: dict[str, list[Node]], mad
             dropped.add(at)
     reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
     reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
+    return reader
+
+
+def _without_bodies(prepared: Prepared, view: bytearray, seen: Reader, made: list[Made]) -> Reader:
+    """Read again with all bodies empty, where what stands in one was not understood and may have hidden what follows.
+
+    Of what was seen before, what is local to bodies is kept.
+    """
+    code = CodeRanges(view.decode("ascii"))
+    empty = bytearray(view)
+    for start, end in code.bodies:
+        blank(empty, start, end)
+    found, _ = captures(bytes(empty))
+    reader = _read(prepared, empty, found, made)
+    for offset, symbol in zip(seen.offsets, seen.symbols, strict=True):
+        if symbol.macro is None and code.holds(offset):
+            reader.offsets.append(offset)
+            reader.symbols.append(symbol)
     return reader
 
 

@@ -31,7 +31,7 @@ def _called(written: str) -> tuple[str, str]:
 def references(prepared: Prepared, view: bytearray, found: dict[str, list[Node]], reader: Reader) -> list[Ref]:
     """All of one file, in no order."""
     path, line = prepared.text.path, prepared.text.line
-    text = reader.text
+    text = view.decode("ascii")
     macros = {use.start for use in prepared.uses}
     refs: list[Ref] = []
     for node in found.get("call", ()):
@@ -53,7 +53,7 @@ def references(prepared: Prepared, view: bytearray, found: dict[str, list[Node]]
         for symbol in reader.symbols
         if symbol.signature.endswith(("override", "final"))
     ]
-    refs += _addresses(prepared, found, reader)
+    refs += _addresses(prepared, found, reader, text)
     refs += _includes(prepared)
     return refs
 
@@ -62,7 +62,7 @@ def _inherits(path, text, found, line):  # type: ignore[no-untyped-def]
     refs = []
     for node in found.get("bases", ()):
         start = node.start_byte
-        at = text.index(":", start) + 1
+        at = text.find(":", start) + 1
         for base in split(text[at : node.end_byte]):
             written = " ".join(
                 word for word in base.split() if word not in ("public", "private", "protected", "virtual")
@@ -73,11 +73,11 @@ def _inherits(path, text, found, line):  # type: ignore[no-untyped-def]
     return refs
 
 
-def _addresses(prepared: Prepared, found: dict[str, list[Node]], reader: Reader) -> list[Ref]:
+def _addresses(prepared: Prepared, found: dict[str, list[Node]], reader: Reader, text: str) -> list[Ref]:
     """Functions named without being called: arguments with a scope, and `&f` or macro arguments that this file defines."""
     path, line = prepared.text.path, prepared.text.line
     functions = {symbol.name for symbol in reader.symbols if symbol.kind == "function"}
-    named = [(node.start_byte, reader.text[node.start_byte : node.end_byte]) for node in found.get("address", ())]
+    named = [(node.start_byte, text[node.start_byte : node.end_byte]) for node in found.get("address", ())]
     for use in prepared.uses:
         if use.arguments and use.name not in prepared.attributes:
             named += [(one.start(), one[0]) for one in _NAMED.finditer(prepared.text.bare, *use.arguments)]

@@ -8,6 +8,7 @@ from bisect import bisect_right
 _BRACE = re.compile(r"[{}]")
 _NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
 _CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
+_ENUM = re.compile(r"\benum\b[^()=;]*$")
 _ANGLES = re.compile(r"<[^<>]*>")
 
 
@@ -16,6 +17,7 @@ class CodeRanges:
 
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
+        self._enums: set[int] = set()
         self._ends: list[int] = []
         depth = last = 0
         for match in _BRACE.finditer(text):
@@ -23,11 +25,15 @@ class CodeRanges:
             if text[at] == "{":
                 if depth:
                     depth += 1
-                elif is_scope(text[max(text.rfind(";", last, at) + 1, last) : at]):
+                    continue
+                head = text[max(text.rfind(";", last, at) + 1, last) : at]
+                if is_scope(head):
                     last = at + 1
-                else:
-                    depth = 1
-                    self._starts.append(at)
+                    continue
+                depth = 1
+                self._starts.append(at)
+                if "enum" in head and _ENUM.search(head):
+                    self._enums.add(at)
             else:
                 last = at + 1
                 if depth:
@@ -35,6 +41,12 @@ class CodeRanges:
                     if not depth:
                         self._ends.append(last)
         self._ends += [len(text)] * (len(self._starts) - len(self._ends))
+
+    @property
+    def bodies(self) -> list[tuple[int, int]]:
+        """The insides of all ranges but enumerations'."""
+        both = zip(self._starts, self._ends, strict=True)
+        return [(start + 1, end - 1) for start, end in both if start not in self._enums and end - start > 2]
 
     def holds(self, offset: int) -> bool:
         """Whether `offset` lies in code."""
