@@ -100,6 +100,8 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
     call = re.compile(rf"(?<![\w.>]){re.escape(block.variable)}\s*\.\s*(impl|def|fallback)\s*\(")
     spans: list[tuple[int, int]] = []
     for match, closing in piece.calls(call, start, stop):
+        if spans and match.start() < spans[-1][1]:
+            continue  # in a kernel's own body
         spans.append((match.start(), closing))
         row = _entry(piece, block, match, closing)
         if row is not None:

@@ -28,7 +28,8 @@ def operators(piece: Piece) -> Iterator[Dialect]:
 
 def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
     spans = piece.brackets.arguments(match.end(), closing, 2)
-    schema = literal(piece.said(*spans[0]))
+    first = piece.said(*spans[0])
+    schema = literal(first) if not first.startswith("{") else None  # a list: its members are found by themselves
     name = schema.partition("(")[0].strip() if schema else ""
     if not _SCHEMA.fullmatch(name):
         return

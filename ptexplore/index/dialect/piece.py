@@ -13,8 +13,8 @@ from ptexplore.index.dialect.expand import Lookup, Macro, TooLong, expand
 from ptexplore.symbols import Dialect, DialectKind
 
 LONGEST = 300  # characters of Dialect.text
-LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at; the longest schema has 3,000
-FILE_BUDGET = 8_000_000  # characters that all expansions of one file may give together
+LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at
+FILE_BUDGET = 4_000_000  # characters that all expansions of one file may give; autocast_mode.cpp takes 340,000
 _LONGEST_DIRECTIVE = 20_000
 _STRING = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 _PLAIN_STRING = re.compile(r"(?:\(\s*char\s*\*\s*\)\s*)?(?:u8|[uUL])?R?\"")
