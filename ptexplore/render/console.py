@@ -78,13 +78,13 @@ def _draw(console: Console, rows: Sequence[Row], locate: Locate, guide: str) -> 
         last = number == len(rows) - 1
         inner = guide + ("  " if last else "│ ")
         hanging = inner + ("│ " if row.children else "  ")
-        _folded(console, _title(row), guide + ("└ " if last else "├ "), hanging)
+        folded(console, _title(row), guide + ("└ " if last else "├ "), hanging)
         for line in row.lines:
-            _folded(console, _line(line, locate), hanging, hanging + "  ")
+            folded(console, _line(line, locate), hanging, hanging + "  ")
         _draw(console, row.children, locate, inner)
 
 
-def _folded(console: Console, text: Text, first: str, further: str) -> None:
+def folded(console: Console, text: Text, first: str, further: str) -> None:
     """Print a line, folded where the terminal is narrower, with the tree's guides before each part."""
     room = max(console.width - max(len(first), len(further)), 20)
     for number, part in enumerate(text.divide(_breaks(text.plain, room))):
@@ -137,16 +137,16 @@ def print_explanation(console: Console, explanation: Explanation, locate: Locate
     console.print(Text(clean(explanation.title), style="bold"))
     width = max(len(name) for name, _ in explanation.facts)
     for name, value in explanation.facts:
-        _folded(console, Text(clean(value)), f"  {name:<{width}}  ", " " * (width + 4))
+        folded(console, Text(clean(value)), f"  {name:<{width}}  ", " " * (width + 4))
     for label, ref in explanation.places:
-        _folded(console, place(ref, locate), f"  {label:<{width}}  ", " " * (width + 4))
+        folded(console, place(ref, locate), f"  {label:<{width}}  ", " " * (width + 4))
     if explanation.why:
         console.print(Text("because", style="bold"))
         for reason in explanation.why:
-            _folded(console, Text(clean(reason)), "  - ", "    ")
+            folded(console, Text(clean(reason)), "  - ", "    ")
     if explanation.observations:
         console.print(Text("observed", style="bold"))
         for observation in explanation.observations:
             data = clean(json.dumps(observation.data, default=str))
             label = f"  #{observation.id} {observation.recorder}/{observation.kind}: "
-            _folded(console, Text(data[:600], style="dim"), label, "    ")
+            folded(console, Text(data[:600], style="dim"), label, "    ")

@@ -1,0 +1,93 @@
+"""What find, show and refs share: the trees that are searched, the running torch's catalogue, and common options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import USAGE, PtexploreError
+
+if TYPE_CHECKING:
+    from ptexplore.cli.ready import Indexed
+    from ptexplore.view.operators import Catalogue
+    from ptexplore.view.trees import Spot
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The trees to search, first the one in use, and the catalogue where there is one."""
+
+    trees: list[Indexed]
+    catalogue: Catalogue | None
+
+    def locate(self, spot: Spot) -> tuple[str, int] | None:
+        """The file and the line there that `spot` is on this machine; None where it has no text here."""
+        trees = [one.tree for one in self.trees] + ([self.catalogue.tree] if self.catalogue is not None else [])
+        tree = next((one for one in trees if one.info.name == spot.tree.name), None)
+        return tree.place_of(spot.ref.path, spot.ref.line or 1) if tree is not None and spot.ref.path else None
+
+
+def add_options(parser: argparse.ArgumentParser, *, limit: int, what: str) -> None:
+    """The options that every search has."""
+    parser.add_argument("--limit", metavar="N", type=count, default=limit, help=f"{what} (default {limit}; 0: all)")
+    parser.add_argument("--tree", metavar="NAME", help="only this tree: a checkout's name, or runtime")
+    parser.add_argument("--json", action="store_true", help="as JSON (format 1)")
+    parser.add_argument("--python", metavar="PATH", help="the torch of another Python")
+
+
+def count(text: str) -> int:
+    """A number of results; ValueError for what is none."""
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def search_in(options: argparse.Namespace) -> Searched:
+    """The trees that the options name, with how each relates to the running torch. Builds what is missing.
+
+    Raises PtexploreError (USAGE) where --tree names none of them, and as `ready.indexes` does.
+    """
+    from ptexplore.cli.ready import indexes
+
+    every = [_related(one, options.python) for one in indexes(options.python)]
+    trees = [one for one in every if options.tree is None or one.tree.info.name == options.tree]
+    if not trees:
+        known = ", ".join(one.tree.info.name for one in every)
+        raise PtexploreError(f"there is no tree {options.tree}", f"there are {known}", "ptexplore fetch --list", USAGE)
+    with_torch = options.tree in (None, "runtime")
+    return Searched(trees, _catalogue(trees, options.python) if with_torch else None)
+
+
+def _related(indexed: Indexed, python: str | None) -> Indexed:
+    """With the relation that is known without comparing files; who has not decided claims the least."""
+    checkout = indexed.checkout
+    if checkout is None:
+        return indexed
+    from ptexplore.cli.ready import sources
+    from ptexplore.index.relation import known
+
+    runtime, _found = sources(python, needed=False)
+    decision = known(checkout, runtime) if runtime is not None else None
+    if decision is not None:
+        indexed.tree.info = replace(indexed.tree.info, relation=decision.word)
+    return indexed
+
+
+def _catalogue(trees: Sequence[Indexed], python: str | None) -> Catalogue | None:
+    """The operators that the installed torch registered; None where there is no torch."""
+    number = next((n for n, one in enumerate(trees) if one.checkout is None), None)
+    if number is None:
+        return None
+    from ptexplore.cli.ready import ready
+    from ptexplore.view.operators import Catalogue
+
+    here = ready(python)
+    return Catalogue(here.store, here.tree, number)
+
+
+def at_most(limit: int) -> int:
+    """`--limit 0` means all."""
+    return limit or 1 << 30

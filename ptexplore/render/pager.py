@@ -1,0 +1,118 @@
+"""Show long text through the reader's own pager, and open files in the reader's own editor."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+
+from ptexplore.errors import FAILED, USAGE, PtexploreError
+
+_LESS = "FRX"  # quit where it fits one screen, colours, and leave the screen as it is
+_PLUS = ("vi", "vim", "nvim", "gvim", "view", "nano", "pico", "emacs", "emacsclient", "ed", "joe", "mg", "micro", "jed",
+         "kak", "ne")  # fmt: skip
+_COLON = ("hx", "helix", "subl", "sublime_text", "zed", "cursor-cli")
+_GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
+
+
+def page(lines: Iterable[str], *, wanted: bool) -> None:
+    """Print `lines`: through $PAGER (less -R where unset) when they do not fit the terminal and that is `wanted`."""
+    pending = iter(lines)
+    if not wanted or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        _print(pending)
+        return
+    height = shutil.get_terminal_size().lines
+    head = [line for line, _number in zip(pending, range(height - 1), strict=False)]
+    if len(head) < height - 1:
+        _print(iter(head))
+        return
+    command = _pager()
+    if command is None:
+        _print(_chain(head, pending))
+        return
+    _through(command, _chain(head, pending))
+
+
+def _chain(head: list[str], rest: Iterator[str]) -> Iterator[str]:
+    yield from head
+    yield from rest
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def _pager() -> list[str] | None:
+    """The pager's command, found on the path; None where there is none, or the reader wants none (`cat`, empty)."""
+    asked = os.environ.get("PTEXPLORE_PAGER", os.environ.get("PAGER"))
+    try:
+        command = shlex.split(asked) if asked is not None else ["less", "-R"]
+    except ValueError:
+        return None
+    if not command or command[0] == "cat" or shutil.which(command[0]) is None:
+        return None
+    return command
+
+
+def _through(command: list[str], lines: Iterator[str]) -> None:
+    environment = {"LESS": _LESS, "LESSCHARSET": "utf-8"} | dict(os.environ)
+    sys.stdout.flush()
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    assert child.stdin is not None
+    try:
+        for line in lines:
+            child.stdin.write(f"{line}\n".encode("utf-8", "replace"))
+    except BrokenPipeError:
+        pass  # the reader left before the end
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+        while True:
+            try:
+                child.wait()
+                break
+            except KeyboardInterrupt:  # the pager's own key, not ours
+                continue
+
+
+def editor_command(editor: str, file: str, line: int) -> list[str]:
+    """The command that opens `file` at `line`. Raises PtexploreError(USAGE) where `editor` is no command line."""
+    try:
+        command = shlex.split(editor)
+    except ValueError as error:
+        raise PtexploreError("the editor cannot be started", f"{editor}: {error}", "EDITOR=vim", USAGE) from error
+    if not command:
+        raise _no_editor()
+    name = os.path.basename(command[0]).removesuffix(".exe")
+    if name in _GOTO:
+        return [*command, "-g", f"{file}:{line}"]
+    if name in _COLON:
+        return [*command, f"{file}:{line}"]
+    return [*command, f"+{line}", file] if name in _PLUS else [*command, file]
+
+
+def _no_editor() -> PtexploreError:
+    why = "neither VISUAL nor EDITOR is set"
+    return PtexploreError("no editor is chosen", why, "EDITOR=vim ptexplore show … --open", USAGE)
+
+
+def open_in_editor(file: str, line: int) -> None:
+    """Open `file` at `line` in $VISUAL or $EDITOR and wait for it. Raises PtexploreError where that fails."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise _no_editor()
+    command = editor_command(editor, file, line)
+    try:
+        status = subprocess.run(command, check=False).returncode
+    except OSError as error:
+        why = f"{command[0]}: {error.strerror or error}"
+        raise PtexploreError(
+            "the editor cannot be started", why, "EDITOR=vim ptexplore show … --open", FAILED
+        ) from error
+    if status:
+        raise PtexploreError("the editor failed", f"{command[0]} ended with {status}", f"{command[0]} {file}", FAILED)

@@ -1,0 +1,160 @@
+"""`find`: symbols, operators and files that a query may mean, ranked and grouped; then the lines that hold its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.model import TreeInfo
+from ptexplore.view.full_text import matching_lines
+from ptexplore.view.operators import Catalogue, operator_spot, ranked_operators
+from ptexplore.view.trees import IndexedTree, Spot, merged, project, spot, symbol_spot
+
+if TYPE_CHECKING:
+    from ptexplore.symbols import Symbol
+
+FEW = 3  # fewer results by name than this: the query may be meant as text
+GROUPS = ("symbol", "operator", "file", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One result. `detail` is the signature, the schema or the line itself; `others`: its places in further trees."""
+
+    kind: str
+    name: str
+    detail: str
+    spot: Spot
+    role: str = "definition"
+    macro: str | None = None
+    guards: tuple[str, ...] = ()
+    others: tuple[Spot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
+
+    name: str
+    found: tuple[Found, ...]
+    more: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindView:
+    """Everything a renderer needs of one search."""
+
+    query: str
+    groups: tuple[Group, ...]
+    trees: tuple[TreeInfo, ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the reader asked for: at most so many of each group, of one group or kind of symbol, full text as well."""
+
+    limit: int = 20
+    kind: str | None = None
+    text: bool = False
+    declarations: bool = False
+
+
+def find(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, wanted: Wanted) -> FindView:
+    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places."""
+    groups: list[Group] = []
+    remarks: list[str] = []
+    only = wanted.kind if wanted.kind in GROUPS else "symbol" if wanted.kind else None
+    if only in (None, "symbol"):
+        group, folded = _symbols(trees, query, wanted)
+        groups.append(group)
+        if folded:
+            remarks.append(f"{folded} declarations of these are not listed: --declarations")
+    if only in (None, "operator"):
+        groups.append(_operators(trees, catalogue, query, wanted.limit))
+    if only in (None, "file"):
+        groups.append(_files(trees, query, wanted.limit))
+    if wanted.text or only == "text" or (only is None and sum(len(g.found) for g in groups) < FEW):
+        lines, more = matching_lines(trees, query, wanted.limit)
+        found = tuple(Found("line", f"{s.ref.path}:{s.ref.line}", text, s) for s, text in lines)
+        groups.append(Group("text", found, None if more else 0))
+    return FindView(query, tuple(g for g in groups if g.found), tuple(t.tree.info for t in trees), tuple(remarks))
+
+
+def _symbols(trees: Sequence[IndexedTree], query: str, wanted: Wanted) -> tuple[Group, int]:
+    """One result for a name with its signature in a file: what further trees say of it goes with it."""
+    kind = wanted.kind if wanted.kind not in GROUPS else None
+    most = max(60, 3 * wanted.limit) * (8 if kind else 1)
+    ranked: list[tuple[int, bool, int, int, Symbol]] = []
+    cut = False
+    for number, indexed in enumerate(trees):
+        results = indexed.store.search(query, most)
+        cut = cut or len(results) >= most
+        for position, (symbol, score) in enumerate(results):
+            if kind is None or symbol.kind == kind:
+                ranked.append((-score, symbol.role == "declaration", position, number, symbol))
+    ranked.sort(key=lambda row: row[:4])
+    defined = {row[4].qualified for row in ranked if row[4].role == "definition"}
+    kept = [
+        (number, symbol)
+        for _score, declared, _position, number, symbol in ranked
+        if wanted.declarations or not declared or symbol.qualified not in defined
+    ]
+    together = merged(trees, kept)
+    found = tuple(_symbol(trees, one) for one in together[: wanted.limit])
+    return Group("symbols", found, None if cut else len(together) - len(found)), len(ranked) - len(kept)
+
+
+def _symbol(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Found:
+    (number, symbol), *others = places
+    return Found(
+        kind=symbol.kind,
+        name=symbol.qualified,
+        detail=symbol.signature,
+        spot=symbol_spot(trees[number], symbol),
+        role=symbol.role,
+        macro=symbol.macro,
+        guards=symbol.guards,
+        others=tuple(symbol_spot(trees[n], s) for n, s in others),
+    )
+
+
+def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, limit: int) -> Group:
+    """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
+    found: dict[str, Found] = {}
+    names = ranked_operators(catalogue.store.all_names(), query) if catalogue is not None else []
+    for name in names[:limit]:
+        operator = catalogue.store.operator(name) if catalogue is not None else None
+        if catalogue is not None and operator is not None:
+            found[name] = Found("operator", name, operator.schema, operator_spot(catalogue, operator))
+    for indexed in trees:
+        for full in dict.fromkeys((query, f"aten::{query}")):
+            for row in indexed.store.dialect(full, ("yaml-function", "def")):
+                place = spot(indexed, row.path, row.line, row.end_line)
+                known = found.get(row.name)
+                if known is None:
+                    found[row.name] = Found("operator", row.name, row.text, place)
+                elif place.tree.name not in {one.tree.name for one in (known.spot, *known.others)}:
+                    found[row.name] = replace(known, others=(*known.others, place))
+    return Group("operators", tuple(found.values())[:limit], max(0, len(names) - limit))
+
+
+def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> Group:
+    """Files by the end or a part of their path; a path that several trees have is one result."""
+    if len(query.strip()) < 2 or "::" in query:
+        return Group("files", ())
+    merged: dict[tuple[str, str], list[IndexedTree]] = {}
+    cut = False
+    for indexed in trees:
+        paths = indexed.store.files_like(query.strip(), limit + 1)
+        cut = cut or len(paths) > limit
+        for path in paths[:limit]:
+            merged.setdefault((project(indexed), path), []).append(indexed)
+    found = []
+    for (_project, path), holders in list(merged.items())[:limit]:
+        known = holders[0].store.file(path)
+        detail = f"{known.lines} lines" if known is not None else ""
+        first, *others = (spot(one, path, None) for one in holders)
+        found.append(Found("file", path, detail, first, others=tuple(others)))
+    return Group("files", tuple(found), None if cut else len(merged) - len(found))

@@ -1,0 +1,217 @@
+"""`refs`: every use of a name, grouped by what the use is; what is resolved apart from what matches by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.model import TreeInfo
+from ptexplore.view.excerpt import changed
+from ptexplore.view.qualifiers import Asked, asked_for, fits
+from ptexplore.view.trees import IndexedTree, Spot, label, merged, nearest_names, one_tree_a_file, spot, symbol_spot
+
+if TYPE_CHECKING:
+    from ptexplore.symbols import Dialect, Ref
+
+GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
+          "imports", "macros", "tests")  # fmt: skip
+_OF_REF = {"call": "calls", "address": "addresses", "override": "overrides", "inherit": "inherits", "type": "types",
+           "include": "imports", "import": "imports", "macro": "macros", "yaml": "YAML"}  # fmt: skip
+_OF_ROW = {"library": "registrations", "def": "registrations", "impl": "registrations",
+           "structured-impl": "registrations", "structured-meta": "registrations", "flag": "registrations",
+           "list": "macros", "stub-declare": "stubs", "stub-define": "stubs", "stub-register": "stubs",
+           "method": "bindings", "pybind": "bindings"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use. `how` says what was found: "resolved" by a semantic reader, "name-matched", or the macro of the row.
+
+    `text` is the line itself; `inside` the function around it; `detail` what a row registers under ("aten::add, CPU").
+    """
+
+    spot: Spot
+    text: str
+    inside: str | None
+    how: str
+    written: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Uses of one sort by path; `total` counts all, `found` are those within the limit."""
+
+    name: str
+    found: tuple[Use, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefsView:
+    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name."""
+
+    asked: str
+    defined: tuple[tuple[str, str, Spot], ...]
+    groups: tuple[Group, ...]
+    remarks: tuple[str, ...]
+    trees: tuple[TreeInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """One use as the index has it, before anything is read for it."""
+
+    indexed: IndexedTree
+    group: str
+    path: str
+    line: int
+    how: str
+    written: str
+    detail: str = ""
+
+
+def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str | None = None) -> RefsView:
+    """The uses of `name`, a symbol (qualified or not) or an operator, at most `limit` of each group.
+
+    Raises PtexploreError where nothing uses it and nothing is called so.
+    """
+    asked = asked_for(trees, name)
+    raw: dict[tuple[str, str, int, str], _Raw] = {}
+    left_out: Counter[str] = Counter()
+    copies: Counter[str] = Counter()
+    for indexed, earlier in one_tree_a_file(trees):
+        known = _Known(earlier)
+        for one in _uses(indexed, asked, left_out):
+            if known.has(one.path):
+                copies[label(indexed.tree.info)] += 1
+            elif kind is None or one.group == kind:
+                raw.setdefault((one.path, one.group, one.line, one.written), one)
+    if not raw and not asked.symbols and not left_out:
+        raise _nothing(trees, name)
+    groups = [_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
+    shown = [use for group in groups for use in group.found]
+    remarks = [*_remarks(asked, shown, left_out, copies), *_changed(trees, shown)]
+    defined = tuple(_defined(trees, asked))
+    infos = tuple(one.tree.info for one in trees)
+    return RefsView(name, defined, tuple(g for g in groups if g.total), tuple(remarks), infos)
+
+
+class _Known:
+    """Whether a tree before this one speaks for a path; each path is asked for once."""
+
+    def __init__(self, earlier: Sequence[IndexedTree]) -> None:
+        self._earlier = earlier
+        self._seen: dict[str, bool] = {}
+
+    def has(self, path: str) -> bool:
+        if path not in self._seen:
+            self._seen[path] = any(one.store.file(path) is not None for one in self._earlier)
+        return self._seen[path]
+
+
+def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
+    import shlex
+
+    close = nearest_names(trees, name)
+    searched = ", ".join(label(one.tree.info) for one in trees) or "nothing: no tree is there"
+    why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
+    hint = f"ptexplore refs {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(name)}"
+    return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
+
+
+def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
+    """What one tree's index has on the name, less what another qualifier says is something else."""
+    for ref in indexed.store.refs(asked.last):
+        if fits(asked, ref.text, ref.target):
+            yield _raw_ref(indexed, ref)
+        else:
+            left_out[ref.target or ref.text] += 1
+    for row in _rows(indexed, asked):
+        if row.target is not None and row.name not in asked.row_names and not fits(asked, row.target):
+            left_out[row.target] += 1
+        else:
+            yield _raw_row(indexed, row)
+
+
+def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
+    group = "tests" if _is_test(ref.path) else _OF_REF.get(ref.kind, "calls")
+    how = "resolved" if ref.extractor == "libclang" and ref.target else "name-matched"
+    return _Raw(indexed, group, ref.path, ref.line, how, ref.text)
+
+
+def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
+    """Rows that are of the name (a stub, an operator) and rows that register the function of that name."""
+    seen: set[Dialect] = set()
+    for name in asked.row_names:
+        for row in indexed.store.dialect(name):
+            if row not in seen:
+                seen.add(row)
+                yield row
+    for row in indexed.store.dialect_targeting(asked.last):
+        if row not in seen:
+            yield row
+
+
+def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
+    group = "YAML" if row.kind.startswith("yaml") else _OF_ROW.get(row.kind, "registrations")
+    detail = f"{row.name}, {row.context}" if row.context else row.name
+    return _Raw(indexed, "tests" if _is_test(row.path) else group, row.path, row.line, row.macro or row.kind,
+                row.target or row.name, detail)  # fmt: skip
+
+
+def _is_test(path: str) -> bool:
+    return "/test/" in path or "/tests/" in path or path.startswith("test/") or "_test." in path or "/test_" in path
+
+
+def _group(name: str, raw: Sequence[_Raw], limit: int | None) -> Group:
+    """One line is one use however often it names the thing; its text is read only when it is shown."""
+    by_line: dict[tuple[str, int], _Raw] = {}
+    for one in sorted(raw, key=lambda r: (r.path, r.line, r.how != "resolved", not r.detail)):
+        by_line.setdefault((one.path, one.line), one)
+    every = list(by_line.values())
+    return Group(name, tuple(_use(one) for one in every[:limit]), len(every))
+
+
+def _use(raw: _Raw) -> Use:
+    indexed = raw.indexed
+    line = indexed.tree.line(raw.path, raw.line)
+    inside = indexed.store.enclosing(raw.path, raw.line)
+    name = inside.qualified if inside is not None and inside.kind != "namespace" else None
+    text = line.strip() if line is not None else ""
+    return Use(spot(indexed, raw.path, raw.line), text, name, raw.how, raw.written, raw.detail)
+
+
+def _defined(trees: Sequence[IndexedTree], asked: Asked) -> Iterator[tuple[str, str, Spot]]:
+    """What bears the name: its definitions, else its declarations."""
+    definitions = [(n, s) for n, s in asked.symbols if s.role == "definition"]
+    for places in merged(trees, definitions or asked.symbols):
+        number, symbol = places[0]
+        yield f"{symbol.qualified}{symbol.signature}", symbol.kind, symbol_spot(trees[number], symbol)
+
+
+def _remarks(asked: Asked, shown: Iterable[Use], left_out: Counter[str], copies: Counter[str]) -> Iterator[str]:
+    if any(use.how == "name-matched" for use in shown):
+        same = len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"})
+        others = f"{same} definitions are called so; " if same > 1 else ""
+        yield (f"name-matched: found by name, not by types. {others}a use may be of another overload, or of something "
+               "else of that name; ptexplore index --semantic PATH resolves them")  # fmt: skip
+    if left_out:
+        some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
+        more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
+        yield f"{left_out.total()} uses are left out since what they are written with says another thing: {some}{more}"
+    for name, count in copies.items():
+        yield f"{count} uses in {name}'s own copies of these files are left out: --tree {name.split(' ')[0]}"
+
+
+def _changed(trees: Sequence[IndexedTree], shown: Sequence[Use]) -> Iterator[str]:
+    by_name = {one.tree.info.name: one for one in trees}
+    files = {(use.spot.tree.name, use.spot.ref.path) for use in shown}
+    stale = [path for tree, path in files if path is not None and changed(by_name[tree], path)]
+    if stale:
+        some = ", ".join(sorted(stale)[:3])
+        off = f"{len(stale)} of these files were changed after they were indexed, so lines may be off ({some})"
+        yield f"{off}: ptexplore index"

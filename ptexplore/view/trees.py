@@ -1,0 +1,111 @@
+"""What a search reads: trees with their indexes, and what may be claimed of a place in one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ptexplore.model import SourceRef, TreeInfo
+from ptexplore.resolve.precision import Evidence, decide
+
+if TYPE_CHECKING:
+    from ptexplore.model import Checkout
+    from ptexplore.source.tree import SourceTree
+    from ptexplore.store.index_store import IndexStore
+    from ptexplore.symbols import Symbol
+
+
+class IndexedTree(Protocol):
+    """A tree and the index of its text; `checkout` is None for the installed torch's own."""
+
+    @property
+    def tree(self) -> SourceTree:
+        """The files."""
+
+    @property
+    def store(self) -> IndexStore:
+        """The index of their text."""
+
+    @property
+    def checkout(self) -> Checkout | None:
+        """What was fetched; None for the installed torch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One place in one tree, as every search result and every page shows it."""
+
+    ref: SourceRef
+    tree: TreeInfo
+
+
+def label(tree: TreeInfo) -> str:
+    """A tree's name with its version, once: "v2.6.0", "mine 2.6.0", "runtime 2.13.0"."""
+    known = tree.version and tree.version != "unknown" and tree.version not in tree.name
+    return f"{tree.name} {tree.version}" if known else tree.name
+
+
+def project(indexed: IndexedTree) -> str:
+    """Whose paths these are: the same path in two trees of one project is the same file at two versions."""
+    return indexed.checkout.project if indexed.checkout is not None else "pytorch"
+
+
+def spot(indexed: IndexedTree, path: str, line: int | None, end_line: int | None = None, definitions: int = 1) -> Spot:
+    """A place that the index of this tree gives.
+
+    The precision is about the code that runs: that of a place in a tree of another version is `version-skew`, however
+    surely the line is the tree's own.
+    """
+    info = indexed.tree.info
+    known = indexed.store.file(path)
+    precision = decide(Evidence(definitions=definitions, relation=info.relation))
+    reason = f"{definitions} definitions of it in this tree" if definitions > 1 else None
+    layer = known.layer if known is not None else None
+    return Spot(SourceRef(path, line, layer, precision, end_line, tree=info.name, reason=reason), info)  # type: ignore[arg-type]
+
+
+def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
+    """A symbol's place; ambiguous where its tree defines the same name with the same parameters more than once."""
+    count = 1
+    if symbol.role == "definition" and symbol.kind == "function":
+        same = indexed.store.definitions(symbol.qualified)
+        count = max(1, sum(one.parameters == symbol.parameters and one.scope == symbol.scope for one in same))
+    return spot(indexed, symbol.path, symbol.line, symbol.end_line, count)
+
+
+def merged(trees: Sequence[IndexedTree], found: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
+    """Symbols with their tree's number, those of several trees that are one and the same together, in order.
+
+    Overloads, the arms of an `#if` and the specialisations of one tree stay apart, so that none is lost.
+    """
+    groups: dict[tuple[object, ...], list[tuple[int, Symbol]]] = {}
+    times: Counter[tuple[object, ...]] = Counter()
+    for number, one in found:
+        same = (project(trees[number]), one.qualified, one.kind, one.path, one.role, one.parameters, one.scope,
+                one.guards)  # fmt: skip
+        times[(number, same)] += 1
+        groups.setdefault((times[(number, same)], same), []).append((number, one))
+    return list(groups.values())
+
+
+def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree, list[IndexedTree]]]:
+    """Each tree with those before it that speak for the same paths: the first that has a file is the one shown."""
+    earlier: list[IndexedTree] = []
+    for indexed in trees:
+        yield indexed, [one for one in earlier if project(one) == project(indexed)]
+        earlier.append(indexed)
+
+
+def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> list[str]:
+    """Qualified names of the indexes that are closest to `asked`, best first; empty where nothing is like it."""
+    found: dict[str, int] = {}
+    last = asked.replace(".", "::").rsplit("::", 1)[-1] or asked
+    for query in dict.fromkeys((asked, last)):
+        for indexed in trees:
+            for symbol, score in indexed.store.search(query, count):
+                found.setdefault(symbol.qualified, score)
+        if found:
+            break
+    return sorted(found, key=lambda name: -found[name])[:count]
