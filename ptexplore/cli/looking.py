@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ptexplore.cli.ready import Ready
-    from ptexplore.model import Checkout
     from ptexplore.resolve.lookup import Lookup
     from ptexplore.resolve.sources import Source
-    from ptexplore.store.index_store import IndexStore
 
 
 def look(here: Ready) -> Lookup:
@@ -29,6 +27,7 @@ def _sources(here: Ready) -> list[Source]:
     found = [*([chosen] if chosen is not None else []), *extensions()]
     if not found:
         return []
+    from ptexplore.cli.ready import checkout_index
     from ptexplore.index.conditions import conditions
     from ptexplore.index.relation import decide
     from ptexplore.resolve.sources import source
@@ -38,14 +37,7 @@ def _sources(here: Ready) -> list[Source]:
     made = []
     for checkout in found:
         tree = checkout_tree(checkout)
-        index = _index(checkout)
+        index = checkout_index(checkout, here.runtime)
         decision = decide(checkout, here.runtime, tree, here.store, index)
         made.append(source(checkout, tree, index, decision, known, here.runtime))
     return made
-
-
-def _index(checkout: Checkout) -> IndexStore:
-    from ptexplore.locations import index_file
-    from ptexplore.store.index_store import IndexStore
-
-    return IndexStore.open(index_file(f"checkout-{checkout.name}"))

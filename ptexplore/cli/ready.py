@@ -13,6 +13,7 @@ from ptexplore.locations import catalogue_file, lock_file
 if TYPE_CHECKING:
     from ptexplore.index.sources import Built, Source
     from ptexplore.model import Checkout, Runtime
+    from ptexplore.source.checkout_tree import Relation
     from ptexplore.source.progress import Progress
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index_store import IndexStore
@@ -115,10 +116,35 @@ def indexes(python: str | None = None) -> list[Indexed]:
         with _progress("first use of this source: indexing it") as progress:
             for one in missing:
                 refresh(one, runtime, progress)
-    opened = [Indexed(checkout_tree(one), _opened(one), one) for one in found]
+    opened = [Indexed(checkout_tree(one, _relation(one, runtime)), _opened(one), one) for one in found]
     if runtime is not None:
         opened.append(Indexed(runtime_tree(runtime), _opened(runtime), None))
     return opened
+
+
+def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:
+    """The index of one checkout, built now, with progress, where there is none. Raises as `indexes`."""
+    if _open_index(checkout) is None:
+        with _progress("first use of this source: indexing it") as progress:
+            refresh(checkout, runtime, progress)
+    return _opened(checkout)
+
+
+def _relation(checkout: Checkout, runtime: Runtime | None) -> Relation:
+    """How a checkout relates to the torch at hand, where that can be told without that torch's catalogue."""
+    from ptexplore.index.relation import decide
+    from ptexplore.source.checkout_tree import checkout_tree
+
+    if runtime is None:
+        return "version-skew"
+    store = _open(catalogue_file(runtime.key))
+    index = _open_index(checkout)
+    if store is None or index is None:
+        from ptexplore.index.relation import known
+
+        decision = known(checkout, runtime)
+        return decision.word if decision is not None else "version-skew"
+    return decide(checkout, runtime, checkout_tree(checkout), store, index).word
 
 
 def sources(python: str | None, *, needed: bool = True) -> tuple[Runtime | None, list[Checkout]]:

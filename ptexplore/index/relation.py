@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ptexplore.index.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm
@@ -102,7 +102,7 @@ def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store,
     """The relation with its figures; `tree` is the checkout's. Worked out once for a state of its index, then kept."""
     file = index_file(f"checkout-{checkout.name}")
     kept = file.with_name(f"{file.name}.relation-{runtime.key}.json")
-    state = [FORMAT, *_state(index.path)]
+    state = [FORMAT, *_state(index.path), checkout.commit, checkout.modified, checkout.release]
     found = _kept(kept, state)
     if found is None:
         found = _compare(checkout, runtime, tree, store, index)
@@ -113,11 +113,14 @@ def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store,
 def _compare(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
     same, different = compare_files((file.path for file in index.files()), checkout, runtime)
     records = store.unconfirmed(1 << 30, "handwritten")
-    missed = tuple(_missed(records, tree, index)) if checkout.project == "pytorch" else ()
-    confirmed = len(records) - len(missed) if checkout.project == "pytorch" else 0
-    count = Count(confirmed, len(records))
-    decision = known(checkout, runtime) or _by_content(checkout, runtime, same, different, count)
-    return Relation(decision, same, different, count, missed)
+    decision = known(checkout, runtime)
+    if checkout.project != "pytorch" or different or (decision is not None and decision.word == "version-skew"):
+        # What another version's text happens to hold at a recorded line confirms nothing.
+        count = Count(0, len(records))
+        return Relation(decision or _by_content(checkout, runtime, same, different, count), same, different, count, ())
+    missed = tuple(_missed(records, tree, index))
+    count = Count(len(records) - len(missed), len(records))
+    return Relation(decision or _by_content(checkout, runtime, same, different, count), same, different, count, missed)
 
 
 def _by_content(
@@ -234,13 +237,13 @@ def _miss(registration: Registration, tree: SourceTree, why: str | None) -> Miss
     return Missed(registration.op, registration.key, *place, why or "its line does not hold it")
 
 
-def _state(path: Path) -> list[int]:
+def _state(path: Path) -> list[Any]:
     """What changes whenever the index does."""
     status = path.stat()
     return [status.st_mtime_ns, status.st_size]
 
 
-def _kept(file: Path, state: list[int]) -> Relation | None:
+def _kept(file: Path, state: list[Any]) -> Relation | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         if data["state"] != state:
@@ -256,7 +259,7 @@ def _kept(file: Path, state: list[int]) -> Relation | None:
         return None
 
 
-def _keep(file: Path, state: list[int], found: Relation) -> None:
+def _keep(file: Path, state: list[Any], found: Relation) -> None:
     """Write it aside and rename; where the cache cannot be written it is worked out again next time."""
     aside = file.with_name(f"{file.name}.{os.getpid()}")
     try:

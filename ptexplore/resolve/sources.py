@@ -138,5 +138,6 @@ def source(
     """A fetched checkout as a source; its tree says how it relates."""
     from dataclasses import replace
 
-    related = replace(tree, info=replace(tree.info, relation=decision.word))
-    return Source(related, names, decision, conditions, runtime, checkout, permalink_commit(checkout))
+    commit = permalink_commit(checkout)
+    related = replace(tree, info=replace(tree.info, relation=decision.word, commit=commit or tree.info.commit))
+    return Source(related, names, decision, conditions, runtime, checkout, commit)
