@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from ptexplore.index.cpp.macros import MacroTable
 from ptexplore.index.cpp.text import Text
 from ptexplore.index.dialect import lists, tables
-from ptexplore.index.dialect.expand import LocalMacros, Lookup, Macro, lookup_in
+from ptexplore.index.dialect.expand import LocalMacros, Lookup, Macro, lookup_in, of_header
 from ptexplore.index.dialect.libraries import libraries
 from ptexplore.index.dialect.operators import operators
 from ptexplore.index.dialect.piece import Piece
@@ -25,6 +26,7 @@ _STUB = re.compile(
     r"\b(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH\b|\bTORCH_(?:IMPL|META|PRECOMPUTE_META)_FUNC2?\b"
 )
 _BLOCK = re.compile(r"\bTORCH_LIBRARY|\bC10_DEFINE_(?:int|bool|double|string)")
+_NONE: frozenset[str] = frozenset()
 _INVOKED = re.compile(r"(?:^|[;{})])[ \t]*([A-Za-z_]\w*)[ \t]*(?=\()", re.MULTILINE)
 
 
@@ -47,7 +49,9 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
     kernels = "_DISPATCH" in raw or "TORCH_IMPL_FUNC" in raw or "META_FUNC" in raw
     old = "RegisterOperators" in raw or "Operator(" in raw or "OperatorGenerator" in raw
     flags = "C10_DEFINE_" in raw or "CAFFE2_DEFINE_" in raw or "TORCH_DEFINE_" in raw
-    if not (dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
+    inherited = _header_carriers(macros) if macros is not None else _NONE
+    wrapped = any(one in raw for one in inherited)
+    if not (wrapped or dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
         return
     local = LocalMacros(text) if "define" in raw else None
     piece = Piece(text, lambda at: _lookup(local, macros, at))
@@ -66,8 +70,8 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
         yield from tables.methods(piece)
     if bound:
         yield from tables.pybind(piece, spans, local)
-    if local is not None and (dialects or kernels):
-        yield from _wrapped(piece, local)
+    if wrapped or (local is not None and (dialects or kernels)):
+        yield from _wrapped(piece, _carriers(local.all() if local is not None else [], inherited))
 
 
 def _lookup(local: LocalMacros | None, macros: MacroTable | None, at: int) -> Lookup:
@@ -80,9 +84,8 @@ def _lookup(local: LocalMacros | None, macros: MacroTable | None, at: int) -> Lo
     return lookup
 
 
-def _wrapped(piece: Piece, local: LocalMacros) -> Iterator[Dialect]:
-    """What the file's own macros register when they are invoked outside of any block."""
-    carriers = _carriers(local)
+def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
+    """What wrapper macros register when they are invoked outside of any block."""
     if not carriers:
         return
     for match in _INVOKED.finditer(piece.text.bare):
@@ -103,17 +106,23 @@ def _needed(carriers: frozenset[str]) -> Callable[[Macro], bool]:
     return lambda one: one.name in carriers or "##" in one.body or "CONCATENATE" in one.body
 
 
-def _carriers(local: LocalMacros) -> frozenset[str]:
-    """The file's own macros whose body holds a dialect macro, directly or through another of them."""
+@lru_cache(maxsize=4)
+def _header_carriers(macros: MacroTable) -> frozenset[str]:
+    """The headers' wrappers around dialect macros (an extension's REGISTER_MY_OP, for one)."""
+    return _carriers((of_header(one) for all_ in macros.by_name.values() for one in all_), _NONE)
+
+
+def _carriers(macros: Iterable[Macro], known: frozenset[str]) -> frozenset[str]:
+    """Of `macros` those whose body holds a dialect macro, directly or through another or a `known` one; with these."""
     names: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for name, definitions in local.by_name.items():
-        for _, one in definitions:
-            if one is None or _KEPT.fullmatch(name):
-                continue
-            names.setdefault(name, set()).update(one.names)
-            if _STUB.search(one.body) or _BLOCK.search(one.body):
-                found.add(name)
+    found = set(known)
+    for one in macros:
+        if _KEPT.fullmatch(one.name):
+            continue
+        if _STUB.search(one.body) or _BLOCK.search(one.body):
+            found.add(one.name)
+        else:
+            names.setdefault(one.name, set()).update(one.names)
     grown = bool(found)
     while grown:
         more = {name for name, used in names.items() if name not in found and used & found}

@@ -8,7 +8,7 @@ the last with a body counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -94,6 +94,10 @@ class LocalMacros:
                 continue  # in a raw string: source for a compiler that runs later
             made = macro(name, match[3] if match[2] else None, match[4]) if match[1] else None
             self.by_name.setdefault(name, []).append((match.start(), made))
+
+    def all(self) -> Iterator[Macro]:
+        """Every definition, wherever it is in force."""
+        return (one for all_ in self.by_name.values() for _, one in all_ if one is not None)
 
     def get(self, name: str, at: int, inherited: Macro | None = None) -> Macro | None:
         """The definition of `name` in force at offset `at`, given that of the headers; None where it was undefined."""

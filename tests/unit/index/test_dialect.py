@@ -144,6 +144,16 @@ def test_a_macro_that_opens_blocks_gives_its_own_line(kernels: list[Dialect]) ->
     assert {one.macro for one in kernels if one.line in (85, 86)} == {"REGISTER_EVERYWHERE"}
 
 
+def test_a_wrapper_that_a_header_defines() -> None:
+    header = "#define REGISTER_INNER(op) TORCH_LIBRARY_IMPL(ext, CPU, m) { m.impl(#op, op); }\n"
+    header += "#define REGISTER_MINE(op) REGISTER_INNER(op) /* an extension's own */\n"
+    rows = dialect(Text("x.cpp", "\nREGISTER_MINE(spin)\n"), collect([("ext.h", header)]))
+    assert [(one.line, one.kind, one.name, one.macro) for one in rows] == [
+        (2, "library", "ext", "REGISTER_MINE"),
+        (2, "impl", "ext::spin", "REGISTER_MINE"),
+    ]
+
+
 def test_older_ways_to_register(kernels: list[Dialect]) -> None:
     found = [(one.line, one.name, one.context, one.target, one.macro) for one in kernels if one.line in range(90, 100)]
     assert found == [
