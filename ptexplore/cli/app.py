@@ -24,7 +24,7 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line; building it imports nothing heavy."""
-    from ptexplore.cli import doctor, fetch, find, index, op, refs, show, trace
+    from ptexplore.cli import completion, doctor, fetch, find, index, op, refs, show, trace
 
     parser = _Parser(
         prog="ptexplore",
@@ -34,7 +34,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"ptexplore {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (trace, op, find, show, refs, fetch, index, doctor):
+    for command in (trace, op, find, show, refs, fetch, index, doctor, completion):
         command.register(commands)
     return parser
 
@@ -42,8 +42,13 @@ def make_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error a user can cause ends here in three parts."""
     try:
+        arguments = sys.argv[1:] if argv is None else argv
+        if arguments[:1] == ["__complete"]:
+            from ptexplore.cli.completion import answer
+
+            return answer(arguments[1:])
         parser = make_parser()
-        options = parser.parse_args(argv)
+        options = parser.parse_args(arguments)
         if options.command is None:
             parser.print_help()
             return 0

@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.cli.ready import Indexed
+    from ptexplore.cli.ready import Indexed, Ready
     from ptexplore.view.operators import Catalogue
     from ptexplore.view.trees import Spot
 
 
 @dataclass(frozen=True)
 class Searched:
-    """The trees to search, first the one in use, and the catalogue where there is one."""
+    """The trees to search, first the one in use, and the installed torch's catalogue where there is one."""
 
     trees: list[Indexed]
-    catalogue: Catalogue | None
+    ready: Ready | None
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """The operators that the installed torch registered, with the tree of their places."""
+        from ptexplore.view.operators import Catalogue
+
+        number = next((n for n, one in enumerate(self.trees) if one.checkout is None), -1)
+        return Catalogue(self.ready.store, self.ready.tree, number) if self.ready is not None else None
 
     def locate(self, spot: Spot) -> tuple[str, int] | None:
         """The file and the line there that `spot` is on this machine; None where it has no text here."""
@@ -57,8 +65,7 @@ def search_in(options: argparse.Namespace) -> Searched:
     if not trees:
         known = ", ".join(one.tree.info.name for one in every)
         raise PtexploreError(f"there is no tree {options.tree}", f"there are {known}", "ptexplore fetch --list", USAGE)
-    with_torch = options.tree in (None, "runtime")
-    return Searched(trees, _catalogue(trees, options.python) if with_torch else None)
+    return Searched(trees, _ready(trees, options.python))
 
 
 def _related(indexed: Indexed, python: str | None) -> Indexed:
@@ -76,16 +83,13 @@ def _related(indexed: Indexed, python: str | None) -> Indexed:
     return indexed
 
 
-def _catalogue(trees: Sequence[Indexed], python: str | None) -> Catalogue | None:
-    """The operators that the installed torch registered; None where there is no torch."""
-    number = next((n for n, one in enumerate(trees) if one.checkout is None), None)
-    if number is None:
+def _ready(trees: Sequence[Indexed], python: str | None) -> Ready | None:
+    """The installed torch with its catalogue; None where it is not among the trees searched."""
+    if all(one.checkout is not None for one in trees):
         return None
     from ptexplore.cli.ready import ready
-    from ptexplore.view.operators import Catalogue
 
-    here = ready(python)
-    return Catalogue(here.store, here.tree, number)
+    return ready(python)
 
 
 def at_most(limit: int) -> int:

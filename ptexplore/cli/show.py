@@ -11,6 +11,7 @@ from ptexplore.cli.searching import Searched, add_options, at_most, search_in
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
+    from ptexplore.cli.ready import Ready
     from ptexplore.view.show import ShowView
 
 
@@ -25,6 +26,7 @@ def register(commands: Any) -> None:
     parser.add_argument("target", metavar="TARGET")
     parser.add_argument("--all", action="store_true", help="everything that TARGET names, one after the other")
     parser.add_argument("--kind", metavar="KIND", help="only this kind of thing: function, class, operator, …")
+    parser.add_argument("--full", action="store_true", help="of an operator: every dispatch key, not only common ones")
     parser.add_argument("--open", action="store_true", help="open it in $VISUAL or $EDITOR, at the line")
     parser.add_argument("--no-pager", action="store_true", help="never through the pager")
     add_options(parser, limit=40, what="at most N things in a list of what TARGET may name")
@@ -42,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     view = show(here.trees, here.catalogue, target, Wanted(options.all, options.kind))
     if options.open:
         return _open(view)
+    if here.ready is not None and any(page.candidate.kind == "operator" for page in view.pages):
+        view = _with_kernels(view, here.ready, full=options.full)
     if options.json:
         from ptexplore.view.search_documents import show_to_document
 
@@ -49,6 +53,24 @@ def run(options: argparse.Namespace) -> int:
         print()
         return 0
     return _print(view, here, options)
+
+
+def _with_kernels(view: ShowView, ready: Ready, *, full: bool) -> ShowView:
+    """The view with the kernels of each operator in it that the installed torch has."""
+    from dataclasses import replace
+
+    from ptexplore.cli.looking import look
+    from ptexplore.view.card import card
+    from ptexplore.view.show_kernels import kernels_of
+
+    lookup = look(ready)
+    pages = [
+        replace(page, kernels=kernels_of(card(lookup, page.candidate.name), full=full))
+        if page.candidate.kind == "operator" and ready.store.operator(page.candidate.name) is not None
+        else page
+        for page in view.pages
+    ]
+    return replace(view, pages=tuple(pages))
 
 
 def _print(view: ShowView, here: Searched, options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 _LESS = "FRX"  # quit where it fits one screen, colours, and leave the screen as it is
 _PLUS = ("vi", "vim", "nvim", "gvim", "view", "nano", "pico", "emacs", "emacsclient", "ed", "joe", "mg", "micro", "jed",
-         "kak", "ne")  # fmt: skip
+         "less", "kak", "ne")  # fmt: skip
 _COLON = ("hx", "helix", "subl", "sublime_text", "zed", "cursor-cli")
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 
