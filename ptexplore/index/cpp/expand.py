@@ -16,7 +16,7 @@ _LIMIT = 60_000  # tokens: what expands to more is no definition that anybody re
 _NONE: frozenset[str] = frozenset()
 
 Token = tuple[str, frozenset[str]]  # a token and the macros whose expansion it came from: those are not expanded again
-Lookup = Callable[[str], "Define | None"]
+Lookup = Callable[[str, int], "Define | None"]  # a name, and the offset of the invocation
 
 
 class TooLongError(Exception):
@@ -35,12 +35,12 @@ class Expander:
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
         self.counter = 0
-        self.line = 0
+        self.line = self.at = 0
         self._made = 0
 
-    def invocation(self, define: Define, arguments: str, line: int) -> str:
-        """`define` applied to the text between its brackets, at a line; raises TooLongError."""
-        self.line, self._made = line, 0
+    def invocation(self, define: Define, arguments: str, line: int, at: int) -> str:
+        """`define` applied to the text between its brackets, at a line and offset; raises TooLongError."""
+        self.line, self.at, self._made = line, at, 0
         given = self._arguments([(token, _NONE) for token in tokens(arguments)])
         replaced = self._substitute(define, given, frozenset((define.name,)))
         return "".join(token for token, _ in self._expand(replaced))
@@ -72,7 +72,7 @@ class Expander:
             return [(str(self.counter - 1), hidden)]
         if name == "__LINE__":
             return [(str(self.line), hidden)]
-        define = self.lookup(name)
+        define = self.lookup(name, self.at)
         if define is None:
             return None
         if define.parameters is None:

@@ -28,13 +28,11 @@ def extract(
     """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
     text = text or Text(path, raw)
     prepared = prepare(text, macros)
-    expander = Expander(lambda name: next(iter(prepared.definitions(name, expander_at[0])), None))
-    expander_at = [0]
+    expander = Expander(lambda name, at: next(iter(prepared.definitions(name, at)), None))
     reader: Reader | None = None
     refs: list[Ref] = []
     problems: list[str] = []
     for number, view in enumerate(prepared.views):
-        expander_at[0] = len(raw)
         expander.counter = 0
         made = Invocations(prepared, view, expander).replace()
         found, failed = captures(bytes(view))

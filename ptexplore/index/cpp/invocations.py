@@ -93,7 +93,7 @@ class Invocations:
         for define in definitions[:_MOST_ALTERNATIVES]:
             self.expander.counter = counter
             try:
-                made = self.expander.invocation(define, arguments, line).strip()
+                made = self.expander.invocation(define, arguments, line, use.start).strip()
             except (TooLongError, RecursionError):
                 continue
             if made and made not in found:

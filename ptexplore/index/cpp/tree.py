@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ _QUERY = """
 (translation_unit (declaration) @declaration)
 (declaration_list (declaration) @declaration)
 (linkage_specification (declaration) @declaration)
+(friend_declaration (declaration) @declaration)
 (template_declaration (declaration) @declaration)
 (field_declaration_list (declaration) @declaration)
 (field_declaration) @declaration
@@ -44,6 +46,8 @@ _QUERY = """
 """
 _KEYWORDS = frozenset("if for while switch return else do catch sizeof decltype new delete throw case".split())
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
+_USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
+_TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
 PLACEHOLDER = "ptexplore_z"
 
@@ -106,26 +110,28 @@ class Reader:
             if kind in _HANDLERS:
                 events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
         events.sort(key=lambda event: event[:3])
-        stack = list(base)
-        begin: int | None = None
-        friend = False
+        stack = [frame._replace(end=ROOT.end) for frame in base]
+        begin: int | None = None  # of the template head that the next event belongs to
+        template_end = friend_end = 0
         for start, negative_end, _, kind, node in events:
             while stack[-1].end <= start:
                 stack.pop()
             if kind == "template":
-                begin = start if begin is None else begin
+                begin = start if begin is None or start >= template_end else begin
+                template_end = -negative_end
                 continue
             if kind == "friend":
-                friend = True
+                friend_end = -negative_end
                 continue
             if kind == "mark":
                 self.framed[start] = tuple(stack)
                 continue
             outer = stack[-1]
-            if friend:  # what a class befriends belongs to the namespace around it
+            template = begin is not None and start < template_end
+            if start < friend_end:  # what a class befriends belongs to the namespace around it
                 outer = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
-            frame = _HANDLERS[kind](self, node, outer, start if begin is None else begin, begin is not None)
-            begin, friend = None, False
+            frame = _HANDLERS[kind](self, node, outer, begin if template else start, template)
+            begin, friend_end = None, 0
             if frame is not None:
                 stack.append(frame._replace(end=-negative_end))
 
@@ -227,6 +233,8 @@ class Reader:
         parts = name_parts(written)
         if parts[-1] in _KEYWORDS or not parts[-1]:
             return None
+        if len(parts) > 1 and not outer.qualified and role == "definition" and parts[0] not in _TOP:
+            parts = self._through_using(parts, named.start_byte)
         at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
         start = node.start_byte
         static = outer.hidden or (outer.kind == "namespace" and "static" in text[start : named.start_byte].split())
@@ -235,6 +243,15 @@ class Reader:
             signature=one_line(text[listed.start_byte : function.end_byte]),
             parameters=parameter_types(one_line(text[listed.start_byte : listed.end_byte])), template=template, static=static,
         )  # fmt: skip
+
+    def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
+        """A member defined outside every namespace belongs to a class of a namespace that the file uses."""
+        used = list(dict.fromkeys(match[1] for match in _USING.finditer(self.text, 0, at)))
+        opened = {symbol.qualified for symbol in self.symbols if symbol.kind in ("namespace", "class", "struct")}
+        if not used or parts[0] in opened:
+            return parts
+        best = [one for one in used if f"{one}::{parts[0]}" in opened] or [one for one in used if one in opened] or used
+        return (*best[-1].split("::"), *parts)
 
     def declaration(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
         if outer.kind == "code":
@@ -248,7 +265,10 @@ class Reader:
         for declarator in declarators:
             named, function = _descend(declarator)
             if function is not None:
-                self._function(node, named, function, outer, begin, template, "declaration")
+                # The grammar takes `f() {};` for a declaration with a braced initialiser.
+                value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
+                body = value is not None and not self.text[function.end_byte : value.start_byte].strip()
+                self._function(node, named, function, outer, begin, template, "definition" if body else "declaration")
                 continue
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if not parts[-1].isidentifier():
@@ -340,14 +360,24 @@ def _join(outer: str, name: str) -> str:
     return f"{outer}::{name}" if outer else name
 
 
-def _placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
-    """The qualified name of `parts` declared in `outer`, and the scope it stands in."""
+@lru_cache(maxsize=65536)
+def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The qualified name of `parts` declared inside `qualified` (as written: `scope`), and the scope it stands in."""
     if len(parts) == 1:
-        return _join(outer.qualified, parts[0]), outer.scope
-    scope = "::".join(parts[:-1])
+        return _join(qualified, parts[0]), scope
     if parts[0] == "":
-        return "::".join(parts[1:]), scope[2:]
-    whole = outer.qualified
-    if whole and (scope == whole or scope.startswith(whole + "::")):  # named from the top although inside
-        return "::".join(parts), scope
-    return _join(whole, "::".join(parts)), _join(outer.scope, scope)
+        return "::".join(parts[1:]), "::".join(parts[1:-1])
+    written = tuple(part for at, part in enumerate(parts[:-1]) if at == 0 or part != parts[at - 1])
+    around = qualified.split("::") if qualified else []
+    for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
+        if tuple(around[-length:]) == written[:length] and written[0][0].islower():
+            whole = "::".join((*around[:-length], *written))
+            return f"{whole}::{parts[-1]}", whole
+    if around and tuple(around) == written[: len(around)]:
+        return "::".join((*written, parts[-1])), "::".join(written)
+    inner = "::".join(written)
+    return f"{_join(qualified, inner)}::{parts[-1]}", _join(scope, inner)
+
+
+def _placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
+    return _placed_in(outer.qualified, outer.scope, parts)
