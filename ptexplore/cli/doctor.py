@@ -23,12 +23,14 @@ def register(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the report; 3 where a registration in generated C++ is not confirmed."""
+    from ptexplore.cli.looking import checkouts
     from ptexplore.cli.ready import ready
     from ptexplore.errors import MISSING
     from ptexplore.view.health import health, health_to_document
 
     here = ready(options.python)
-    report = health(here.runtime, here.tree, here.store)
+    note, found = checkouts(here)
+    report = health(here.runtime, here.tree, here.store, found, note)
     if options.json:
         json.dump(health_to_document(report), sys.stdout)
         print()

@@ -5,28 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ptexplore.cli.ready import Ready
     from ptexplore.resolve.lookup import Lookup
     from ptexplore.resolve.sources import Source
+    from ptexplore.view.health import CheckoutHealth
 
 
 def look(here: Ready) -> Lookup:
     """Everything that can say where something stands; a checkout without an index gets one now, with progress.
 
-    Raises PtexploreError where the index cannot be built or the project's file is wrong.
+    Raises PtexploreError where an index cannot be built or the project's file is wrong.
     """
     from ptexplore.resolve.lookup import Lookup
 
     return Lookup(here.tree, here.store, tuple(_sources(here)))
 
 
-def _sources(here: Ready) -> list[Source]:
+def _sources(here: Ready) -> Iterator[Source]:
     from ptexplore.source.checkouts import current, extensions
 
     chosen = current(here.runtime)
     found = [*([chosen] if chosen is not None else []), *extensions()]
     if not found:
-        return []
+        return
     from ptexplore.cli.ready import checkout_index
     from ptexplore.index.conditions import conditions
     from ptexplore.index.relation import decide
@@ -34,10 +37,25 @@ def _sources(here: Ready) -> list[Source]:
     from ptexplore.source.checkout_tree import checkout_tree
 
     known = conditions(here.runtime, here.tree)
-    made = []
     for checkout in found:
         tree = checkout_tree(checkout)
         index = checkout_index(checkout, here.runtime)
         decision = decide(checkout, here.runtime, tree, here.store, index)
-        made.append(source(checkout, tree, index, decision, known, here.runtime))
-    return made
+        yield source(checkout, tree, index, decision, known, here.runtime)
+
+
+def checkouts(here: Ready) -> tuple[str, list[CheckoutHealth]]:
+    """What the choice of a checkout left to say, and the checkouts in use with how each relates, compared in full."""
+    from ptexplore.cli.ready import checkout_index
+    from ptexplore.index.relation import relate
+    from ptexplore.source.checkout_tree import checkout_tree
+    from ptexplore.source.checkouts import choose, extensions
+    from ptexplore.view.health import CheckoutHealth
+
+    choice = choose(here.runtime)
+    found = []
+    for checkout in (*([choice.checkout] if choice.checkout is not None else []), *extensions()):
+        index = checkout_index(checkout, here.runtime)
+        relation = relate(checkout, here.runtime, checkout_tree(checkout), here.store, index)
+        found.append(CheckoutHealth(checkout_tree(checkout, relation.decision.word).info, checkout, relation))
+    return choice.note, found

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from ptexplore.render.plain import clean
-from ptexplore.view.health import Health
+from ptexplore.view.health import CheckoutHealth, Health
 
 ORIGINS = {
     "generated": "in generated C++, against the regenerated text",
-    "handwritten": "in hand-written C++ (needs its source)",
+    "handwritten": "in hand-written C++, against a checkout of this version",
     "python": "in Python, against the wheel's own files",
     "nofile": "that name no file",
 }
@@ -24,11 +24,16 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
     console.print(Text(f"  {clean(runtime.torch_dir)}", style="dim", overflow="fold"))
     for tree in report.trees:
         console.print(Text.assemble(("tree ", "bold"), f"{tree.name}: {tree.version}, layers {', '.join(tree.layers)}"))
+        for one in report.checkouts:
+            if one.tree is tree:
+                _checkout(console, one)
     console.print(Text.assemble(("registrations ", "bold"), f"of {report.operators:,} operators, confirmed:"))
     for origin, count in report.registrations.items():
         style = "green" if count.confirmed == count.total else "yellow"
         figure = f"{count.confirmed:,} of {count.total:,}"
         console.print(Text.assemble(("  ", ""), (f"{figure:>18}", style), f"  {ORIGINS.get(origin, origin)}"))
+    figure = f"{report.in_cpp.confirmed:,} of {report.in_cpp.total:,}"
+    console.print(Text.assemble("  ", f"{figure:>18}", "  in C++ together"))
     if unconfirmed:
         for reason, number in report.reasons:
             console.print(Text(f"  {number:>6}  {clean(reason)}", style="dim"))
@@ -43,3 +48,12 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
         console.print(Text(f"! {clean(line)}", style="yellow"))
     if report.sound:
         console.print(Text.assemble(("next: ", "dim"), ('ptexplore trace "torch.add(a, b)"', "cyan")))
+
+
+def _checkout(console: Console, one: CheckoutHealth) -> None:
+    """How a checkout relates, why, and the figures behind it."""
+    relation = one.relation
+    style = "green" if relation.decision.word == "matches" else "yellow"
+    console.print(Text.assemble("  ", (relation.decision.word, style), f": {clean(relation.decision.why)}"))
+    files = f"{relation.same:,} of {relation.same + len(relation.different):,} files that the wheel also has are equal"
+    console.print(Text(f"  {files}", style="dim"))

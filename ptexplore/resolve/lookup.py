@@ -157,8 +157,13 @@ class Lookup:
 
     def _registered(self, source: Source, row: Dialect, record: SourceRef) -> Registered:
         entry = source.ref(row.path, row.line, row.end_line)
-        body = self.scoped(row.target, source, row.path, row.line) if row.target else None
-        return Registered(record, entry, row.target, row.text or None, body)
+        if not row.target:
+            return Registered(record, entry, None, row.text or None)
+        found = source.scoped(row.target, row.path, row.line)
+        names = {one.qualified for one in found.left}
+        name = names.pop() if len(names) == 1 else row.target
+        body = source.refs(found, row.target) or unknown(source.nothing(found, row.target))
+        return Registered(record, entry, name, row.text or None, body)
 
     # --- bindings ---
 

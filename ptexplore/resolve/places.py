@@ -19,7 +19,8 @@ SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setit
 TABLES = {
     "torch": ("torch_functions_manual",),
     "Tensor": ("extra_methods", "variable_methods"),
-    "_C": ("TorchMethods", "methods"),
+    "torch._C": ("TorchMethods",),
+    "torch._C._EngineBase": ("THPEngine_methods",),
 }
 
 

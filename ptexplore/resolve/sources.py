@@ -102,13 +102,17 @@ class Source:
             self._rows[path] = self.names.dialect_in(path)
         return self._rows[path]
 
+    def meanings(self, name: str, path: str, line: int) -> list[str]:
+        """The qualified names that `name`, written at a place, can mean: those of the innermost namespace first."""
+        inside = [s for s in self.outline(path) if s.kind == "namespace" and s.begin <= line <= s.end_line]
+        scope = max(inside, key=lambda s: len(s.qualified)).qualified.split("::") if inside else []
+        return ["::".join([*scope[:depth], name]) for depth in range(len(scope), -1, -1)]
+
     def scoped(self, name: str, path: str, line: int) -> Matched:
         """The function that `name`, written at a place, means: looked for from the innermost namespace outwards."""
         wanted = Wanted(near=path)
-        inside = [s for s in self.outline(path) if s.kind == "namespace" and s.begin <= line <= s.end_line]
-        scope = max(inside, key=lambda s: len(s.qualified)).qualified.split("::") if inside else []
-        for depth in range(len(scope), -1, -1):
-            found = self.find("::".join([*scope[:depth], name]), wanted)
+        for meaning in self.meanings(name, path, line):
+            found = self.find(meaning, wanted)
             if found.left or found.ruled_out:
                 return found
         ending = [s for s in self.names.symbols_ending(name) if s.role == "definition"]

@@ -64,6 +64,7 @@ class Stubs:
     _called: dict[tuple[str, str, int], tuple[Called, ...]] = field(default_factory=dict, repr=False)
     _stubs: dict[tuple[str, str], Stub | None] = field(default_factory=dict, repr=False)
     _generated: dict[str, list[Dialect]] = field(default_factory=dict, repr=False)
+    _names: dict[tuple[str, str, int], str] = field(default_factory=dict, repr=False)
 
     def called(self, body: SourceRef) -> tuple[Called, ...]:
         """The stubs that a function's body calls, itself or through functions of its own file, in order."""
@@ -87,8 +88,9 @@ class Stubs:
             name = match[2]
             if name in _NOT_CALLS:
                 continue
-            if self._is_stub(name, source):
-                yield Called(name, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
+            stub = self._meant(match[1] + name, body, source)
+            if stub is not None:
+                yield Called(stub, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
             elif source is not None and len(through) < DEEPEST:
                 further += [(name, one) for one in self._same_file(source, str(body.path), match[1] + name, name)]
         for name, one in further:
@@ -104,10 +106,27 @@ class Stubs:
         found = [s for s in found if f"::{s.qualified}".endswith(f"::{written}")]
         return found if len(found) == 1 else []
 
-    def _is_stub(self, name: str, source: Source | None) -> bool:
-        if source is not None and source.names.dialect(name, ("stub-declare", "stub-define")):
-            return True
-        return bool(self.lookup.store.definitions(f"at::native::{name}")) and bool(self._generated_rows(name))
+    def _meant(self, written: str, body: SourceRef, source: Source | None) -> str | None:
+        """The qualified name of the stub that a call in `body` means; None where it means none."""
+        name = written.rsplit("::", 1)[-1]
+        rows = source.names.dialect(name, ("stub-declare", "stub-define")) if source is not None else []
+        if not rows or source is None:
+            return f"at::native::{name}" if self._generated_rows(name) else None
+        stubs = {self._qualified(row, source) for row in rows}
+        if len(stubs) == 1:
+            return next(iter(stubs))
+        return next((m for m in source.meanings(written, str(body.path), body.line or 0) if m in stubs), None)
+
+    def _qualified(self, row: Dialect, source: Source) -> str:
+        """The qualified name that a stub's row is about: what is written there, in the namespace around it."""
+        asked = (source.tree.info.name, row.path, row.line)
+        if asked not in self._names:
+            said = "\n".join(source.tree.lines(row.path)[row.line - 1 : row.end_line])
+            written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", said)
+            name = (written[1] if written else "") + row.name
+            meanings = source.meanings(name, row.path, row.line)
+            self._names[asked] = meanings[0]
+        return self._names[asked]
 
     def stub(self, name: str, device: str) -> Stub | None:
         """The stub of that name with the kernels that `device` ("CPU", "CUDA") gets; None where nothing defines it."""
@@ -116,12 +135,15 @@ class Stubs:
         return self._stubs[name, device]
 
     def _stub(self, name: str, device: str) -> Stub | None:
-        rows = self._generated_rows(name)
+        last = name.rsplit("::", 1)[-1]
+        rows = self._generated_rows(last)
         if any(row.kind == "stub-define" for row in rows):
             return self._made(name, device, rows, None)
         for source in self.lookup.sources:
-            rows = source.names.dialect(name, ("stub-define", "stub-register"))
+            rows = source.names.dialect(last, ("stub-define", "stub-register"))
             rows = [row for row in rows if source.conditions.holds(row.guards, row.path) is not False]
+            if sum(row.kind == "stub-define" for row in rows) > 1:
+                rows = [row for row in rows if self._qualified(row, source) == name]
             if any(row.kind == "stub-define" for row in rows):
                 return self._made(name, device, rows, source)
         return None
@@ -144,7 +166,7 @@ class Stubs:
             kernel = self._kernel(row, source)
             kernels.setdefault(f"{kernel.name} {kernel.source.path}:{kernel.source.line}", kernel)
         return Stub(
-            f"at::native::{name}",
+            name,
             several(defined, f"{name} is defined {len(defined)} times"),
             tuple(kernels.values()),
             any("/native/cpu/" in row.path or source is None for row in mine) and device == "CPU",
@@ -161,8 +183,13 @@ class Stubs:
             ref = self._generated_function(name, row.path)
         else:
             ref = self.lookup.scoped(name, source, row.path, row.line)
-        last = name.rsplit("::", 1)[-1]
-        return Kernel(f"at::native::{last}", ref, self._ref(row, source), row.macro, tuple(self._loops(ref)))
+        return Kernel(
+            f"at::native::{name.removeprefix('at::native::')}",
+            ref,
+            self._ref(row, source),
+            row.macro,
+            tuple(self._loops(ref)),
+        )
 
     def _generated_function(self, name: str, path: str) -> SourceRef:
         places = [p for p in self.lookup.store.definitions(f"at::native::{name}") if p[0] == path]

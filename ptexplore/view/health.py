@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ptexplore.locations import cache_root, catalogue_file, generated_dir
-from ptexplore.model import FORMAT, Count, Registration, Runtime, TreeInfo
+from ptexplore.index.relation import Relation
+from ptexplore.locations import cache_root, catalogue_file, generated_dir, index_file
+from ptexplore.model import FORMAT, Checkout, Count, Registration, Runtime, TreeInfo
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
 from ptexplore.view.document import tree_to_json
@@ -25,6 +27,15 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckoutHealth:
+    """One checkout: what it is, how it relates to the torch at hand and why, and the figures behind that."""
+
+    tree: TreeInfo
+    checkout: Checkout
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """The report. `sound` when every registration in generated C++ is confirmed."""
 
@@ -35,7 +46,14 @@ class Health:
     reasons: tuple[tuple[str, int], ...]
     unconfirmed: tuple[Registration, ...]
     caches: tuple[Cache, ...]
+    checkouts: tuple[CheckoutHealth, ...]
     advice: tuple[str, ...]
+
+    @property
+    def in_cpp(self) -> Count:
+        """Confirmed and all records that point into C++, generated and hand-written."""
+        both = [self.registrations.get(name, Count(0, 0)) for name in ("generated", "handwritten")]
+        return Count(sum(one.confirmed for one in both), sum(one.total for one in both))
 
     @property
     def sound(self) -> bool:
@@ -43,12 +61,16 @@ class Health:
         return generated.confirmed == generated.total and generated.total > 0
 
 
-def health(runtime: Runtime, tree: SourceTree, store: Store) -> Health:
-    """Gather the report; nothing is built or changed."""
+def health(
+    runtime: Runtime, tree: SourceTree, store: Store, checkouts: Sequence[CheckoutHealth] = (), note: str = ""
+) -> Health:
+    """Gather the report; nothing is built or changed. `note` is what the choice of a checkout left to say."""
     counts = store.counts()
     generated = counts.get("generated", Count(0, 0))
-    reasons = store.unconfirmed_reasons()
-    advice = []
+    compared = next((c for c in checkouts if c.checkout.project == "pytorch" and _related(c)), None)
+    if compared is not None:
+        counts["handwritten"] = compared.relation.records
+    advice = [note] if note else []
     if generated.confirmed != generated.total:
         missing = generated.total - generated.confirmed
         advice.append(f"{missing} registrations in generated C++ are not confirmed: ptexplore doctor --unconfirmed")
@@ -56,21 +78,50 @@ def health(runtime: Runtime, tree: SourceTree, store: Store) -> Health:
         advice.append("this torch is a source build: its generated C++ is read from its own build folder where found")
     return Health(
         runtime=runtime,
-        trees=(tree.info,),
+        trees=(tree.info, *(one.tree for one in checkouts)),
         registrations=counts,
         operators=len(store.all_names()),
-        reasons=tuple(reasons),
-        unconfirmed=tuple(store.unconfirmed(LISTED)),
-        caches=tuple(_caches(runtime)),
+        reasons=tuple(_reasons(store, compared)),
+        unconfirmed=tuple(_unconfirmed(store, compared)),
+        caches=tuple(_caches(runtime, checkouts)),
+        checkouts=tuple(checkouts),
         advice=tuple(advice),
     )
 
 
-def _caches(runtime: Runtime) -> list[Cache]:
+def _related(one: CheckoutHealth) -> bool:
+    return one.relation.decision.word != "version-skew"
+
+
+def _reasons(store: Store, compared: CheckoutHealth | None) -> list[tuple[str, int]]:
+    """Why records are not confirmed; those of hand-written C++ as the checkout that was compared says."""
+    if compared is None:
+        return store.unconfirmed_reasons()
+    found: dict[str, int] = {}
+    for record in _unconfirmed(store, compared, 1 << 30):
+        found[record.why_not or ""] = found.get(record.why_not or "", 0) + 1
+    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _unconfirmed(store: Store, compared: CheckoutHealth | None, limit: int = LISTED) -> list[Registration]:
+    if compared is None:
+        return store.unconfirmed(limit)
+    found = [one for origin in ("generated", "python", "nofile") for one in store.unconfirmed(limit, origin)]
+    missed = {(one.op, one.key, one.path, one.line): one.why for one in compared.relation.missed}
+    for record in store.unconfirmed(1 << 30, "handwritten") if missed else ():
+        why = missed.get((record.op, record.key, record.path, record.macro_line))
+        found += [replace(record, why_not=why)] if why is not None else []
+    return found[:limit]
+
+
+def _caches(runtime: Runtime, checkouts: Sequence[CheckoutHealth]) -> list[Cache]:
     found = [Cache("cache", str(cache_root()), 0)]
     generated, catalogue = generated_dir(runtime.inputs_key), catalogue_file(runtime.key)
     found.append(Cache("generated C++", str(generated), _size(generated)))
     found.append(Cache("catalogue", str(catalogue), _size(catalogue)))
+    for one in checkouts:
+        index = index_file(f"checkout-{one.checkout.name}")
+        found.append(Cache(f"index of {one.checkout.name}", str(index), _size(index)))
     return found
 
 
@@ -100,6 +151,18 @@ def health_to_document(report: Health) -> dict[str, Any]:
         },
         "unconfirmed": [{"reason": reason, "count": count} for reason, count in report.reasons],
         "caches": [{"name": c.name, "path": c.path, "bytes": c.size} for c in report.caches],
+        "checkouts": [
+            {
+                **tree_to_json(one.tree),
+                "project": one.checkout.project,
+                "why": one.relation.decision.why,
+                "files": {"same": one.relation.same, "different": len(one.relation.different)},
+                "different": list(one.relation.different),
+                "records": {"confirmed": one.relation.records.confirmed, "total": one.relation.records.total},
+            }
+            for one in report.checkouts
+        ],
+        "in_cpp": {"confirmed": report.in_cpp.confirmed, "total": report.in_cpp.total},
         "sound": report.sound,
         "advice": list(report.advice),
     }
