@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.source.atlas_file import Damaged, PackedFile, pack
-from ptexplore.source.atlas_rows import DIALECT, SYMBOLS, Decoder, Encoder, last_part
+from ptexplore.source.atlas_rows import DIALECT, SYMBOLS, Decoder, Encoder, key, last_part
 from ptexplore.symbols import Dialect, Symbol
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "atlas.bin"
@@ -61,13 +61,13 @@ class Atlas:
         return dict(self._file.meta.get("counts", {}))
 
     def definitions(self, qualified: str) -> list[Symbol]:
-        """Every definition of this exact qualified name ("at::native::add_kernel")."""
-        return [row for row in self.symbols_named(last_part(qualified)) if row.qualified == qualified]
+        """Every definition of this exact qualified name ("at::native::mul_kernel"), by path and line."""
+        return self._symbols([key(qualified)])
 
     def symbols_named(self, name: str) -> list[Symbol]:
-        """Every definition whose name's last part is `name`, by path and line."""
-        rows = self._get("symbols", name) or []
-        return [self._decoder.symbol(name, row) for row in rows]
+        """Every definition whose name's last part is `name`."""
+        with self._whole():
+            return self._symbols(list(self._file.section("symbols").starting(f"{name}\t")))
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
         """Every definition whose qualified name is `suffix` or ends with "::" and it."""
@@ -77,7 +77,12 @@ class Atlas:
     def names(self, prefix: str, limit: int) -> list[str]:
         """At most `limit` last parts of names that begin with `prefix`, in order."""
         with self._whole():
-            return list(islice(self._file.section("symbols").starting(prefix), limit))
+            lasts = (one.partition("\t")[0] for one in self._file.section("symbols").starting(prefix))
+            return list(islice((last for last, _ in groupby(lasts)), limit))
+
+    def outline(self, path: str) -> list[Symbol]:
+        """The definitions of one file with the namespaces around them, by line."""
+        return [self._decoder.symbol(path, row) for row in self._get("outline", path) or []]
 
     def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
         """Rows of PyTorch's dialect by name: a stub's declaration, definition, registrations; an operator's lines."""
@@ -102,23 +107,22 @@ class Atlas:
         return f"{SITE}/{self.commit}/{quote(path)}" + (f"#L{line}" if line else "")
 
     def everything(self) -> tuple[list[Symbol], list[Dialect]]:
-        """All rows, for checks."""
-        with self._whole():
-            symbols = [
-                self._decoder.symbol(n, row) for n, rows in self._file.section("symbols").items() for row in rows
-            ]
-            dialect = [
-                self._decoder.dialect(p, row) for p, rows in self._file.section("dialect").items() for row in rows
-            ]
-        return symbols, dialect
+        """All rows, file by file."""
+        files = self._decoder.paths
+        return [s for path in files for s in self.outline(path)], [d for path in files for d in self.dialect_in(path)]
 
-    def _pointed(self, section: str, key: str) -> list[Dialect]:
-        flat = self._get(section, key) or []
-        found = []
-        for number, row in zip(flat[::2], flat[1::2], strict=True):
-            path = self._decoder.paths[number]
-            found.append(self._decoder.dialect(path, self._get("dialect", path)[row]))
-        return found
+    def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
+        places = (place for one in keys for place in self._places("symbols", one))
+        return [self._decoder.symbol(path, self._get("outline", path)[row]) for path, row in places]
+
+    def _pointed(self, section: str, name: str) -> list[Dialect]:
+        places = self._places(section, name)
+        return [self._decoder.dialect(path, self._get("dialect", path)[row]) for path, row in places]
+
+    def _places(self, section: str, name: str) -> list[tuple[str, int]]:
+        """(path, number of the row in that file) of everything filed under a name."""
+        flat = self._get(section, name) or []
+        return [(self._decoder.paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
 
     def _fact(self, name: str) -> str:
         return str(self._file.meta.get(name, ""))
@@ -146,20 +150,26 @@ def _broken(path: Path, why: str) -> PtexploreError:
     return PtexploreError(f"the atlas {path.name} cannot be used", why, hint, MISSING)
 
 
+def kept(symbols: Iterable[Symbol], dialect: Iterable[Dialect]) -> tuple[list[Symbol], list[Dialect]]:
+    """What an atlas keeps of an index, in the order of its file: named definitions, and rows but those of YAML."""
+    definitions = {row for row in symbols if row.role == "definition" and row.kind in SYMBOLS and row.name}
+    rows = {row for row in dialect if row.kind in DIALECT}
+    return (
+        sorted(definitions, key=lambda row: (row.path, row.line, repr(row))),
+        sorted(rows, key=lambda row: (row.path, row.line, repr(row))),
+    )
+
+
 def write(
     release: str, commit: str, files: dict[str, int], symbols: Iterable[Symbol], dialect: Iterable[Dialect]
 ) -> bytes:
     """The bytes of an atlas; the same rows in any order give the same bytes.
 
-    files: every path and its number of lines. Declarations and kinds that an atlas does not keep are left out.
+    files: every path and its number of lines. What an atlas does not keep is left out (see `kept`).
     """
-    definitions = {row for row in symbols if row.role == "definition" and row.kind in SYMBOLS}
-    rows = {row for row in dialect if row.kind in DIALECT}
+    definitions, rows = kept(symbols, dialect)
     encoder = Encoder(files)
-    sections: dict[str, dict[str, Any]] = {
-        "symbols": encoder.symbols(sorted(definitions, key=lambda r: (r.name, r.path, r.line, repr(r)))),
-        **encoder.dialect(sorted(rows, key=lambda r: (r.path, r.line, repr(r)))),
-    }
+    sections: dict[str, dict[str, Any]] = {**encoder.symbols(definitions), **encoder.dialect(rows)}
     counts: dict[str, int] = {"files": len(files), "symbols": len(definitions)}
     for kind in DIALECT:
         counts[kind] = sum(row.kind == kind for row in rows)

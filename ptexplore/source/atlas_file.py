@@ -95,11 +95,6 @@ class Section:
                     return
                 yield key
 
-    def items(self) -> Iterator[tuple[str, Any]]:
-        """Everything, in the order of the keys."""
-        for number in range(len(self.keys)):
-            yield from self._block(number).items()
-
 
 class PackedFile:
     """A packed file's bytes, opened for look-ups."""

@@ -13,7 +13,8 @@ from typing import Any
 
 from ptexplore.symbols import Dialect, Symbol
 
-SYMBOLS = ("function", "class", "struct", "union", "enum")  # kinds that an atlas keeps, definitions only
+# Kinds that an atlas keeps, definitions only. Namespaces are in a file's outline, and no name to look up.
+SYMBOLS = ("function", "class", "struct", "union", "enum", "namespace")
 # native_functions.yaml and derivatives.yaml are left out: every wheel holds its own.
 DIALECT = (
     "library", "def", "impl", "stub-declare", "stub-define", "stub-register", "structured-impl", "structured-meta",
@@ -35,6 +36,12 @@ def last_part(qualified: str) -> str:
         if depth <= 0 and qualified[at - 1 : at + 1] == "::":
             return qualified[at + 1 :]
     return qualified
+
+
+def key(qualified: str) -> str:
+    """What a qualified name is filed under: its last part first, so that equal ones stand together."""
+    last = last_part(qualified)
+    return f"{last}\t{qualified[: len(qualified) - len(last)]}"
 
 
 class Table:
@@ -65,22 +72,24 @@ class Encoder:
         self._path = {path: number for number, (path, _) in enumerate(self._files)}
         self._scopes, self._types, self._lists, self._guards, self._words = (Table() for _ in range(5))
 
-    def symbols(self, rows: Iterable[Symbol]) -> dict[str, list[list[int]]]:
-        """Section "symbols": the definitions by last part of their name."""
-        found: dict[str, list[list[int]]] = defaultdict(list)
+    def symbols(self, rows: Iterable[Symbol]) -> dict[str, dict[str, Any]]:
+        """Sections "outline" (by path) and "symbols" (`key` of the name to path and row in it)."""
+        places: dict[str, list[list[Any]]] = defaultdict(list)
+        names: dict[str, list[int]] = defaultdict(list)
         for row in rows:
-            found[row.name].append(self._symbol(row))
-        return dict(found)
+            if row.kind != "namespace":
+                names[key(row.qualified)].extend((self._path[row.path], len(places[row.path])))
+            places[row.path].append(self._symbol(row))
+        return {"outline": dict(places), "symbols": dict(names)}
 
-    def _symbol(self, row: Symbol) -> list[int]:
-        if not row.qualified.endswith(row.name) or last_part(row.qualified) != row.name:
+    def _symbol(self, row: Symbol) -> list[Any]:
+        if last_part(row.qualified) != row.name:
             raise ValueError(f"{row.path}:{row.line}: {row.qualified!r} does not end in its last part {row.name!r}")
         flags = _TEMPLATE * row.template | _STATIC * row.static | _MACRO * (row.extractor == "macro")
         types = None if row.parameters is None else tuple(self._types.number(one) for one in row.parameters)
         return _trim([
-            self._scopes.number(_scopes(row.qualified[: len(row.qualified) - len(row.name)], row.scope)),
-            SYMBOLS.index(row.kind), self._path[row.path],
-            row.line, row.end_line - row.line, row.line - row.begin,
+            row.name, self._scopes.number(_scopes(row.qualified[: len(row.qualified) - len(row.name)], row.scope)),
+            SYMBOLS.index(row.kind), row.line, row.end_line - row.line, row.line - row.begin,
             0 if types is None else self._lists.number(types) + 1,
             flags, self._guards.optional(row.guards), self._words.optional(row.macro),
         ])  # fmt: skip
@@ -139,13 +148,13 @@ class Decoder:
         self.paths = list(self.files)
         self._tables = tables
 
-    def symbol(self, name: str, row: list[int]) -> Symbol:
-        """The definition of last part `name` that `row` tells of; its signature is ""."""
-        scope, kind, path, line, span, lead, types, flags, guards, macro = row + [0] * (10 - len(row))
+    def symbol(self, path: str, row: list[Any]) -> Symbol:
+        """The definition in a file that `row` tells of; its signature is ""."""
+        name, scope, kind, line, span, lead, types, flags, guards, macro = row + [0] * (10 - len(row))
         prefix, *around = self._tables["scopes"][scope]
         parameters = None if not types else tuple(self._tables["types"][t] for t in self._tables["lists"][types - 1])
         return Symbol(
-            self.paths[path], name, prefix + name, SYMBOLS[kind],  # type: ignore[arg-type]
+            path, name, prefix + name, SYMBOLS[kind],  # type: ignore[arg-type]
             line, line + span, line - lead, scope=around[0] if around else prefix[:-2], parameters=parameters,
             guards=tuple(self._optional("guards", guards) or ()), macro=self._optional("words", macro),
             template=bool(flags & _TEMPLATE), static=bool(flags & _STATIC),

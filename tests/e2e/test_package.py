@@ -26,7 +26,7 @@ def test_the_wheel_holds_what_a_run_needs(tmp_path: Path) -> None:
     assert done.returncode == 0, done
     [wheel] = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    for folder, pattern in (("probe", "*.py"), ("store", "*.sql"), ("cli", "*.py")):
+    for folder, pattern in (("probe", "*.py"), ("store", "*.sql"), ("cli", "*.py"), ("data", "*.bin")):
         there = {f"ptexplore/{folder}/{p.name}" for p in (REPOSITORY / "ptexplore" / folder).glob(pattern)}
         assert there, f"nothing in {folder}"
         assert there <= names, there - names
