@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,14 @@ class Ready:
     store: Store
 
 
+@cache
+def runtime_of(python: str | None) -> Runtime:
+    """As `find_runtime`, once for a command: it reads every file that the generated C++ depends on."""
+    from ptexplore.source.runtime import find_runtime
+
+    return find_runtime(python)
+
+
 def ready(python: str | None) -> Ready:
     """The runtime of our own or another Python, everything built.
 
@@ -39,10 +48,9 @@ def ready(python: str | None) -> Ready:
     Raises PtexploreError where torch is missing, the cache cannot be written or a generator fails.
     """
     from ptexplore.source import generated
-    from ptexplore.source.runtime import find_runtime
     from ptexplore.source.tree import runtime_tree
 
-    runtime = find_runtime(python)
+    runtime = runtime_of(python)
     folder = generated.find(runtime)
     store = _open(catalogue_file(runtime.key)) if folder is not None else None
     if store is None:
@@ -154,11 +162,10 @@ def sources(python: str | None, *, needed: bool = True) -> tuple[Runtime | None,
     """
     from ptexplore.errors import PtexploreError
     from ptexplore.source.checkouts import current, extensions
-    from ptexplore.source.runtime import find_runtime
 
     runtime = None
     try:
-        runtime = find_runtime(python)
+        runtime = runtime_of(python)
     except PtexploreError:
         if python is not None or (needed and current() is None and not extensions()):
             raise

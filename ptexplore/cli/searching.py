@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import USAGE, PtexploreError
@@ -54,33 +54,18 @@ def count(text: str) -> int:
 
 
 def search_in(options: argparse.Namespace) -> Searched:
-    """The trees that the options name, with how each relates to the running torch. Builds what is missing.
+    """The trees that the options name. Builds what is missing.
 
     Raises PtexploreError (USAGE) where --tree names none of them, and as `ready.indexes` does.
     """
     from ptexplore.cli.ready import indexes
 
-    every = [_related(one, options.python) for one in indexes(options.python)]
+    every = indexes(options.python)
     trees = [one for one in every if options.tree is None or one.tree.info.name == options.tree]
     if not trees:
         known = ", ".join(one.tree.info.name for one in every)
         raise PtexploreError(f"there is no tree {options.tree}", f"there are {known}", "ptexplore fetch --list", USAGE)
     return Searched(trees, _ready(trees, options.python))
-
-
-def _related(indexed: Indexed, python: str | None) -> Indexed:
-    """With the relation that is known without comparing files; who has not decided claims the least."""
-    checkout = indexed.checkout
-    if checkout is None:
-        return indexed
-    from ptexplore.cli.ready import sources
-    from ptexplore.index.relation import known
-
-    runtime, _found = sources(python, needed=False)
-    decision = known(checkout, runtime) if runtime is not None else None
-    if decision is not None:
-        indexed.tree.info = replace(indexed.tree.info, relation=decision.word)
-    return indexed
 
 
 def _ready(trees: Sequence[Indexed], python: str | None) -> Ready | None:

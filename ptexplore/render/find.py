@@ -19,7 +19,7 @@ def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
             console.print()
         console.print(Text(group.name, style="bold"))
         for one in group.found:
-            _text_line(console, one, locate) if one.kind == "line" else _result(console, one, locate)
+            _PRINT.get(one.kind, _result)(console, one, locate)
         _more(console, group)
     for remark in view.remarks:
         folded(console, Text(clean(remark), style="dim"), "", "")
@@ -53,3 +53,13 @@ def _text_line(console: Console, one: Found, locate: LocateIn) -> None:
     place.append(f"  {clean(label(one.spot.tree))}", style="magenta")
     folded(console, place, "  ", "    ")
     folded(console, Text(clean(one.detail)), "      ", "        ")
+
+
+def _file(console: Console, one: Found, locate: LocateIn) -> None:
+    out = path_line(one.spot, locate)
+    out.append(f"  {clean(one.detail)}", style="dim")
+    out.append(f"  {clean(', '.join(label(spot.tree) for spot in (one.spot, *one.others)))}", style="magenta")
+    folded(console, out, "  ", "    ")
+
+
+_PRINT = {"line": _text_line, "file": _file}

@@ -68,6 +68,8 @@ class Search:
         tiers = ((EXACT, self._exact), (PREFIX, self._prefix), (HUMPS, self._humps), (INSIDE, self._inside),
                  (TYPO, self._typos))  # fmt: skip
         for score, tier in tiers:
+            if score == TYPO and seen:
+                return  # a slip is likely only where nothing bears what was typed
             new = [name for name in islice(tier(last), 20 * most) if name not in seen]
             new.sort(key=lambda name: (not name.startswith(last), len(name), name))
             seen.update(new)

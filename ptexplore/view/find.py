@@ -86,19 +86,20 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: Wanted) -> tuple[
     """One result for a name with its signature in a file: what further trees say of it goes with it."""
     kind = wanted.kind if wanted.kind not in GROUPS else None
     most = max(60, 3 * wanted.limit) * (8 if kind else 1)
-    ranked: list[tuple[int, bool, int, int, Symbol]] = []
+    ranked: list[tuple[int, bool, bool, int, int, Symbol]] = []
     cut = False
     for number, indexed in enumerate(trees):
         results = indexed.store.search(query, most)
         cut = cut or len(results) >= most
         for position, (symbol, score) in enumerate(results):
             if kind is None or symbol.kind == kind:
-                ranked.append((-score, symbol.role == "declaration", position, number, symbol))
-    ranked.sort(key=lambda row: row[:4])
-    defined = {row[4].qualified for row in ranked if row[4].role == "definition"}
+                late = _testing(symbol.path) or symbol.kind == "namespace"
+                ranked.append((-score, symbol.role == "declaration", late, position, number, symbol))
+    ranked.sort(key=lambda row: row[:5])
+    defined = {row[5].qualified for row in ranked if row[5].role == "definition"}
     kept = [
         (number, symbol)
-        for _score, declared, _position, number, symbol in ranked
+        for _score, declared, _test, _position, number, symbol in ranked
         if wanted.declarations or not declared or symbol.qualified not in defined
     ]
     together = merged(trees, kept)
@@ -106,8 +107,13 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: Wanted) -> tuple[
     return Group("symbols", found, None if cut else len(together) - len(found)), len(ranked) - len(kept)
 
 
+def _testing(path: str) -> bool:
+    """Whether a file is there for tests: what it defines comes after the rest."""
+    return "/test" in path or "_test." in path
+
+
 def _symbol(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Found:
-    (number, symbol), *others = places
+    (number, symbol), *others = sorted(places, key=lambda place: place[0])
     return Found(
         kind=symbol.kind,
         name=symbol.qualified,
@@ -129,15 +135,22 @@ def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query:
         if catalogue is not None and operator is not None:
             found[name] = Found("operator", name, operator.schema, operator_spot(catalogue, operator))
     for indexed in trees:
-        for full in dict.fromkeys((query, f"aten::{query}")):
+        for full in dict.fromkeys((*found, query, f"aten::{query}")):
             for row in indexed.store.dialect(full, ("yaml-function", "def")):
                 place = spot(indexed, row.path, row.line, row.end_line)
-                known = found.get(row.name)
-                if known is None:
-                    found[row.name] = Found("operator", row.name, row.text, place)
-                elif place.tree.name not in {one.tree.name for one in (known.spot, *known.others)}:
-                    found[row.name] = replace(known, others=(*known.others, place))
+                found[row.name] = _placed(found.get(row.name), Found("operator", row.name, row.text, place))
     return Group("operators", tuple(found.values())[:limit], max(0, len(names) - limit))
+
+
+def _placed(known: Found | None, one: Found) -> Found:
+    """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
+    if known is None:
+        return one
+    if known.spot.ref.precision == "unknown":
+        return replace(known, spot=one.spot, others=(known.spot, *known.others))
+    if one.spot.tree.name in {place.tree.name for place in (known.spot, *known.others)}:
+        return known
+    return replace(known, others=(*known.others, one.spot))
 
 
 def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> Group:

@@ -59,14 +59,16 @@ def ranked_operators(names: Iterable[str], query: str) -> list[str]:
 def _score(low: str, asked: str, humps: Sequence[str]) -> int | None:
     bare = low.partition("::")[2]
     base = bare.partition(".")[0]
-    tiers = (
-        asked in (low, bare),
-        asked in (base, low.partition(".")[0]),
-        bare.startswith(asked) or low.startswith(asked),
-        len(humps) > 1 and _in_order(humps, base),
-        len(asked) > 2 and asked in low,
-    )
-    return next((tier for tier, fits in enumerate(tiers) if fits), None)
+    if asked in low:
+        if asked in (low, bare):
+            return 0
+        if asked in (base, low.partition(".")[0]):
+            return 1
+        if bare.startswith(asked) or low.startswith(asked):
+            return 2
+        if len(asked) > 2:
+            return 4
+    return 3 if len(humps) > 1 and humps[0] in base and _in_order(humps, base) else None
 
 
 def _in_order(humps: Sequence[str], base: str) -> bool:

@@ -135,7 +135,7 @@ def _of_tree(indexed: IndexedTree, asked: str, *, strict: bool) -> list[Symbol]:
 
 
 def _candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Candidate:
-    (number, symbol), *others = places
+    (number, symbol), *others = sorted(places, key=lambda place: place[0])
     also = tuple(symbol_spot(trees[n], s) for n, s in others)
     where = symbol_spot(trees[number], symbol)
     return Candidate(symbol.kind, symbol.qualified, symbol.signature, where, number, symbol, also=also)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,8 @@ class Spot:
 
 def label(tree: TreeInfo) -> str:
     """A tree's name with its version, once: "v2.6.0", "mine 2.6.0", "runtime 2.13.0"."""
-    known = tree.version and tree.version != "unknown" and tree.version not in tree.name
+    release = re.match(r"[0-9.]*", tree.version)
+    known = tree.version != "unknown" and release is not None and release[0] not in tree.name
     return f"{tree.name} {tree.version}" if known else tree.name
 
 
