@@ -152,7 +152,8 @@ class Lookup:
             here = [r for r in rows if r.kind in kinds and r.name == record.op and r.block is not None]
             here = [r for r in here if record.key is None or same_key(r.context, record.key)]
             if len(here) == 1 and here[0].block is not None:
-                return self._registered(source, here[0], source.ref(here[0].path, here[0].block))
+                reason = f"the binary's own record names line {record.line}"
+                return self._registered(source, here[0], source.ref(here[0].path, here[0].block, reason=reason))
         return None
 
     def _registered(self, source: Source, row: Dialect, record: SourceRef) -> Registered:

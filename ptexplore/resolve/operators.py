@@ -7,6 +7,7 @@ from typing import Any
 
 from ptexplore.model import Operator, SourceRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
+from ptexplore.resolve.overloads import by_calls
 from ptexplore.resolve.precision import in_runtime, place, unknown
 from ptexplore.resolve.schema import fits
 
@@ -30,6 +31,11 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
                 f" ({others} others do not)" if others else ""
             )
             return _known(context, claim, matching[0].name, reason)
+        told = by_calls(context, claim, matching) if context.lookup.sources else matching
+        if len(told) == 1:
+            others_named = ", ".join(o.name for o in matching if o != told[0])
+            reason = f"{others_named} would have called other operators than ran inside, by the text of its kernel"
+            return _known(context, claim, told[0].name, reason)
         candidates = tuple(_entry(context, o) for o in matching or overloads)
         reason = "this torch's profiler does not record overloads, and several take these inputs: " + ", ".join(
             o.name for o in matching or overloads
