@@ -1,0 +1,174 @@
+"""The few functions of libclang that we call, through ctypes, and where its library and builtin headers lie.
+
+libclang's own Python layer makes a list of objects at every node; one C callback a node is several times faster.
+Structures and cursor kinds are those of clang-c/Index.h, LLVM 18.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint, c_ulong, c_void_p
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ptexplore.errors import MISSING, PtexploreError
+
+# Cursor kinds.
+UNEXPOSED_DECL, FUNCTION, CXX_METHOD, NAMESPACE, LINKAGE_SPEC = 1, 8, 21, 22, 23
+CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE = 24, 25, 26, 30
+TYPE_REF, BASE_SPECIFIER, TEMPLATE_REF, OVERLOADED_REF = 43, 44, 45, 49
+DECL_REF_EXPR, MEMBER_REF_EXPR, CALL_EXPR = 101, 102, 103
+TRANSLATION_UNIT, MACRO_EXPANSION, INCLUSION = 350, 502, 503
+FUNCTIONS = frozenset((FUNCTION, CXX_METHOD, CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE))
+TYPES = frozenset((2, 3, 4, 5, 20, 31, 32, 36, 601))  # struct, union, class, enum, typedef, templates, aliases
+BREAK, CONTINUE, RECURSE = 0, 1, 2  # what a visitor answers
+
+# Options of a parse.
+DETAILED_PREPROCESSING, KEEP_GOING = 0x01, 0x200
+WARNING, ERROR, FATAL = 2, 3, 4  # severities of a diagnostic
+
+
+class Cursor(Structure):
+    """CXCursor; for a declaration `data[0]` is the declaration's own address, which names it within its unit."""
+
+    _fields_ = (("kind", c_int), ("xdata", c_int), ("data", c_void_p * 3))
+
+
+class Location(Structure):
+    """CXSourceLocation."""
+
+    _fields_ = (("ptr_data", c_void_p * 2), ("int_data", c_uint))
+
+
+class Range(Structure):
+    """CXSourceRange."""
+
+    _fields_ = (("ptr_data", c_void_p * 2), ("begin", c_uint), ("end", c_uint))
+
+
+class String(Structure):
+    """CXString."""
+
+    _fields_ = (("data", c_void_p), ("flags", c_uint))
+
+
+class RangeList(Structure):
+    """CXSourceRangeList."""
+
+    _fields_ = (("count", c_uint), ("ranges", POINTER(Range)))
+
+
+class Unsaved(Structure):
+    """CXUnsavedFile."""
+
+    _fields_ = (("name", c_char_p), ("contents", c_char_p), ("length", c_ulong))
+
+
+VISITOR = ctypes.CFUNCTYPE(c_int, Cursor, Cursor, c_void_p)
+INCLUDED = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_uint, c_void_p)
+_UINTS = [POINTER(c_void_p), *[POINTER(c_uint)] * 3]
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "clang_createIndex": (c_void_p, [c_int, c_int]),
+    "clang_disposeIndex": (None, [c_void_p]),
+    "clang_parseTranslationUnit2": (
+        c_int,
+        [c_void_p, c_char_p, POINTER(c_char_p), c_int, POINTER(Unsaved), c_uint, c_uint, POINTER(c_void_p)],
+    ),
+    "clang_disposeTranslationUnit": (None, [c_void_p]),
+    "clang_getTranslationUnitCursor": (Cursor, [c_void_p]),
+    "clang_visitChildren": (c_uint, [Cursor, VISITOR, c_void_p]),
+    "clang_getCursorLocation": (Location, [Cursor]),
+    "clang_getFileLocation": (None, [Location, *_UINTS]),
+    "clang_getExpansionLocation": (None, [Location, *_UINTS]),
+    "clang_getCursorExtent": (Range, [Cursor]),
+    "clang_getRangeStart": (Location, [Range]),
+    "clang_getRangeEnd": (Location, [Range]),
+    "clang_getCursorSpelling": (String, [Cursor]),
+    "clang_getCursorReferenced": (Cursor, [Cursor]),
+    "clang_getCursorSemanticParent": (Cursor, [Cursor]),
+    "clang_isCursorDefinition": (c_uint, [Cursor]),
+    "clang_Cursor_isInlineNamespace": (c_uint, [Cursor]),
+    "clang_Cursor_isAnonymous": (c_uint, [Cursor]),
+    "clang_CXXMethod_isDefaulted": (c_uint, [Cursor]),
+    "clang_CXXMethod_isDeleted": (c_uint, [Cursor]),
+    "clang_getOverriddenCursors": (None, [Cursor, POINTER(POINTER(Cursor)), POINTER(c_uint)]),
+    "clang_disposeOverriddenCursors": (None, [POINTER(Cursor)]),
+    "clang_getNumOverloadedDecls": (c_uint, [Cursor]),
+    "clang_getOverloadedDecl": (Cursor, [Cursor, c_uint]),
+    "clang_getIncludedFile": (c_void_p, [Cursor]),
+    "clang_getFileName": (String, [c_void_p]),
+    "clang_getInclusions": (None, [c_void_p, INCLUDED, c_void_p]),
+    "clang_getAllSkippedRanges": (POINTER(RangeList), [c_void_p]),
+    "clang_disposeSourceRangeList": (None, [POINTER(RangeList)]),
+    "clang_getNumDiagnostics": (c_uint, [c_void_p]),
+    "clang_getDiagnostic": (c_void_p, [c_void_p, c_uint]),
+    "clang_disposeDiagnostic": (None, [c_void_p]),
+    "clang_getDiagnosticSeverity": (c_int, [c_void_p]),
+    "clang_getDiagnosticSpelling": (String, [c_void_p]),
+    "clang_getDiagnosticLocation": (Location, [c_void_p]),
+    "clang_getCString": (c_char_p, [String]),
+    "clang_disposeString": (None, [String]),
+}
+
+
+@dataclass(frozen=True)
+class Clang:
+    """The loaded library and the folder of its builtin headers."""
+
+    lib: Any
+    resources: str
+
+    def text(self, string: String) -> str:
+        """A CXString's text; the string is freed."""
+        raw: bytes = self.lib.clang_getCString(string) or b""
+        self.lib.clang_disposeString(string)
+        return raw.decode("utf-8", "replace")
+
+    def place(self, location: Location, *, expanded: bool = False) -> tuple[int, int]:
+        """(file handle, 1-based line) of a location; handle 0 where it lies in no file.
+
+        Of what a macro made: where its argument is written, else the macro's use; `expanded`: always the macro's use.
+        """
+        file, line = c_void_p(), c_uint()
+        call = self.lib.clang_getExpansionLocation if expanded else self.lib.clang_getFileLocation
+        call(location, byref(file), byref(line), None, None)
+        return file.value or 0, line.value
+
+
+def installed() -> tuple[Path, Path] | None:
+    """libclang's shared library and its builtin headers' folder, where the optional packages are installed."""
+    library = _inside("clang", "native", ("libclang.so", "libclang.dylib"))
+    tidy = _inside("clang_tidy", "data/lib/clang", ("18",))
+    return (library, tidy) if library and tidy else None
+
+
+def _inside(package: str, folder: str, names: tuple[str, ...]) -> Path | None:
+    spec = find_spec(package)
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        for name in names:
+            path = Path(root) / folder / name
+            if path.exists():
+                return path
+    return None
+
+
+@cache
+def load() -> Clang:
+    """libclang, ready to use. Raises PtexploreError where it or its headers are not installed, or it does not load."""
+    found = installed()
+    if found is None:
+        hint = "pip install 'ptexplore[semantic]'"
+        why = "the packages libclang and clang-tidy (its builtin headers), 18.1, are not both installed"
+        raise PtexploreError("libclang is not here", why, hint, MISSING)
+    try:
+        lib = ctypes.CDLL(str(found[0]))
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = getattr(lib, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as error:
+        hint = "pip install --force-reinstall 'ptexplore[semantic]'"
+        raise PtexploreError("libclang cannot be loaded", str(error), hint, MISSING) from error
+    return Clang(lib, str(found[1]))

@@ -1,0 +1,97 @@
+"""One process a unit: a parse that crashes, hangs or grows too large costs that unit alone and is reported."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Generic, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+MEMORY = 6 << 30  # bytes of address space a unit may take; the largest of PyTorch's takes about 2 GB
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Task, Result]):
+    """What became of one task: its result, or why there is none."""
+
+    task: Task
+    result: Result | None
+    failed: str | None
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Running(Generic[Task]):
+    task: Task
+    process: BaseProcess
+    started: float
+
+
+def run(
+    work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, timeout: float
+) -> Generator[Outcome[Task, Result], None, None]:
+    """Do `work` on every task, `jobs` at once, each in a process of its own; outcomes as they come.
+
+    `work` is a module's own function. A task that takes longer than `timeout` seconds is ended. Closing the iterator
+    ends what still runs.
+    """
+    context = multiprocessing.get_context("spawn")  # fork would copy what a progress bar's thread holds locked
+    waiting = list(reversed(tasks))
+    running: dict[Connection, _Running[Task]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                task = waiting.pop()
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_child, args=(work, task, theirs), daemon=True)
+                process.start()
+                theirs.close()
+                running[ours] = _Running(task, process, time.monotonic())
+            soonest = min(one.started for one in running.values()) + timeout
+            ready = wait(list(running), max(soonest - time.monotonic(), 0))
+            for pipe, one in list(running.items()):
+                late = time.monotonic() - one.started > timeout
+                if pipe in ready or late:
+                    del running[pipe]
+                    yield _outcome(pipe, one, timeout, done=pipe in ready)
+    finally:
+        for one in running.values():
+            one.process.kill()
+            one.process.join()
+
+
+def _outcome(pipe: Any, one: _Running[Task], timeout: float, *, done: bool) -> Outcome[Task, Any]:
+    result, failed = None, f"took longer than {timeout:.0f} s"
+    if done:
+        try:
+            result, failed = pipe.recv()
+        except (EOFError, OSError):
+            one.process.join(5)
+            failed = f"libclang died (exit {one.process.exitcode})"
+    one.process.kill()
+    one.process.join()
+    pipe.close()
+    return Outcome(one.task, result, failed, time.monotonic() - one.started)
+
+
+def _child(work: Callable[[Any], Any], task: Any, pipe: Connection) -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):  # what bounds memory is not on every system
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        answer: tuple[Any, str | None] = (work(task), None)
+    except MemoryError:
+        answer = (None, f"needs more than {MEMORY >> 30} GB")
+    except (ValueError, OSError) as error:
+        answer = (None, str(error))
+    pipe.send(answer)
+    pipe.close()

@@ -1,0 +1,146 @@
+"""Every resolved use in the files of interest of one parsed unit, and the lines where something stayed unresolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import POINTER, byref, c_uint
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ptexplore.index.semantic import clang as c
+from ptexplore.index.semantic.clang import CONTINUE, RECURSE, VISITOR, Cursor
+from ptexplore.index.semantic.names import Names
+from ptexplore.index.semantic.unit import Unit
+from ptexplore.symbols import RefKind
+
+
+class Use(NamedTuple):
+    """One resolved use: where, the last part of the name, how it is used, and the qualified name it resolves to."""
+
+    line: int
+    name: str
+    kind: RefKind
+    target: str
+
+
+@dataclass(slots=True)
+class FileUses:
+    """What one unit says of one file. `open_lines` hold a call that depends on template parameters, or that failed."""
+
+    uses: set[Use] = field(default_factory=set)
+    open_lines: set[int] = field(default_factory=set)
+
+
+_CLASSES = frozenset((2, 3, 4, 31, 32))
+_WORTH = frozenset((c.CALL_EXPR, c.DECL_REF_EXPR, c.MEMBER_REF_EXPR, c.TYPE_REF, c.TEMPLATE_REF, c.OVERLOADED_REF,
+                    c.BASE_SPECIFIER, c.MACRO_EXPANSION, c.INCLUSION, *c.FUNCTIONS))  # fmt: skip
+
+
+def references(unit: Unit, wanted: Callable[[str], bool]) -> dict[str, FileUses]:
+    """The uses in every file of the tree that `wanted` accepts, by canonical path."""
+    return _Reader(unit, wanted).read()
+
+
+class _Reader:
+    """The visitor and what it remembers: names, files of interest, the callees of the calls it is inside of."""
+
+    def __init__(self, unit: Unit, wanted: Callable[[str], bool]) -> None:
+        self._unit, self._clang, self._lib = unit, unit.clang, unit.clang.lib
+        self._names = Names(unit.clang)
+        self._wanted = wanted
+        self._files: dict[int, FileUses | None] = {}
+        self._found: dict[str, FileUses] = {}
+        self._callees: dict[int, int] = {}  # declaration -> calls of it whose callee is still to come
+
+    def read(self) -> dict[str, FileUses]:
+        top = self._lib.clang_getTranslationUnitCursor(self._unit.handle)
+        self._lib.clang_visitChildren(top, VISITOR(self._visit), None)
+        return self._found
+
+    def _file(self, file: int) -> FileUses | None:
+        if file not in self._files:
+            path = self._unit.path(file)
+            there = path is not None and self._wanted(path)
+            self._files[file] = self._found.setdefault(path, FileUses()) if there and path is not None else None
+        return self._files[file]
+
+    def _visit(self, cursor: Cursor, _parent: Cursor, _data: object) -> int:
+        kind = cursor.kind
+        file, line = self._clang.place(self._lib.clang_getCursorLocation(cursor))
+        here = self._file(file)
+        if here is None:
+            # A namespace of another of the tree's files can hold an #include of one of interest.
+            inside = kind in (c.NAMESPACE, c.LINKAGE_SPEC) and self._unit.path(file) is not None
+            return RECURSE if inside or not file else CONTINUE
+        if kind in _WORTH:
+            self._take(here, cursor, kind, line)
+        return RECURSE
+
+    def _take(self, here: FileUses, cursor: Cursor, kind: int, line: int) -> None:
+        if kind in c.FUNCTIONS:
+            self._overrides(here, cursor, line)
+        elif kind == c.INCLUSION:
+            self._include(here, cursor, line)
+        elif kind == c.MACRO_EXPANSION:
+            name = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
+            here.uses.add(Use(line, name, "macro", name))
+        elif kind == c.OVERLOADED_REF:
+            self._overloaded(here, cursor, line)
+        else:
+            self._resolved(here, cursor, kind, line)
+
+    def _resolved(self, here: FileUses, cursor: Cursor, kind: int, line: int) -> None:
+        target = self._lib.clang_getCursorReferenced(cursor)
+        if 70 <= target.kind <= 73:
+            if kind in (c.CALL_EXPR, c.MEMBER_REF_EXPR, c.DECL_REF_EXPR):
+                here.open_lines.add(line)
+            return
+        key = target.data[0] or 0
+        if kind == c.CALL_EXPR:
+            if target.kind == c.CONSTRUCTOR:
+                self._add(here, line, "call", target)
+            elif target.kind in c.FUNCTIONS:
+                self._callees[key] = self._callees.get(key, 0) + 1
+        elif kind in (c.DECL_REF_EXPR, c.MEMBER_REF_EXPR):
+            if target.kind in c.FUNCTIONS:
+                waiting = self._callees.get(key, 0)
+                self._callees[key] = max(waiting - 1, 0)
+                self._add(here, line, "call" if waiting else "address", target)
+        elif kind == c.BASE_SPECIFIER:
+            self._add(here, line, "inherit", target)
+        elif target.kind in c.TYPES:
+            self._add(here, line, "type", target)
+
+    def _add(self, here: FileUses, line: int, kind: RefKind, target: Cursor) -> None:
+        name, qualified = self._names.of(target)
+        if name:
+            here.uses.add(Use(line, name, kind, qualified))
+
+    def _overloaded(self, here: FileUses, cursor: Cursor, line: int) -> None:
+        """In a template: which overload it is depends on its arguments; their one qualified name does not."""
+        lib = self._lib
+        several = [lib.clang_getOverloadedDecl(cursor, at) for at in range(lib.clang_getNumOverloadedDecls(cursor))]
+        names = {self._names.of(one) for one in several if not 70 <= one.kind <= 73}
+        if len(names) == 1:
+            ((name, qualified),) = names
+            here.uses.add(Use(line, name, "call", qualified))
+        else:
+            here.open_lines.add(line)
+
+    def _overrides(self, here: FileUses, cursor: Cursor, line: int) -> None:
+        if cursor.kind not in (c.CXX_METHOD, c.DESTRUCTOR, c.CONVERSION):
+            return
+        several, count = POINTER(Cursor)(), c_uint()
+        self._lib.clang_getOverriddenCursors(cursor, byref(several), byref(count))
+        if not count.value:
+            return
+        name = self._names.of(cursor)[0]
+        here.uses.update(Use(line, name, "override", self._names.of(several[at])[1]) for at in range(count.value))
+        self._lib.clang_disposeOverriddenCursors(several)
+
+    def _include(self, here: FileUses, cursor: Cursor, line: int) -> None:
+        file = self._lib.clang_getIncludedFile(cursor)
+        path = self._unit.path(file) if file else None
+        written = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
+        if path is not None:
+            here.uses.add(Use(line, written.rsplit("/", 1)[-1], "include", path))
