@@ -24,30 +24,15 @@ _BRANCH = re.compile(r"\b(?:if|for|while|switch|catch)\b|\?")
 def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> list[Operator]:
     """The one candidate whose kernel's text fits what ran inside `claim`; all of them where that tells nothing.
 
-    Where operators ran inside, its composite kernel names one of them and every other candidate's, composite too, names
-    none; where none ran, every other candidate's kernel would have called one on any way through it.
+    A kernel that calls an operator on the only way through it, which did not run, is ruled out. Where all candidates
+    are composite, the one that names an operator that ran is meant.
     """
     inside = {name.partition("::")[2] for name in _operators(claim)}
     bodies = {one.name: _composite_body(context, one) for one in candidates}
-    if inside:
-        fitting = [one for one in candidates if (body := bodies[one.name]) and inside & _named(body)]
-        sure = None not in bodies.values()
-    else:
-        fitting = [one for one in candidates if not _must_call(context, bodies[one.name])]
-        sure = True
-    return fitting if sure and len(fitting) == 1 else list(candidates)
-
-
-def _named(body: str) -> set[str]:
-    """What a body calls, by the names that operators have."""
-    return {name.removesuffix("_symint") for name in _CALLED.findall(body)}
-
-
-def _must_call(context: Context, body: str | None) -> bool:
-    """Whether a kernel's text calls an operator on the only way through it."""
-    if body is None or _BRANCH.search(body):
-        return False
-    return any(context.store.operators_named(name) for name in _QUALIFIED.findall(body))
+    left = [one for one in candidates if _missing(context, bodies[one.name], inside) is None]
+    if len(left) > 1 and inside and None not in bodies.values():
+        left = [one for one in left if (body := bodies[one.name]) and inside & _named(body)]
+    return left if len(left) == 1 else list(candidates)
 
 
 def _operators(claim: Claim) -> Iterator[str]:
@@ -57,6 +42,19 @@ def _operators(claim: Claim) -> Iterator[str]:
             yield str(child.event.get("name", child.hop.name))
         else:
             yield from _operators(child)
+
+
+def _named(body: str) -> set[str]:
+    """What a body calls, by the names that operators have."""
+    return {name.removesuffix("_symint") for name in _CALLED.findall(body)}
+
+
+def _missing(context: Context, body: str | None, inside: set[str]) -> str | None:
+    """An operator that a kernel's text calls on the only way through it, and that did not run."""
+    if body is None or _BRANCH.search(body):
+        return None
+    called = [name for name in _QUALIFIED.findall(body) if context.store.operators_named(name)]
+    return next((name for name in called if name not in inside), None)
 
 
 def _composite_body(context: Context, operator: Operator) -> str | None:

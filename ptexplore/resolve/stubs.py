@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptexplore.index.cpp.text import Text
-from ptexplore.index.dialect.cpp import dialect
 from ptexplore.model import SourceRef
 from ptexplore.resolve.lookup import Lookup
 from ptexplore.resolve.precision import in_runtime, several, unknown
@@ -151,6 +150,8 @@ class Stubs:
     def _generated_rows(self, name: str) -> list[Dialect]:
         """The rows of a stub that generated C++ defines: read from that file's text."""
         if name not in self._generated:
+            from ptexplore.index.dialect.cpp import dialect
+
             paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
             paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_") for path in paths}  # torchgen writes them in pairs
             texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
