@@ -21,10 +21,11 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
         title.append(f"  {kind}", style="dim")
         folded(console, title, "", "    ")
         folded(console, where(spot, locate), "  ", "    ")
-    if len(view.defined) > DEFINED:
-        console.print(Text(f"{len(view.defined) - DEFINED} more of that name", style="dim"))
+    more = view.more + max(0, len(view.defined) - DEFINED)
+    if more:
+        console.print(Text(f"{more} more of that name", style="dim"))
     if not view.defined:
-        console.print(Text(f"{clean(view.asked)}: no definition in these trees", style="dim"))
+        console.print(Text(f"{clean(view.asked)}: no symbol of these trees; its rows and uses", style="dim"))
     if not view.groups:
         console.print(Text("nothing here uses it", style="dim"))
     several = len({use.spot.tree.name for group in view.groups for use in group.found}) > 1

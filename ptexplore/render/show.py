@@ -105,13 +105,16 @@ def next_target(one: Candidate) -> str:
     ref = one.spot.ref
     if one.kind == "operator" or ref.path is None:
         return shlex.quote(one.name)
+    if one.first is not None:
+        return shlex.quote(f"{ref.path}:{one.first}" + (f"-{one.last}" if one.last is not None else ""))
     return shlex.quote(f"{ref.path}:{ref.line}" if ref.line else ref.path)
 
 
 def _candidate(console: Console, one: Candidate, locate: LocateIn | None) -> None:
     title = Text(overflow="fold")
     title.append(clean(one.name), style="bold cyan")
-    title.append(clean(one.detail if one.detail.startswith("(") else f"  {one.detail}"))
+    detail = one.detail[one.detail.find("(") :] if one.kind == "operator" and "(" in one.detail else one.detail
+    title.append(clean(detail if detail.startswith("(") else f"  {detail}" if detail else ""))
     title.append(f"  {one.kind}", style="dim")
     if one.symbol is not None and one.symbol.macro:
         title.append(f"  by {clean(one.symbol.macro)}", style="dim")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
           "imports", "macros", "tests")  # fmt: skip
+LONGEST = 60  # characters of what a row registers under
+_NOBODYS = ("default",)  # a last part that says nothing of what else was meant
 _OF_REF = {"call": "calls", "address": "addresses", "override": "overrides", "inherit": "inherits", "type": "types",
            "include": "imports", "import": "imports", "macro": "macros", "yaml": "YAML"}  # fmt: skip
 _OF_ROW = {"library": "registrations", "def": "registrations", "impl": "registrations",
@@ -56,6 +58,7 @@ class RefsView:
 
     asked: str
     defined: tuple[tuple[str, str, Spot], ...]
+    more: int  # how many more bear it than are in `defined`
     groups: tuple[Group, ...]
     remarks: tuple[str, ...]
     trees: tuple[TreeInfo, ...]
@@ -95,9 +98,9 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
     groups = [_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
     shown = [use for group in groups for use in group.found]
     remarks = [*_remarks(asked, shown, left_out, copies), *_changed(trees, shown)]
-    defined = tuple(_defined(trees, asked))
+    defined, more = _defined(trees, asked, limit)
     infos = tuple(one.tree.info for one in trees)
-    return RefsView(name, defined, tuple(g for g in groups if g.total), tuple(remarks), infos)
+    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos)
 
 
 class _Known:
@@ -125,16 +128,17 @@ def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
 
 def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
     """What one tree's index has on the name, less what another qualifier says is something else."""
-    for ref in indexed.store.refs(asked.last):
-        if fits(asked, ref.text, ref.target):
-            yield _raw_ref(indexed, ref)
-        else:
-            left_out[ref.target or ref.text] += 1
     for row in _rows(indexed, asked):
-        if row.target is not None and row.name not in asked.row_names and not fits(asked, row.target):
+        if row.target is not None and row.name not in asked.row_names and not fits(asked, row.path, row.target):
             left_out[row.target] += 1
         else:
             yield _raw_row(indexed, row)
+    for last in asked.lasts:
+        for ref in indexed.store.refs(last):
+            if fits(asked, ref.path, ref.text, ref.target):
+                yield _raw_ref(indexed, ref)
+            elif asked.tellable and last not in _NOBODYS:
+                left_out[ref.target or ref.text] += 1
 
 
 def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
@@ -147,18 +151,22 @@ def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
     """Rows that are of the name (a stub, an operator) and rows that register the function of that name."""
     seen: set[Dialect] = set()
     for name in asked.row_names:
-        for row in indexed.store.dialect(name):
+        for row in indexed.store.dialect(name, asked.row_kinds):
             if row not in seen:
                 seen.add(row)
                 yield row
-    for row in indexed.store.dialect_targeting(asked.last):
-        if row not in seen:
-            yield row
+    for last in asked.lasts:
+        for row in indexed.store.dialect_targeting(last):
+            if row not in seen:
+                seen.add(row)
+                yield row
 
 
 def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
     group = "YAML" if row.kind.startswith("yaml") else _OF_ROW.get(row.kind, "registrations")
-    detail = f"{row.name}, {row.context}" if row.context else row.name
+    context = " ".join((row.context or "").split())
+    context = context if len(context) <= LONGEST else f"{context[:LONGEST]}…"
+    detail = f"{row.name}, {context}" if context else row.name
     return _Raw(indexed, "tests" if _is_test(row.path) else group, row.path, row.line, row.macro or row.kind,
                 row.target or row.name, detail)  # fmt: skip
 
@@ -180,17 +188,25 @@ def _use(raw: _Raw) -> Use:
     indexed = raw.indexed
     line = indexed.tree.line(raw.path, raw.line)
     inside = indexed.store.enclosing(raw.path, raw.line)
-    name = inside.qualified if inside is not None and inside.kind != "namespace" else None
+    # What the line's own macro makes is not around it.
+    own = inside is None or inside.kind == "namespace" or (inside.macro is not None and inside.line == raw.line)
+    name = None if own or inside is None else inside.qualified
     text = line.strip() if line is not None else ""
     return Use(spot(indexed, raw.path, raw.line), text, name, raw.how, raw.written, raw.detail)
 
 
-def _defined(trees: Sequence[IndexedTree], asked: Asked) -> Iterator[tuple[str, str, Spot]]:
-    """What bears the name: its definitions, else its declarations."""
+def _defined(
+    trees: Sequence[IndexedTree], asked: Asked, limit: int | None
+) -> tuple[tuple[tuple[str, str, Spot], ...], int]:
+    """What bears the name: its definitions, else its declarations; and how many are beyond the limit."""
     definitions = [(n, s) for n, s in asked.symbols if s.role == "definition"]
-    for places in merged(trees, definitions or asked.symbols):
-        number, symbol = places[0]
-        yield f"{symbol.qualified}{symbol.signature}", symbol.kind, symbol_spot(trees[number], symbol)
+    together = merged(trees, definitions or asked.symbols)
+    shown = []
+    for places in together[:limit]:
+        number, symbol = min(places, key=lambda place: place[0])
+        kind = f"{symbol.kind}, #if {' and '.join(symbol.guards)}" if symbol.guards else symbol.kind
+        shown.append((f"{symbol.qualified}{symbol.signature}", kind, symbol_spot(trees[number], symbol)))
+    return tuple(shown), len(together) - len(shown)
 
 
 def _remarks(asked: Asked, shown: Iterable[Use], left_out: Counter[str], copies: Counter[str]) -> Iterator[str]:
@@ -199,12 +215,20 @@ def _remarks(asked: Asked, shown: Iterable[Use], left_out: Counter[str], copies:
         others = f"{same} definitions are called so; " if same > 1 else ""
         yield (f"name-matched: found by name, not by types. {others}a use may be of another overload, or of something "
                "else of that name; ptexplore index --semantic PATH resolves them")  # fmt: skip
+    kinds = {s.kind for _number, s in asked.symbols}
+    if kinds & {"class", "struct", "union", "enum", "typedef"}:
+        yield f"where it is only named as a type is not indexed: ptexplore find --text {asked.lasts[0]}"
     if left_out:
         some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
         more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
-        yield f"{left_out.total()} uses are left out since what they are written with says another thing: {some}{more}"
+        uses = _uses_are(left_out.total())
+        yield f"{uses} left out since what is written says it is something else: {some}{more}"
     for name, count in copies.items():
-        yield f"{count} uses in {name}'s own copies of these files are left out: --tree {name.split(' ')[0]}"
+        yield f"{_uses_are(count)} left out, in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+
+
+def _uses_are(count: int) -> str:
+    return "1 use is" if count == 1 else f"{count} uses are"
 
 
 def _changed(trees: Sequence[IndexedTree], shown: Sequence[Use]) -> Iterator[str]:

@@ -93,6 +93,7 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         "defined": [
             {"name": name, "kind": kind, "source": source_to_json(spot.ref)} for name, kind, spot in view.defined
         ],
+        "defined_more": view.more,
         "groups": [
             {"name": group.name, "total": group.total, "uses": [_use(use) for use in group.found]}
             for group in view.groups

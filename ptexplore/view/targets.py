@@ -60,8 +60,15 @@ def _files(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
     if match is not None:
         first = int(match["first"])
         found = _paths(trees, match["path"])
-        return [replace(one, first=first, last=int(match["last"]) if match["last"] else None) for one in found]
+        long_enough = [one for one in found if _lines(trees[one.tree], one) >= first]
+        last = int(match["last"]) if match["last"] else None
+        return [replace(one, first=first, last=last) for one in long_enough or found]
     return _paths(trees, target)
+
+
+def _lines(indexed: IndexedTree, one: Candidate) -> int:
+    known = indexed.store.file(one.name)
+    return known.lines if known is not None else len(indexed.tree.lines(one.name))
 
 
 def _paths(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
@@ -122,10 +129,24 @@ def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
     for strict in (True, False) if qualified else (False,):
         found = [(n, s) for n, indexed in enumerate(trees) for s in _of_tree(indexed, asked, strict=strict)]
         defined = [(n, s) for n, s in found if s.role == "definition"]
-        together = merged(trees, defined or found)
+        together = _without_constructors(merged(trees, _without_stubs(defined) or found))
         if together:
             return [_candidate(trees, places) for places in together]
     return []
+
+
+def _without_stubs(found: list[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
+    """A .pyi only repeats what the .py defines."""
+    real = {symbol.qualified for _number, symbol in found if not symbol.path.endswith(".pyi")}
+    return [(n, s) for n, s in found if not (s.path.endswith(".pyi") and s.qualified in real)]
+
+
+def _without_constructors(together: list[list[tuple[int, Symbol]]]) -> list[list[tuple[int, Symbol]]]:
+    """A class's name means the class: its constructors bear it too, and are named as Class::Class."""
+    classes = {
+        f"{one[0][1].qualified}::{one[0][1].name}" for one in together if one[0][1].kind in ("class", "struct", "union")
+    }
+    return [one for one in together if one[0][1].qualified not in classes]
 
 
 def _of_tree(indexed: IndexedTree, asked: str, *, strict: bool) -> list[Symbol]:

@@ -72,7 +72,8 @@ def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
     """A symbol's place; ambiguous where its tree defines the same name with the same parameters more than once."""
     count = 1
     if symbol.role == "definition" and symbol.kind == "function":
-        same = indexed.store.definitions(symbol.qualified)
+        stub = symbol.path.endswith(".pyi")
+        same = [one for one in indexed.store.definitions(symbol.qualified) if one.path.endswith(".pyi") == stub]
         count = max(1, sum(one.parameters == symbol.parameters and one.scope == symbol.scope for one in same))
     return spot(indexed, symbol.path, symbol.line, symbol.end_line, count)
 

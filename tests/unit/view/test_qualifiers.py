@@ -1,4 +1,4 @@
-"""Which written names can mean the symbol asked for."""
+"""Which written names can mean what was asked for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from ptexplore.view.qualifiers import Asked, fits
 
 
-def asked(*scopes: str, member: bool = False) -> Asked:
-    return Asked("x", "foo", tuple(tuple(s.split("::")) if s else () for s in scopes), member, (), ())
+def cpp(*containers: str, member: bool = False) -> Asked:
+    return Asked("x", ("foo",), cpp=tuple(tuple(c.split("::")) if c else () for c in containers), member=member)
 
 
 @pytest.mark.parametrize(
@@ -28,29 +28,70 @@ def asked(*scopes: str, member: bool = False) -> Asked:
     ],
 )
 def test_a_function_of_a_namespace(text: str, expected: bool) -> None:
-    assert fits(asked("at::native"), text) is expected
+    assert fits(cpp("at::native"), "a.cpp", text) is expected
+
+
+def test_python_does_not_name_a_cpp_function() -> None:
+    assert not fits(cpp("at::native"), "a.py", "foo")
 
 
 def test_a_member_is_reached_through_objects() -> None:
-    one = asked("at::Tensor", member=True)
-    assert fits(one, "self.foo")
-    assert fits(one, "p->foo")
-    assert fits(one, "Tensor::foo")
-    assert not fits(one, "Other::foo")
+    one = cpp("at::Tensor", member=True)
+    assert fits(one, "a.cpp", "self.foo")
+    assert fits(one, "a.cpp", "p->foo")
+    assert fits(one, "a.cpp", "Tensor::foo")
+    assert not fits(one, "a.cpp", "Other::foo")
 
 
 def test_what_is_resolved_is_taken_at_its_word() -> None:
-    assert fits(asked("at::native"), "foo", "at::native::foo")
-    assert not fits(asked("at::native"), "foo", "other::foo")
-    assert not fits(asked("at::native"), "native::foo", "x::native::foo")
+    assert fits(cpp("at::native"), "a.cpp", "foo", "at::native::foo")
+    assert not fits(cpp("at::native"), "a.cpp", "foo", "other::foo")
+    assert not fits(cpp("at::native"), "a.cpp", "native::foo", "x::native::foo")
 
 
 def test_an_unqualified_question_takes_every_use() -> None:
-    assert fits(asked(), "other::foo")
-    assert fits(asked(), "self.foo", "a::b::foo")
+    assert fits(Asked("foo", ("foo",)), "a.cpp", "other::foo")
+    assert fits(Asked("foo", ("foo",)), "a.py", "self.foo", "a::b::foo")
 
 
-def test_several_scopes_are_alternatives() -> None:
-    one = asked("at::native", "at::cpu")
-    assert fits(one, "cpu::foo")
-    assert not fits(one, "cuda::foo")
+def test_several_containers_are_alternatives() -> None:
+    one = cpp("at::native", "at::cpu")
+    assert fits(one, "a.cpp", "cpu::foo")
+    assert not fits(one, "a.cpp", "cuda::foo")
+
+
+@pytest.mark.parametrize("text", ["operator==", "at::operator=="])
+def test_operators_of_cpp_are_no_members_by_their_signs(text: str) -> None:
+    assert fits(cpp("at"), "a.cpp", text)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("conv2d", True),
+        ("F.conv2d", True),  # an alias nobody can follow here
+        ("self.conv2d", True),
+        ("nn.functional.conv2d", True),
+        ("torch.nn.functional.conv2d", True),
+        ("torch.conv2d", False),
+        ("torch.ops.aten.conv2d", False),
+    ],
+)
+def test_python_names(text: str, expected: bool) -> None:
+    one = Asked("x", ("conv2d",), python=(("torch", "nn", "functional"),))
+    assert fits(one, "a.py", text) is expected
+    assert not fits(one, "a.cpp", text)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("aten.add.Tensor", True),
+        ("torch.ops.aten.add.Tensor", True),
+        ("prims.add.Tensor", False),
+        ("Tensor", False),
+        ("torch.Tensor", False),
+    ],
+)
+def test_operators_in_python(text: str, expected: bool) -> None:
+    assert fits(Asked("x", ("Tensor",), operators=(("aten", "add", "Tensor"),)), "a.py", text) is expected
