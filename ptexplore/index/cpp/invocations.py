@@ -14,6 +14,7 @@ _ACCESS = re.compile(r"^\s*(?:(?:public|private|protected)\s*:\s*)+")
 _TEMPLATE = re.compile(r"^\s*(?:template\s*<[^;{}()=]*>\s*)+")
 _FUNCTION_GOES_ON = re.compile(r"\s*(?:[({:]|->|const\b|noexcept\b|override\b|final\b|try\b)")
 _TYPE_GOES_ON = re.compile(r"\s*(?:[A-Za-z_*&<~]|::)")
+_GOES_ON_WITHOUT = re.compile(rb"\s\s*[A-Za-z_}]")
 _TEST = re.compile(r"(?:TYPED_)?TEST(?:_[FP])?$")
 _MOST_ALTERNATIVES = 4
 _GTEST = Define("TEST", ("suite", "name"), "void suite##_##name##_Test::TestBody()", 0)
@@ -47,9 +48,23 @@ class Invocations:
             return []
         code = CodeRanges(self.view.decode("ascii"))
         for use in uses:
-            if not code.holds(use.start) and self.view[use.start : use.start + 1].isalpha():
-                self._one(use)
+            if not self.view[use.start : use.start + 1].isspace():
+                (self._in_code if code.holds(use.start) else self._one)(use)
         return self.found
+
+    def _in_code(self, use: Use) -> None:
+        """A macro that stands for statements: end it with a semicolon where the text does not, or blank it."""
+        view = self.view
+        definitions = self.prepared.definitions(use.name, use.start)
+        if any(one.parameters is not None for one in definitions):
+            if use.arguments is None or view[max(0, use.start - 300) : use.start].rstrip()[-1:] not in (b";", b"{", b"}"):
+                return
+            end = use.arguments[1] + 1
+            following = _GOES_ON_WITHOUT.match(view, end)
+            if following:
+                view[end : end + 1] = b";"
+        elif any(";" in one.body or "{" in one.body or "}" in one.body for one in definitions):
+            blank(view, use.start, use.end)
 
     def _one(self, use: Use) -> None:
         definitions = self.prepared.definitions(use.name, use.start)

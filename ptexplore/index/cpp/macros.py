@@ -22,7 +22,9 @@ _ATTRIBUTE_WORDS = frozenset(
 _FIXED = frozenset(
     "__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict __shared__"
     " __constant__ __extension__ __cdecl __stdcall __ubsan_ignore_undefined__ __managed__ XNN_RESTRICT RESTRICT"
-    " __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE PYBIND11_DEPRECATED GTEST_API_".split()
+    " __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE PYBIND11_DEPRECATED GTEST_API_"
+    " PyObject_HEAD PyObject_VAR_HEAD Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS CUTLASS_DEVICE CUTLASS_HOST_DEVICE"
+    " CUTLASS_GLOBAL CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST CUTLASS_HOST NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END".split()
 )
 _UNLIKELY = re.compile(
     r"(?<![!\w])defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"

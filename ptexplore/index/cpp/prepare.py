@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ptexplore.index.cpp.arms import Span, hidden_spans
+from ptexplore.index.cpp.grammar import rewrite
 from ptexplore.index.cpp.macros import Define, MacroTable, attributes, defines
 from ptexplore.index.cpp.text import Text
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_LAUNCH = re.compile(r"<<<.*?>>>", re.DOTALL)
 _RAW_STRING = re.compile(r'R"([^"]*)"')
 _NOT_NEWLINE = re.compile(rb"[^\n]")
 _NEXT = re.compile(r"\s*")
@@ -78,13 +78,10 @@ def prepare(text: Text, table: MacroTable) -> Prepared:
     """Everything before parsing that needs no syntax tree."""
     made = Prepared(text, table)
     bare = text.bare
-    buffer = bytearray(bare.encode("ascii", "replace"))
+    buffer = bytearray(rewrite(text.path, bare).encode("ascii", "replace"))
     for directive in text.directives:
         blank(buffer, directive.start, directive.end)
     _plain_strings(bare, buffer)
-    if "<<<" in bare:
-        for launch in _LAUNCH.finditer(bare):
-            blank(buffer, *launch.span())
     own = attributes(made.local, table.attributes) if made.local else table.attributes
     made.attributes = own
     _blank_attributes(made, buffer)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ptexplore.index.cpp.prepare import Prepared
     from ptexplore.index.cpp.tree import Reader
 
-_RECEIVER = re.compile(r"(?:[A-Za-z_]\w*\s*(?:\.|->|::)\s*)+$")
+# Read backwards from the name of a member: "." or "->", then names with more of these between them.
+_RECEIVER = re.compile(r"(?:\s*(?:\.|>-|::)\s*\w*[A-Za-z_])+|\s*(?:\.|>-)")
 _NAMED = re.compile(r"(?:::)?(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _INCLUDE = re.compile(r'\s*([<"])([^>"\n]+)[>"]')
 _LONGEST = 120
@@ -43,8 +44,8 @@ def references(prepared: Prepared, view: bytearray, found: dict[str, list[Node]]
     for node in found.get("member_call", ()):
         start = node.start_byte
         name = _called(text[start : node.end_byte])[0]
-        receiver = _RECEIVER.search(text, max(0, start - 80), start)
-        before = "".join(receiver[0].split()) if receiver else text[max(0, start - 2) : start].strip().lstrip(")]}")
+        receiver = _RECEIVER.match(text[max(0, start - 80) : start][::-1])
+        before = "".join(receiver[0].split())[::-1] if receiver else ""
         refs.append(Ref(path, line(start), name, before + name, "call"))
     refs += [Ref(path, line(use.start), use.name, use.name, "macro") for use in prepared.uses]
     refs += _inherits(path, text, found, line)
