@@ -61,7 +61,7 @@ def fetch_progress() -> Iterator[_Bar | _Lines]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=20),
         TaskProgressColumn(),
         TextColumn("{task.fields[detail]}", markup=False, style="dim"),
         TimeElapsedColumn(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+from pathlib import Path
 
 from ptexplore import locations
 from ptexplore.errors import MISSING, USAGE, PtexploreError
@@ -40,13 +42,7 @@ def fetch(remote: Remote, request: Request, runtime: Runtime | None, pin: Projec
     check_reachable(remote)
     key = hashlib.sha256("\0".join((remote.shown, wanted[0], request.project)).encode()).hexdigest()[:16]
     folder = locations.checkouts_dir() / f"{placing.GIT}{key}"
-    for number, ref in enumerate(wanted, 1):
-        try:
-            fetched = git_fetch.fetch(folder / registry.TREE, remote, ref, FOLDERS if own else (), watcher)
-            break
-        except PtexploreError as error:
-            if error.exit_code != MISSING or number == len(wanted):
-                raise
+    fetched, ref = _first(folder, remote, wanted, FOLDERS if own else (), watcher)
     checkout = Checkout(
         name=_name(remote, ref, fetched, request),
         kind="git",
@@ -60,6 +56,22 @@ def fetch(remote: Remote, request: Request, runtime: Runtime | None, pin: Projec
     (folder / git_fetch.BUSY).unlink(missing_ok=True)
     notes += _notes(checkout, remote, wanted[0])
     return Outcome(placing.placed(folder, checkout), new=True, notes=tuple(notes))
+
+
+def _first(
+    folder: Path, remote: Remote, wanted: list[str], folders: tuple[str, ...], watcher: Watcher
+) -> tuple[git_fetch.Fetched, str]:
+    """What the first of the refs `wanted` gives that the remote has; where nothing came, nothing is kept."""
+    tree = folder / registry.TREE
+    for number, ref in enumerate(wanted, 1):
+        try:
+            return git_fetch.fetch(tree, remote, ref, folders, watcher), ref
+        except PtexploreError as error:
+            if error.exit_code != MISSING or number == len(wanted):
+                if not (tree / ".git" / "shallow").is_file():
+                    shutil.rmtree(folder, ignore_errors=True)
+                raise
+    raise AssertionError("there is always a ref to ask for")
 
 
 def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> tuple[list[str], list[str]]:

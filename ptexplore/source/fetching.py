@@ -37,6 +37,9 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
             raise PtexploreError("--ref cannot be used here", why, hint, USAGE)
         if path.is_dir():
             return fetch_local.folder(path, request, pin, watcher)
+        if not path.is_file():
+            why = "it is neither a file nor a folder"
+            raise PtexploreError(f"cannot fetch from {source}", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
         return fetch_local.packed(path, request, pin, watcher)
 
 

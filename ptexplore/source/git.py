@@ -47,7 +47,7 @@ _OVERRIDES = (
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
     "http.lowSpeedLimit=500",
-    "http.lowSpeedTime=60",
+    "http.lowSpeedTime=30",
     "advice.detachedHead=false",
 )
 _KEPT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH"})  # certificates of a company's own proxy
@@ -61,6 +61,7 @@ _ENVIRONMENT = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PYTHON_REFRESH": "quiet",  # a git that is missing or odd is our message, not an ImportError
 }
 
 
@@ -97,11 +98,12 @@ class Git:
 
     def read(self, *arguments: str) -> bytes:
         """What `git arguments` prints. Raises GitFailed."""
+        command = self._command(arguments)
         import git.cmd
 
         with _clean_environment(self.protocols):
             status, out, err = git.cmd.Git(self.folder).execute(
-                self._command(arguments),
+                command,
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,
@@ -117,6 +119,7 @@ class Git:
 
     def watch(self, arguments: Sequence[str], on_line: Callable[[str], None], stdin: bytes = b"") -> None:
         """Run `git arguments` and hand on each line of its progress. Raises GitFailed; ends git when interrupted."""
+        command = self._command(arguments)
         import git.cmd
 
         said: list[str] = []
@@ -132,7 +135,7 @@ class Git:
             given.write(stdin)
             given.seek(0)
             process = git.cmd.Git(self.folder).execute(
-                self._command(arguments),
+                command,
                 istream=given,
                 as_process=True,
                 with_stdout=False,
@@ -156,14 +159,14 @@ class Git:
 @functools.cache
 def executable() -> str:
     """The absolute path of a git that is new enough. Raises PtexploreError(MISSING)."""
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # GitPython itself would raise ImportError
     found = shutil.which("git")
     hint = "install git, or give an unpacked folder or an archive: ptexplore fetch --from FILE"
     if found is None:
         raise PtexploreError("git is not there", "fetch runs it, and no folder of PATH holds it", hint, MISSING)
-    import git.cmd
+    with _clean_environment(()):
+        import git.cmd  # which runs git itself when it is first imported
 
-    said = str(git.cmd.Git().execute([found, "--version"], with_exceptions=False))
+        said = str(git.cmd.Git().execute([found, "--version"], with_exceptions=False))
     match = re.search(r"(\d+)\.(\d+)", said)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         why = f"{found} is {said.strip()[:60] or 'silent'}; fetch needs {OLDEST[0]}.{OLDEST[1]} or later"

@@ -75,7 +75,8 @@ def _prepare(git: Git, remote: Remote, folders: tuple[str, ...]) -> None:
 
 
 def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watcher: Watcher) -> Fetched:
-    name = f"asking {_host(remote)} for {ref if ref != 'HEAD' else 'its newest commit'}"
+    what = "its newest commit" if ref == "HEAD" else ref[:12] if SHA.fullmatch(ref) else ref
+    name = f"asking {_host(remote)} for {what}"
     watcher.step(name)
     options = ["--progress", "--no-tags", "--depth=1", "--no-recurse-submodules", "--no-auto-maintenance"]
     filters = ["--filter=blob:none"] if folders else []
@@ -139,14 +140,14 @@ def _write(git: Git, commit: str, watcher: Watcher) -> None:
 
 def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
     """What lies there is that commit: HEAD says so, and every file hashes to the blob that the commit names."""
-    watcher.step("checking every file against the commit")
+    watcher.step("checking every file")
     head = git.line("rev-parse", "--verify", "HEAD^{commit}")
     files = [path for path, _, kind in tree_of(git, commit) if kind == "file" and is_wanted(path, folders)]
     wrong = next(differing(git, commit, files), None)
     if head != commit or wrong is not None:
         why = f"HEAD is {head}, not {commit}" if head != commit else f"{wrong} is not what commit {commit[:12]} holds"
         raise PtexploreError("what was fetched is not what was asked for", why, "run the same command again", FAILED)
-    watcher.step("checking every file against the commit", 1.0)
+    watcher.step("checking every file", 1.0)
 
 
 @contextmanager
@@ -163,8 +164,12 @@ def _reporting(
 
     class _Report(RemoteProgress):
         def update(self, op_code: int, cur_count: object, max_count: object = None, message: str = "") -> None:
-            if op_code & self.RECEIVING and isinstance(cur_count, float) and isinstance(max_count, float):
-                tell(cur_count, max_count, message)
+            if not isinstance(cur_count, float) or not isinstance(max_count, float):
+                return
+            if op_code & self.RECEIVING:
+                tell(cur_count, max_count, message.rpartition("| ")[2])  # the speed; the amount is this batch's alone
+            elif op_code & (self.COUNTING | self.COMPRESSING):
+                watcher.detail(f"they pack {100 * cur_count / max(max_count, 1):.0f}%")
 
         def line_dropped(self, line: str) -> None:
             written = re.match(r"Updating files:\s+\d+% \((\d+)/(\d+)\)", line)  # newer than GitPython's list

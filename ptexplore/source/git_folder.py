@@ -26,22 +26,23 @@ class GitState:
     modified: str = ""
 
 
-def look(root: Path, paths: Iterable[str]) -> GitState | None:
+def look(root: Path, paths: Iterable[str], tops: tuple[str, ...] = ()) -> GitState | None:
     """The state of the git folder `root`, judged by `paths`, the files of it that are read; None where it is none.
 
-    A file that the commit lacks counts as a difference unless git ignores it, as what a build writes.
+    A file that the commit lacks counts as a difference unless git ignores it, as what a build writes; one that is gone
+    counts below the folders `tops` (everywhere where empty) unless a sparse checkout left it out.
     """
     if not (root / ".git").exists():
         return None
     git = Git(root, git_dir=root / ".git")
     try:
         commit = git.line("rev-parse", "--verify", "HEAD^{commit}")
-        return GitState(commit, _difference(git, commit, set(paths)))
+        return GitState(commit, _difference(git, commit, set(paths), tops))
     except GitFailed:
         return None
 
 
-def _difference(git: Git, commit: str, there: set[str]) -> str:
+def _difference(git: Git, commit: str, there: set[str], tops: tuple[str, ...]) -> str:
     held = {path: blob for path, blob, kind in tree_of(git, commit) if kind == "file"}
     for path in sorted(there & held.keys()):
         if not is_blob(git.folder / path, held[path]):
@@ -52,8 +53,8 @@ def _difference(git: Git, commit: str, there: set[str]) -> str:
         new = sorted(extra & {os.fsdecode(path) for path in listed})
         if new:
             return f"{new[0]} is not in the commit"
-    tops = {path.partition("/")[0] for path in there}
-    gone = {path for path in held if path.partition("/")[0] in tops and os.path.splitext(path)[1] in SUFFIXES} - there
+    read = {path for path in held if not tops or path.partition("/")[0] in tops}
+    gone = {path for path in read if os.path.splitext(path)[1] in SUFFIXES} - there
     missing = sorted(path for path in gone if not os.path.lexists(git.folder / path))
     if missing:
         rows = git.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout

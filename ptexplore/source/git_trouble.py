@@ -28,7 +28,8 @@ _NO_ROOM = re.compile(r"no space left|quota exceeded|file too large|write error|
 def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> PtexploreError:
     """The error for the user. git's own words are the reason, without a password that they may hold."""
     lines = [line for line in error.lines if line and not re.match(r"(remote: )?[\w ]+:\s+\d+%", line)]
-    words = "; ".join(_own(line) for line in lines if re.match(r"(fatal|error):", line)) or "; ".join(lines[-2:])
+    words = "; ".join(_own(line) for line in lines if re.match(r"(fatal|error|ssh|kex\w*):", line))
+    words = words or "; ".join(lines[-2:])
     if remote.secret:
         words = words.replace(remote.secret, "…")
     if error.status is None:

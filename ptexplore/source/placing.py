@@ -16,7 +16,7 @@ from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model import Checkout
 from ptexplore.source import git_folder, registry, releases
-from ptexplore.source.listing import checkout_files
+from ptexplore.source.listing import ROOTS, checkout_files
 
 GIT = f"{registry.ASIDE}git-"  # half-made by git: a second try goes on there
 NEW = f"{registry.ASIDE}new"
@@ -55,7 +55,7 @@ def described(checkout: Checkout, *, verified: bool = False) -> Checkout:
     root = Path(checkout.root)
     paths = _checked(checkout, root)
     if checkout.kind != "archive" and not verified:
-        state = git_folder.look(root, paths)
+        state = git_folder.look(root, paths, _tops(checkout))
         commit, modified = (state.commit, bool(state.modified)) if state is not None else (None, False)
         checkout = replace(checkout, kind="git" if state is not None else "folder", commit=commit, modified=modified)
     by_hash = checkout.kind == "archive"
@@ -81,6 +81,10 @@ def _checked(checkout: Checkout, root: Path) -> list[str]:
 
 def _is_pytorch(root: Path) -> bool:
     return (root / "aten/src/ATen").is_dir() and (root / "c10").is_dir()
+
+
+def _tops(checkout: Checkout) -> tuple[str, ...]:
+    return ROOTS if checkout.project == "pytorch" else ()
 
 
 def _version(root: Path) -> str | None:
@@ -136,7 +140,8 @@ def is_whole(checkout: Checkout) -> bool:
     if registry.is_in_place(checkout):
         return False
     if checkout.kind == "git":
-        state = git_folder.look(Path(checkout.root), [listed.path for listed in checkout_files(checkout)])
+        paths = [listed.path for listed in checkout_files(checkout)]
+        state = git_folder.look(Path(checkout.root), paths, _tops(checkout))
         return state is not None and state.commit == checkout.commit and not state.modified
     details = registry.details(checkout.name)
     return tally(locations.checkouts_dir() / checkout.name) == (details.get("files"), details.get("bytes"))

@@ -1,0 +1,271 @@
+"""What can be wrong with what is fetched: archives that attack, hostile git folders, odd refs and remotes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.archives import EVIL, member, tar_of
+from tests.harness import Cli
+from tests.upstream import git, make_upstream, snapshot, write_tree
+
+pytestmark = pytest.mark.e2e
+
+FAILED, USAGE, MISSING = 1, 2, 3
+
+
+@pytest.fixture
+def fetching(tmp_path: Path) -> Cli:
+    """The command with an empty cache, in a folder of its own."""
+    (tmp_path / "cwd").mkdir()
+    return Cli(tmp_path / "cache", tmp_path / "cwd")
+
+
+@pytest.fixture
+def around(fetching: Cli, tmp_path: Path) -> Callable[[], None]:
+    """Checks that nothing but the cache changed, and that nothing of a fetch is left in it."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "precious").write_text("precious", encoding="utf-8")
+    places = [tmp_path / "outside", fetching.cwd]
+    before = snapshot(*places)
+
+    def check() -> None:
+        assert snapshot(*places) == before
+        assert {entry.name for entry in tmp_path.iterdir()} <= {"cwd", "cache", "outside", "given"}
+        left = [path for path in (fetching.cache / "checkouts").glob("*") if path.is_dir()]
+        assert left == [], "nothing half-made stays"
+
+    return check
+
+
+# --- archives -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["dots", "absolute", "link-out", "device", "bomb-gz", "zip-dots", "cut", "no-pytorch"])
+def test_an_archive_that_is_refused(fetching: Cli, around: Callable[[], None], tmp_path: Path, case: str) -> None:
+    name, make, says = EVIL[case]
+    (tmp_path / "given").mkdir()
+    file = tmp_path / "given" / name
+    file.write_bytes(make())
+    result = fetching("fetch", "--from", str(file)).three_parts(FAILED, USAGE)
+    assert says in result.err, result
+    assert not Path("/tmp/absolute").exists()
+    around()
+
+
+def test_links_inside_an_archive_stay_and_are_not_followed_out(fetching: Cli, tmp_path: Path) -> None:
+    inside = member("small/c10/alias.h", tarfile.SYMTYPE, "core/Blend.h")
+    file = tmp_path / "x.tar.gz"
+    file.write_bytes(tar_of("gz", inside))
+    assert fetching("fetch", "--from", str(file)).code == 0
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    assert (Path(row["root"]) / "c10/alias.h").is_symlink()
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+
+def test_folders_that_are_none(fetching: Cli, around: Callable[[], None], tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    write_tree(given / "pytorch-x")
+    (given / "empty").mkdir()
+    (given / "pipe").mkdir()
+    os.mkfifo(given / "pipe" / "fifo")
+    inside = fetching("fetch", "--from", str(given)).three_parts(USAGE)
+    assert f"--from {given / 'pytorch-x'}" in inside.err, "the folder inside is named"
+    fetching("fetch", "--from", str(given / "empty")).three_parts(USAGE)
+    fetching("fetch", "--name", "x", "--from", str(given / "empty")).three_parts(USAGE)
+    fetching("fetch", "--from", str(given / "nothing")).three_parts(MISSING)
+    fetching("fetch", "--from", str(given / "pipe" / "fifo"), timeout=20).three_parts(FAILED, USAGE)
+    fetching("fetch", "--from", str(given / "pytorch-x"), "--ref", "v1").three_parts(USAGE)
+    around()
+
+
+def hostile_git_folder(folder: Path, marker: Path) -> None:
+    """A repository whose configuration, hooks and attributes each leave a mark when git runs them."""
+    write_tree(folder)
+    make_upstream(folder, "v2.99.0")
+    evil = folder / ".git" / "evil.sh"
+    evil.write_text(f"#!/bin/sh\necho \"$0 $*\" >> '{marker}'\ncat\n", encoding="utf-8")
+    evil.chmod(0o755)
+    for hook in ("post-checkout", "pre-auto-gc", "post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        (folder / ".git/hooks").mkdir(exist_ok=True)
+        (folder / ".git/hooks" / hook).write_bytes(evil.read_bytes())
+        (folder / ".git/hooks" / hook).chmod(0o755)
+    settings = {
+        "core.hooksPath": str(folder / ".git/hooks"),
+        "core.fsmonitor": str(evil),
+        "core.sshCommand": str(evil),
+        "core.gitProxy": str(evil),
+        "core.pager": str(evil),
+        "core.editor": str(evil),
+        "core.askPass": str(evil),
+        "core.alternateRefsCommand": str(evil),
+        "credential.helper": f"!{evil}",
+        "diff.external": str(evil),
+        "diff.evil.textconv": str(evil),
+        "diff.evil.command": str(evil),
+        "filter.evil.clean": str(evil),
+        "filter.evil.smudge": str(evil),
+        "filter.evil.process": str(evil),
+        "filter.evil.required": "true",
+        "merge.evil.driver": str(evil),
+        "uploadpack.packObjectsHook": str(evil),
+        "gpg.program": str(evil),
+        "log.showSignature": "true",
+        "alias.rev-parse": f"!{evil}",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "extensions.partialClone": "origin",
+        "remote.origin.url": f"ext::{evil} %S",
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": str(evil),
+        "remote.origin.vcs": "ext",
+        "submodule.recurse": "true",
+        "trace2.normalTarget": str(marker),
+    }
+    config = folder / ".git" / "config"
+    with config.open("a", encoding="utf-8") as out:
+        for name, value in settings.items():
+            section, _, key = name.rpartition(".")
+            head, _, sub = section.partition(".")
+            title = f'[{head} "{sub}"]' if sub else f"[{head}]"
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            out.write(f'{title}\n\t{key} = "{quoted}"\n')
+    (folder / ".git/info/attributes").write_text("* filter=evil diff=evil merge=evil\n", encoding="utf-8")
+
+
+def test_a_hostile_git_folder_used_in_place(fetching: Cli, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    folder = tmp_path / "hostile"
+    hostile_git_folder(folder, marker)
+    (folder / "c10/core/Blend.h").write_text("#pragma once\n\nint changed();\n", encoding="utf-8")
+    blob = next((folder / ".git/objects").glob("??/" + "?" * 38))
+    before = snapshot(folder)
+    result = fetching("fetch", "--from", str(folder))
+    assert not marker.exists(), marker.read_text(encoding="utf-8")
+    assert result.code == 0, result
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    assert row["modified"], "found without running anything of the folder's"
+    assert snapshot(folder) == before
+    blob.unlink()  # now git may want to fetch an object from that remote
+    fetching("fetch", "--from", str(folder))
+    assert not marker.exists(), marker.read_text(encoding="utf-8")
+    subprocess.run(["git", "status"], cwd=folder, capture_output=True, check=False)
+    assert marker.exists(), "the folder is as hostile as this test says"
+
+
+def test_a_hostile_repository_served(fetching: Cli, tmp_path: Path) -> None:
+    """What a remote's own repository configures runs nothing either; the user's own configuration is not read."""
+    marker, home = tmp_path / "marker", tmp_path / "home"
+    hostile_git_folder(tmp_path / "hostile", marker)
+    home.mkdir()
+    (home / ".gitconfig").write_text(
+        f'[core]\n\thooksPath = "{tmp_path}/hostile/.git/hooks"\n\tfsmonitor = "{tmp_path}/hostile/.git/evil.sh"\n'
+        f'[filter "evil"]\n\tsmudge = "{tmp_path}/hostile/.git/evil.sh"\n'
+        '[url "ext::sh -c false %S"]\n\tinsteadOf = file://\n',
+        encoding="utf-8",
+    )
+    evil = f"{tmp_path}/hostile/.git/evil.sh"
+    environment = {"HOME": str(home), "GIT_SSH_COMMAND": evil, "GIT_EXTERNAL_DIFF": evil, "GIT_TRACE": str(marker)}
+    environment |= {"GIT_DIR": "/nonexistent", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor"}
+    environment |= {"GIT_CONFIG_VALUE_0": evil, "GIT_TEMPLATE_DIR": f"{tmp_path}/hostile/.git"}
+    result = fetching("fetch", "--from", f"file://{tmp_path}/hostile", "--ref", "v2.99.0", env=environment)
+    assert not marker.exists(), marker.read_text(encoding="utf-8")
+    assert result.code == 0, result
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    assert not (Path(row["root"]) / ".git/hooks").exists()
+
+
+def test_links_in_a_remote_lead_nowhere(fetching: Cli, tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "upstream")
+    (folder / "c10/secret.h").symlink_to("/etc/passwd")
+    (folder / "c10/up").symlink_to("../../../..")
+    make_upstream(folder, "v2.99.0")
+    result = fetching("fetch", "--from", f"file://{folder}", "--ref", "v2.99.0")
+    assert result.code == 0, result
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    from ptexplore.model import Checkout
+    from ptexplore.source.checkout_tree import checkout_tree
+    from ptexplore.source.listing import files_of
+
+    checkout = Checkout(row["name"], row["kind"], row["root"], row["origin"])
+    tree = checkout_tree(checkout)
+    assert tree.read("c10/secret.h") is None
+    assert tree.read("c10/up/etc/passwd") is None
+    assert tree.read(".git/config") is None
+    assert not [listed for listed in files_of(checkout) if "secret" in listed.path or "/up" in listed.path]
+
+
+# --- refs and remotes ---------------------------------------------------------------------------
+
+
+def test_what_is_not_asked_of_anyone(fetching: Cli, around: Callable[[], None]) -> None:
+    for arguments in (
+        ("--from", "ext::sh -c 'touch /tmp/x' %S"),
+        ("--from=--upload-pack=touch x",),
+        ("--from", "ssh://-oProxyCommand=x/y"),
+        ("--ref=--upload-pack=touch x",),
+        ("--ref", "\x1b[31mred"),
+        ("--name", "x"),
+        ("--name", "../x", "--from", "/tmp"),
+        ("--name", "pytorch", "--from", "/tmp"),
+        ("--list", "--remove", "x"),
+        ("--use", "x", "--ref", "y"),
+        ("--json",),
+    ):
+        fetching("fetch", *arguments, timeout=20).three_parts(USAGE)
+    around()
+
+
+def test_refs_and_remotes_that_are_not_there(fetching: Cli, around: Callable[[], None], tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "given" / "upstream")
+    make_upstream(folder, "v2.99.0")
+    url = f"file://{folder}"
+    no_ref = fetching("fetch", "--from", url, "--ref", "v9.9.9").three_parts(MISSING)
+    assert "v9.9.9" in no_ref.err
+    fetching("fetch", "--from", url, "--ref", "0123456789" * 4).three_parts(MISSING)
+    tag_of_a_tree = git(folder, "rev-parse", "HEAD^{tree}")
+    fetching("fetch", "--from", url, "--ref", tag_of_a_tree).three_parts(FAILED, MISSING)
+    fetching("fetch", "--from", f"{url}-gone", "--ref", "v2.99.0").three_parts(FAILED)
+    around()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/x.git", "https://nobody.invalid/x.git", "git://127.0.0.1:1/x"])
+def test_no_network(fetching: Cli, around: Callable[[], None], url: str) -> None:
+    environment = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"), "")
+    result = fetching("fetch", "--from", url, "--ref", "v2.6.0", env=environment, timeout=30).three_parts(FAILED)
+    assert "--from" in result.err.partition("try:")[2], "what can be done without a network"
+    assert result.seconds < 20
+    around()
+
+
+def test_a_password_is_neither_shown_nor_kept(fetching: Cli) -> None:
+    url = "http://user:s3cret@127.0.0.1:1/x.git"
+    result = fetching("fetch", "--from", url, "--ref", "v2.6.0").three_parts(FAILED)
+    assert "s3cret" not in result.err
+    for file in fetching.cache.rglob("*"):
+        assert not file.is_file() or b"s3cret" not in file.read_bytes()
+
+
+def test_a_remote_that_is_no_pytorch(fetching: Cli, tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "upstream", {"readme.md": "other\n", "src/x.cpp": "int x;\n"})
+    make_upstream(folder, "v1")
+    fetching("fetch", "--from", f"file://{folder}", "--ref", "v1").three_parts(USAGE)
+    assert fetching("fetch", "--list", "--json").data["checkouts"] == []
+
+
+def test_damaged_records_are_not_there(fetching: Cli, tmp_path: Path) -> None:
+    assert fetching("fetch", "--from", str(write_tree(tmp_path / "mine"))).code == 0
+    record = fetching.cache / "checkouts/mine/checkout.json"
+    good = record.read_text(encoding="utf-8")
+    for text in ("", "{}", "[]", good[:-30], good.replace('"root"', '"toor"'), good.replace('"mine"', "7"), "\xff"):
+        record.write_text(text, encoding="latin-1")
+        assert fetching("fetch", "--list", "--json").data["checkouts"] == []
+    assert fetching("fetch", "--from", str(tmp_path / "mine")).code == 0
+    assert len(fetching("fetch", "--list", "--json").data["checkouts"]) == 1

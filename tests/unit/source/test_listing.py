@@ -1,0 +1,107 @@
+"""Which files are there to index, of a checkout, an extension and an installed torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptexplore.model import Checkout
+from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.listing import SUFFIXES, files_of
+from ptexplore.source.runtime import find_runtime
+from ptexplore.source.tree import runtime_tree
+from tests.upstream import FILES, write_tree
+
+
+def checkout(root: Path, project: str = "pytorch") -> Checkout:
+    return Checkout("x", "folder", str(root), str(root), project)
+
+
+def test_a_checkouts_own_folders(tmp_path: Path) -> None:
+    write_tree(tmp_path)
+    wanted = {"aten/src/ATen/native/native_functions.yaml", "aten/src/ATen/native/Blend.cpp", "c10/core/Blend.h"}
+    wanted |= {"caffe2/core/old.h", "caffe2/other/unwanted.h", "torch/csrc/autograd/blend.cpp", "torch/nn/blend.py"}
+    listed = files_of(checkout(tmp_path))
+    assert {found.path for found in listed} == wanted
+    assert {found.layer for found in listed} == {"checkout"}
+    for found in listed:
+        assert Path(found.file).read_bytes().decode() == FILES[found.path]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "build/aten/src/ATen/RegisterCPU.cpp",
+        "torch/include/c10/x.h",
+        "torch/csrc/autograd/generated/python_functions.cpp",
+        "torch/version.py",
+        ".git/x.py",
+        "aten/.hidden/x.cpp",
+        "aten/__pycache__/x.py",
+        "third_party/x/x.cpp",
+        "aten/x.txt",
+        "aten/x.cpp~",
+    ],
+)
+def test_what_is_no_source_of_a_checkout(tmp_path: Path, path: str) -> None:
+    write_tree(tmp_path, {path: "x\n", "aten/good.cpp": "int good;\n"})
+    assert [found.path for found in files_of(checkout(tmp_path))] == ["aten/good.cpp"]
+
+
+@pytest.mark.parametrize("suffix", sorted(SUFFIXES))
+def test_kinds_of_files(tmp_path: Path, suffix: str) -> None:
+    write_tree(tmp_path, {f"aten/x{suffix}": "x\n"})
+    assert [found.path for found in files_of(checkout(tmp_path))] == [f"aten/x{suffix}"]
+
+
+def test_an_extension_is_listed_whole(tmp_path: Path) -> None:
+    files = ("kernel.cu", "a/b/c.py", "venv/pyvenv.cfg", "venv/lib/site.py", "test/t.py")
+    write_tree(tmp_path, dict.fromkeys(files, "x\n"))
+    found = [listed.path for listed in files_of(checkout(tmp_path, "my_backend"))]
+    assert found == ["a/b/c.py", "kernel.cu", "test/t.py"]
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    outside = write_tree(tmp_path / "outside", {"secret.h": "secret\n", "deep/secret.cpp": "secret\n"})
+    root = write_tree(tmp_path / "tree")
+    (root / "aten/link.h").symlink_to(outside / "secret.h")
+    (root / "aten/folder").symlink_to(outside)
+    (root / "c10/round").symlink_to("..")
+    (root / "functorch").symlink_to(outside)
+    paths = [listed.path for listed in files_of(checkout(root))]
+    assert not [path for path in paths if "secret" in path or "link" in path or "round" in path]
+    tree = checkout_tree(checkout(root))
+    for path in ("aten/link.h", "aten/folder/secret.h", "functorch/secret.h"):
+        assert tree.read(path) is None
+    assert tree.line("c10/core/Blend.h", 3) == "int blend();"
+
+
+def test_an_installed_torch(tmp_path: Path) -> None:
+    runtime = find_runtime()
+    generated = write_tree(
+        tmp_path,
+        {
+            "build/aten/src/ATen/RegisterCPU_0.cpp": "x\n",
+            "torch/csrc/autograd/generated/VariableType_0.cpp": "x\n",
+            "ptexplore/model.py": "x\n",
+        },
+    )
+    listed = {found.path: found for found in files_of(runtime, generated)}
+    assert {path for path, found in listed.items() if found.layer == "generated"} == {
+        "build/aten/src/ATen/RegisterCPU_0.cpp",
+        "torch/csrc/autograd/generated/VariableType_0.cpp",
+    }
+    expected = {
+        "aten/src/ATen/native/native_functions.yaml",
+        "tools/autograd/derivatives.yaml",
+        "torch/nn/functional.py",
+        "c10/core/TensorImpl.h",
+        "build/aten/src/ATen/ops/add.h",
+        "aten/src/ATen/Dispatch.h",
+    }
+    tree = runtime_tree(runtime, generated)
+    for path in expected:
+        assert listed[path].layer == "wheel"
+        assert tree.file_of(path) == listed[path].file, "the tree gives the same file under that path"
+    assert not [path for path in listed if path.startswith(("torch/include/", "torchgen/packaged/"))]

@@ -1,0 +1,64 @@
+"""The project's file is found upwards, and what is wrong in it is named by file and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.source.project import find_project
+
+
+def test_the_nearest_file_counts(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    assert find_project(deep) is None or not find_project(deep).file.is_relative_to(tmp_path)  # type: ignore[union-attr]
+    (tmp_path / "ptexplore.toml").write_text('ref = "v2.6.0"\n', encoding="utf-8")
+    (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "x"\n', encoding="utf-8")
+    found = find_project(deep)
+    assert found is not None
+    assert (found.file, found.ref, found.pin) == (tmp_path / "ptexplore.toml", "v2.6.0", "v2.6.0")
+    (tmp_path / "a" / "pyproject.toml").write_text('[tool.ptexplore]\nref = "main"\n', encoding="utf-8")
+    assert find_project(deep).ref == "main"  # type: ignore[union-attr]
+    (tmp_path / "a" / "ptexplore.toml").write_text("", encoding="utf-8")
+    assert find_project(deep).pin is None, "beside each other, ptexplore.toml counts"  # type: ignore[union-attr]
+
+
+def test_everything_in_it(tmp_path: Path) -> None:
+    sha = "AB" * 32
+    text = (
+        f'archive-sha256 = "{sha}"\nnotes = ["notes", "more/notes"]\n[site]\ntitle = "T"\nurl = "https://x.invalid"\n'
+    )
+    (tmp_path / "ptexplore.toml").write_text(text, encoding="utf-8")
+    found = find_project(tmp_path)
+    assert found is not None
+    assert found.archive_sha256 == sha.lower()
+    assert found.notes == (tmp_path / "notes", tmp_path / "more/notes")
+    assert found.site == {"title": "T", "url": "https://x.invalid"}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[tool.ptexplore]\nrefs = 1\n", "tool.ptexplore.refs"),
+        ('[tool]\nptexplore = "x"\n', "tool.ptexplore"),
+        ("[tool.ptexplore]\nnotes = [1]\n", "tool.ptexplore.notes"),
+        ("[tool.ptexplore.site]\ntitle = []\n", "tool.ptexplore.site.title"),
+        ('[tool.ptexplore]\nref = "a b"\n', "tool.ptexplore.ref"),
+    ],
+)
+def test_wrong_keys_are_named(tmp_path: Path, text: str, key: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(PtexploreError) as wrong:
+        find_project(tmp_path)
+    assert wrong.value.exit_code == USAGE
+    assert key in wrong.value.message
+    assert str(tmp_path / "pyproject.toml") in wrong.value.why
+
+
+def test_a_damaged_pyproject_is_other_tools_business(tmp_path: Path) -> None:
+    (tmp_path / "ptexplore.toml").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[", encoding="utf-8")
+    found = find_project(tmp_path)
+    assert found is None or not found.file.is_relative_to(tmp_path)
