@@ -25,12 +25,12 @@ def page_lines(console: Console, pages: Iterable[Page], locate: LocateIn | None)
             yield ""
         with console.capture() as captured:
             _header(console, page, locate)
-        yield from captured.get().rstrip("\n").split("\n")
+        yield from captured.get().split("\n")[:-1]
         yield from _body(page, colour=colour)
         if page.kernels:
             with console.capture() as captured:
                 _kernels(console, page)
-            yield from captured.get().rstrip("\n").split("\n")
+            yield from captured.get().split("\n")[:-1]
 
 
 def _header(console: Console, page: Page, locate: LocateIn | None) -> None:
@@ -42,7 +42,8 @@ def _header(console: Console, page: Page, locate: LocateIn | None) -> None:
     folded(console, title, "", "    ")
     place = where(page.spot, locate)
     if page.lines:
-        place.append(f"  lines {page.first}-{page.first + len(page.lines) - 1}", style="dim")
+        last = page.first + len(page.lines) - 1
+        place.append(f"  lines {page.first}-{last}" if last > page.first else f"  line {last}", style="dim")
     if page.spot.ref.layer:
         place.append(f", {page.spot.ref.layer} layer", style="dim")
     folded(console, place, "", "    ")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model import SourceRef, TreeInfo
+from ptexplore.view.atlas import atlas_symbols
 from ptexplore.view.excerpt import changed, lead
 from ptexplore.view.targets import Candidate, candidates
 from ptexplore.view.trees import IndexedTree, Spot, label, nearest_names
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ptexplore.view.operators import Catalogue
 
 AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
+_SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")
 READABLE = 120  # lines of a definition that is shown whole around a line of it
 
 
@@ -85,8 +87,14 @@ def _nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Pte
     what = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
     path, _, line = target.rpartition(":")
     asked = path if path and line.replace("-", "").isdigit() else target
-    close = nearest_files(trees, asked) if "/" in asked or "." in asked.strip(".") else []
-    close = close or nearest_names(trees, asked)
+    is_file = "/" in asked or asked.endswith(_SOURCES)
+    close = nearest_files(trees, asked) if is_file else nearest_names(trees, asked)
+    known = atlas_symbols(trees, target, 3, prefix=False)
+    if known:
+        places = "; ".join(f"{one.qualified} at {one.path}:{one.line} ({where.ref.url})" for one, where in known)
+        release = label(known[0][1].tree)
+        why = f"{release} has no text, it only names {places}"
+        return PtexploreError(f"there is no text of {target} here", why, "ptexplore fetch", FAILED)
     searched = ", ".join(label(one.tree.info) for one in trees) or "nothing: no tree is there"
     why = f"searched: {searched}" + (
         f"; the closest are {', '.join(close)}" if close else "; nothing has a name like it"
@@ -115,6 +123,7 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, one: Candid
     from_catalogue = one.tree < 0 and catalogue is not None
     tree = catalogue.tree if from_catalogue and catalogue is not None else trees[one.tree].tree
     indexed = None if from_catalogue else trees[one.tree]
+    elsewhere = atlas_symbols(trees, one.name, 3, prefix=False) if _is_declaration(one) else []
     path = one.spot.ref.path
     lines = tree.lines(path) if path is not None else []
     if lines and lines[-1] == "":
@@ -139,13 +148,23 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, one: Candid
         first=first,
         lines=tuple(lines[first - 1 : last]),
         language=language,
-        facts=_facts(one, indexed, inside),
+        facts=(*_facts(one, indexed, inside), *(_in_atlas(where) for _symbol, where in elsewhere)),
         mark=one.first if one.first is not None and one.last is None else None,
         before=tuple(lead(lines, first, language)),
         file=place[0] if place else None,
         file_line=place[1] if place else None,
         inside=inside,
     )
+
+
+def _is_declaration(one: Candidate) -> bool:
+    return one.symbol is not None and one.symbol.role == "declaration"
+
+
+def _in_atlas(where: Spot) -> str:
+    ref = where.ref
+    place = f"{ref.path}:{ref.line} in {where.tree.version}"
+    return f"defined at {place}, {ref.precision} ({ref.url}); ptexplore fetch brings the text"
 
 
 def _no_text(one: Candidate) -> PtexploreError:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ptexplore.errors import PtexploreError
 from ptexplore.view.operators import Catalogue, operator_spot
 from ptexplore.view.trees import IndexedTree, Spot, merged, project, spot, symbol_spot
 
@@ -62,6 +63,11 @@ def _files(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
         found = _paths(trees, match["path"])
         long_enough = [one for one in found if _lines(trees[one.tree], one) >= first]
         last = int(match["last"]) if match["last"] else None
+        if len(found) > 1 and not long_enough:
+            why = (
+                f"the longest of the {len(found)} files of that name has {max(_lines(trees[f.tree], f) for f in found)}"
+            )
+            raise PtexploreError(f"there is no line {first} in {match['path']}", why, f"ptexplore show {match['path']}")
         return [replace(one, first=first, last=last) for one in long_enough or found]
     return _paths(trees, target)
 
