@@ -87,19 +87,28 @@ class IndexBench:
 
     def rows(self, cold: int, runs: int) -> list[Row]:
         """Everything; leaves both indexes built."""
+        self.progress("the first index")
         self.bench.ptexplore("fetch", "--from", str(self.tree.root))
         self.bench.ptexplore("index")
+        [name] = [
+            one["name"] for one in json.loads(self.bench.ptexplore("fetch", "--list", "--json").output)["checkouts"]
+        ]
+        alone = ("index", "--checkout", name)
         what = f"aten/ c10/ torch/csrc ({self.tree.files} files, {self.tree.megabytes:.1f} MB)"
         return [
-            *self._cold(f"index {what}", "checkout-*", cold, self.peers),
-            *self._cold("index the generated C++, the headers and torch's Python on top", "runtime-*", cold, []),
+            *self._cold(f"index {what}", alone, "checkout-*", cold, self.peers),
+            *self._cold(
+                "index the generated C++, headers and torch's Python on top", ("index",), "runtime-*", cold, []
+            ),
             self._nothing_changed(runs),
             self._one_file_changed(runs),
             *self._lookups(runs),
             *self._atlas(runs),
         ]
 
-    def _cold(self, what: str, databases: str, runs: int, peers: Sequence[Installed]) -> list[Row]:
+    def _cold(
+        self, what: str, command: tuple[str, ...], databases: str, runs: int, peers: Sequence[Installed]
+    ) -> list[Row]:
         """One database from nothing, the other one being there: time, memory of all processes, size."""
         ours: list[Sample] = []
         theirs: dict[str, list[Sample]] = {peer.peer.name: [] for peer in peers}
@@ -108,10 +117,10 @@ class IndexBench:
             for peer in peers:
                 theirs[peer.peer.name].append(peer.build())
             self._drop(databases)
-            ours.append(self.bench.ptexplore("index"))
+            ours.append(self.bench.ptexplore(*command))
         self.progress(f"{what}: memory")
         self._drop(databases)
-        held = self.bench.ptexplore("index", memory=True).megabytes
+        held = self.bench.ptexplore(*command, memory=True).megabytes
         beside = " · ".join(f"{name} {median(samples):.1f} s" for name, samples in theirs.items())
         memory = " · ".join(f"{peer.peer.name} {peer.build(memory=True).megabytes:.0f} MB" for peer in peers)
         [database] = self.folder.glob(f"{databases}.sqlite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -198,6 +199,29 @@ def test_every_row_of_the_shipped_atlas_stands_at_its_line(shipped: Atlas, sourc
     assert not wrong, f"{len(wrong)} of {len(symbols) + len(dialect)}: {wrong[:20]}"
     for path in {row.path for row in symbols}:
         assert shipped.lines(path) == lib.line_count(source_tree / path), path
+
+
+@pytest.mark.slow
+def test_the_shipped_atlas_knows_every_kernel_and_stub_that_plainly_stands_there(
+    shipped: Atlas, source_tree: Path
+) -> None:
+    """By a way of our own: the macros at the beginnings of lines, save in other macros' bodies."""
+    plain = re.compile(r"(?<!\\\n)^(TORCH_IMPL_FUNC|DEFINE_DISPATCH) ?\((\w+)\)", re.MULTILINE)
+    kinds = {"TORCH_IMPL_FUNC": "structured-impl", "DEFINE_DISPATCH": "stub-define"}
+    missing, seen = [], 0
+    for file in sorted((source_tree / "aten").rglob("*.c*")):
+        path = str(file.relative_to(source_tree))
+        text = file.read_text(encoding="utf-8", errors="replace")
+        for match in plain.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            seen += 1
+            if not [r for r in shipped.dialect(match[2], [kinds[match[1]]]) if (r.path, r.line) == (path, line)]:
+                missing.append(f"{path}:{line}: {match[0]}")
+            name = f"at::native::structured_{match[2]}::impl"
+            if match[1] == "TORCH_IMPL_FUNC" and not [d for d in shipped.definitions(name) if d.path == path]:
+                missing.append(f"{path}:{line}: {name}")
+    assert seen > 600
+    assert not missing
 
 
 def test_a_row_at_a_wrong_line_is_found(tmp_path: Path, lib: ModuleType) -> None:
