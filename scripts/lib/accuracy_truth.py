@@ -47,7 +47,7 @@ def look(headers: Headers, path: str) -> Seen:
     """Parse one unit; runs in a process of its own."""
     clang = load()
     file = str(Path(headers.root, path))
-    with parsed(clang, headers.root, file, arguments(headers, path), macros=False) as unit:
+    with parsed(clang, headers.root, file, arguments(headers, path)) as unit:
         errors = [f"{one.path}:{one.line}: {one.text}" for one in unit.diagnostics() if one.severity == "error"]
         found = list(set(definitions(unit, lambda _: True)))
         skipped = unit.skipped()

@@ -21,17 +21,20 @@ _INCLUDE_OF = "import sysconfig; print(sysconfig.get_paths()['include'])"
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """Where headers come from: the checkout first, then the installed torch's own and third parties', then Python's."""
+    """Where headers come from, in this order: the checkout, what torchgen made, the installed torch (its own and third
+    parties'), Python.
+    """
 
     root: str
+    generated: str | None
     wheel: str | None
     python: str | None
 
 
-def headers(root: str, torch_dir: str | None, python: str) -> Headers:
-    """The folders to use; `python` is the interpreter that has the torch in `torch_dir`. What is not there is None."""
+def headers(root: str, generated: str | None, torch_dir: str | None, python: str) -> Headers:
+    """The folders to use; `python` has the torch in `torch_dir`, `generated` is its generated C++. None: not there."""
     wheel = Path(torch_dir) / "include" if torch_dir else None
-    return Headers(root, str(wheel) if wheel and wheel.is_dir() else None, _python_include(python))
+    return Headers(root, generated, str(wheel) if wheel and wheel.is_dir() else None, _python_include(python))
 
 
 def _python_include(python: str) -> str | None:
@@ -48,6 +51,8 @@ def _python_include(python: str) -> str | None:
 def arguments(where: Headers, path: str) -> list[str]:
     """The arguments for the file of canonical `path`."""
     folders = [str(Path(where.root, folder)) for folder in _CHECKOUT]
+    if where.generated is not None:
+        folders += [f"{where.generated}/build/aten/src", where.generated]
     if where.wheel is not None:
         folders += [where.wheel, f"{where.wheel}/torch/csrc/api/include"]
     if where.python is not None:

@@ -36,8 +36,10 @@ def definitions(unit: Unit, wanted: Callable[[str], bool]) -> list[Definition]:
         path = unit.path(file)
         if path is None:
             return CONTINUE if file else RECURSE
-        if cursor.kind in FUNCTIONS and wanted(path) and lib.clang_isCursorDefinition(cursor):
-            bodiless = lib.clang_CXXMethod_isDefaulted(cursor) or lib.clang_CXXMethod_isDeleted(cursor)
+        if cursor.kind not in FUNCTIONS or not wanted(path):
+            return RECURSE
+        bodiless = lib.clang_CXXMethod_isDefaulted(cursor) or lib.clang_CXXMethod_isDeleted(cursor)
+        if bodiless or lib.clang_isCursorDefinition(cursor):
             qualified = names.of(cursor)[1]
             _, use = clang.place(location, expanded=True)
             _, end = clang.place(lib.clang_getRangeEnd(lib.clang_getCursorExtent(cursor)))

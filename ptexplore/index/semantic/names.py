@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from ptexplore.index.semantic.clang import CONSTRUCTOR, DESTRUCTOR, NAMESPACE, TRANSLATION_UNIT, Clang, Cursor
+from ptexplore.index.semantic.clang import NAMESPACE, TRANSLATION_UNIT, Clang, Cursor
 
 _CAPABILITIES = frozenset(("CPU_CAPABILITY", "DEFAULT"))  # what the namespace is called, undefined or in our parse
-_LAST_NAME = re.compile(r"(?:^|::)(~?\w+)(?:<.*)?$", re.DOTALL)
 
 
 class Names:
@@ -27,7 +24,7 @@ class Names:
 
     def _make(self, cursor: Cursor) -> tuple[str, str]:
         name = self._clang.text(self._clang.lib.clang_getCursorSpelling(cursor))
-        if cursor.kind in (CONSTRUCTOR, DESTRUCTOR):  # a template's are spelled with its parameters: "Foo<T>"
+        if not name.startswith(("operator", "(")):  # a template's constructor is spelled with parameters: "Foo<T>"
             name = name.partition("<")[0]
         outer = self._outer(cursor)
         return name, f"{outer}::{name}" if outer else name
@@ -48,9 +45,3 @@ class Names:
         ):
             return self._outer(parent)
         return qualified
-
-
-def last(qualified: str) -> str:
-    """The last part of a written name, without template arguments ("at::foo<int>" -> "foo")."""
-    match = _LAST_NAME.search(qualified)
-    return match[1] if match else qualified
