@@ -54,11 +54,13 @@ def recheck(checkout: Checkout) -> Checkout:
         why = f"it was used in place, and {checkout.root} is no longer there"
         hint = f"ptexplore fetch --remove {checkout.name}"
         raise PtexploreError(f"the checkout {checkout.name} is gone", why, hint, MISSING)
+    details, stamp = registry.details(checkout.name), placing.stamp(checkout)
+    # A work tree of git's own whose HEAD lies elsewhere may move without a sign here: that is always looked at.
+    if details.get("stamp") == stamp and not os.path.isfile(os.path.join(checkout.root, ".git")):
+        return checkout
     now = placing.described(checkout)
-    if now != checkout:
-        with placing.room(), registry.locked():
-            folder = locations.checkouts_dir() / checkout.name
-            registry.write_record(folder, now, registry.details(checkout.name))
+    with placing.room(), registry.locked():
+        registry.write_record(locations.checkouts_dir() / checkout.name, now, {**details, "stamp": stamp})
     return now
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
@@ -131,8 +133,33 @@ def check_free(request: Request) -> None:
 def placed(folder: Path, checkout: Checkout) -> Checkout:
     """Make the aside `folder` the checkout."""
     files, size = tally(folder)
-    details = {"fetched": time.time(), "files": files, "bytes": size}
+    details: dict[str, Any] = {"fetched": time.time(), "files": files, "bytes": size}
+    if not (folder / registry.TREE).is_dir():
+        details["stamp"] = stamp(checkout)
     return registry.register(folder, checkout, details)
+
+
+def stamp(checkout: Checkout) -> str:
+    """A hash that changes when a folder's files or its commit do: by size and time, without reading any source."""
+    hasher = hashlib.sha256()
+    for listed in checkout_files(checkout):
+        status = os.lstat(listed.file)
+        hasher.update(os.fsencode(f"{listed.path}\0{status.st_size}\0{status.st_mtime_ns}\n"))
+    dot = Path(checkout.root) / ".git"
+    head = _small(dot / "HEAD") if dot.is_dir() else _small(dot)
+    ref = head.removeprefix(b"ref: ").strip()
+    packed = _small(dot / "packed-refs", 1 << 24) if ref != head.strip() else b""
+    for part in (head, _small(dot / os.fsdecode(ref)) if ref != head.strip() else b"", packed):
+        hasher.update(part + b"\n")
+    return hasher.hexdigest()
+
+
+def _small(file: Path, most: int = 4096) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(most)
+    except (OSError, ValueError):
+        return b""
 
 
 def is_whole(checkout: Checkout) -> bool:

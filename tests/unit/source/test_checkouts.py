@@ -133,13 +133,17 @@ def test_replacing_a_checkout_drops_its_index(tmp_path: Path) -> None:
     assert not index.exists()
 
 
-def test_a_folder_in_place_is_looked_at_again(tmp_path: Path) -> None:
+def test_a_folder_in_place_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_tree(tmp_path / "mine")
     commit = make_upstream(folder)
     with registry.locked(), placing.fresh() as aside:
         first = placing.placed(aside, placing.described(Checkout("mine", "folder", str(folder), str(folder))))
     assert (first.kind, first.commit, first.modified) == ("git", commit, False)
     assert recheck(first) == first
+    monkeypatch.setattr(placing, "described", lambda _: pytest.fail("nothing changed: no file is read"))
+    assert recheck(first) == first
+    monkeypatch.undo()
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
     write_tree(folder, {"c10/core/Blend.h": "changed\n"})
     assert recheck(first).modified
     assert registry.read("mine").modified  # type: ignore[union-attr]
