@@ -109,25 +109,35 @@ class Indexed:
     checkout: Checkout | None
 
 
-def indexes(python: str | None = None) -> list[Indexed]:
-    """The indexes to look into: the checkout in use, extensions' own sources, the runtime's text.
+def indexes(python: str | None = None, only: str | None = None) -> list[Indexed]:
+    """The indexes to look into: the checkout in use, extensions' own sources, the runtime's text; or one of that name.
 
     What has no index yet gets one, with progress; what has one is read as it is (`ptexplore index` refreshes).
-    Without any torch the checkouts alone. Raises PtexploreError where there is neither, or an index cannot be built.
+    Without any torch the checkouts alone. Raises PtexploreError where there is neither, nothing is called `only`, or an
+    index cannot be built.
     """
+    from ptexplore.errors import USAGE, PtexploreError
+    from ptexplore.model import Runtime
     from ptexplore.source.checkout_tree import checkout_tree
     from ptexplore.source.tree import runtime_tree
 
     runtime, found = sources(python)
-    missing = [one for one in (*found, runtime) if one is not None and _open_index(one) is None]
+    named = {one.name: one for one in found} | ({"runtime": runtime} if runtime is not None else {})
+    if only is not None and only not in named:
+        why = f"searched are {', '.join(named)}"
+        raise PtexploreError(f"there is no tree {only} in use", why, "ptexplore fetch --list", USAGE)
+    wanted = [one for name, one in named.items() if only in (None, name)]
+    missing = [one for one in wanted if _open_index(one) is None]
     if missing:
         with _progress("first use of this source: indexing it") as progress:
             for one in missing:
                 refresh(one, runtime, progress)
-    opened = [Indexed(checkout_tree(one, _relation(one, runtime)), _opened(one), one) for one in found]
-    if runtime is not None:
-        opened.append(Indexed(runtime_tree(runtime), _opened(runtime), None))
-    return opened
+    return [
+        Indexed(runtime_tree(one), _opened(one), None)
+        if isinstance(one, Runtime)
+        else Indexed(checkout_tree(one, _relation(one, runtime)), _opened(one), one)
+        for one in wanted
+    ]
 
 
 def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:

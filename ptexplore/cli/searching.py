@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptexplore.errors import USAGE, PtexploreError
-
 if TYPE_CHECKING:
     from ptexplore.cli.ready import Indexed, Ready
     from ptexplore.view.operators import Catalogue
@@ -60,11 +58,7 @@ def search_in(options: argparse.Namespace) -> Searched:
     """
     from ptexplore.cli.ready import indexes
 
-    every = indexes(options.python)
-    trees = [one for one in every if options.tree is None or one.tree.info.name == options.tree]
-    if not trees:
-        known = ", ".join(one.tree.info.name for one in every)
-        raise PtexploreError(f"there is no tree {options.tree}", f"there are {known}", "ptexplore fetch --list", USAGE)
+    trees = indexes(options.python, options.tree)
     return Searched(trees, _ready(trees, options.python))
 
 
