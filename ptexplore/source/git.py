@@ -88,20 +88,22 @@ class GitFailed(Exception):
 class Git:
     """git in one folder. `protocols` are the transports it may use; none at all is right for reading.
 
-    `git_dir` names the repository where git must not look for one; `hold` is a descriptor that git keeps open.
+    `git_dir` names the repository where git must not look for one; `hold` is a descriptor that git keeps open; `url` is
+    that of its remote "origin" where that must stand in no file and no command line, since it may hold a password.
     """
 
     folder: Path
     protocols: tuple[str, ...] = ()
     git_dir: Path | None = None
     hold: int | None = None
+    url: str | None = None
 
     def read(self, *arguments: str) -> bytes:
         """What `git arguments` prints. Raises GitFailed."""
         command = self._command(arguments)
         import git.cmd
 
-        with _clean_environment(self.protocols):
+        with _clean_environment(self.protocols, self.url):
             status, out, err = git.cmd.Git(self.folder).execute(
                 command,
                 with_extended_output=True,
@@ -131,7 +133,7 @@ class Git:
             del said[:-_REMEMBERED]
             on_line(line.rstrip())
 
-        with tempfile.TemporaryFile() as given, _clean_environment(self.protocols):
+        with tempfile.TemporaryFile() as given, _clean_environment(self.protocols, self.url):
             given.write(stdin)
             given.seek(0)
             process = git.cmd.Git(self.folder).execute(
@@ -175,13 +177,15 @@ def executable() -> str:
 
 
 @contextlib.contextmanager
-def _clean_environment(protocols: tuple[str, ...]) -> Iterator[None]:
+def _clean_environment(protocols: tuple[str, ...], url: str | None = None) -> Iterator[None]:
     """The environment that git gets: none of the caller's own GIT_ variables, and ours.
 
     GitPython can add variables and cannot take any away, so it is done around it.
     """
     saved = {name: value for name, value in os.environ.items() if name.startswith("GIT_") and name not in _KEPT}
     ours = {**_ENVIRONMENT, "GIT_ALLOW_PROTOCOL": ":".join(protocols)}
+    if url is not None:
+        ours |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "remote.origin.url", "GIT_CONFIG_VALUE_0": url}
     for name in saved:
         del os.environ[name]
     os.environ.update(ours)

@@ -42,20 +42,20 @@ def fetch(folder: Path, remote: Remote, ref: str, folders: tuple[str, ...], watc
     Files beside the folders' own parents come along, as in git's cone mode. Raises PtexploreError.
     """
     with _held(folder, watcher) as hold:
-        git = Git(folder, remote.protocols, hold=hold)
+        git = Git(folder, remote.protocols, hold=hold, url=remote.url)
         try:
-            _prepare(git, remote, folders)
+            _prepare(git, folders)
             fetched = _commit(git, remote, ref, folders, watcher)
             _blobs(git, fetched.commit, folders, watcher)
             _write(Git(folder, hold=hold), fetched.commit, watcher)
-            git.read("config", "remote.origin.url", remote.shown)
+            Git(folder).read("config", "remote.origin.url", remote.shown)
             _verify(Git(folder), fetched.commit, folders, watcher)
         except GitFailed as error:
             raise git_trouble.explain(error, remote, ref, folder) from error
     return fetched
 
 
-def _prepare(git: Git, remote: Remote, folders: tuple[str, ...]) -> None:
+def _prepare(git: Git, folders: tuple[str, ...]) -> None:
     """A repository of our own; what a killed git left half-written goes."""
     dot = git.folder / ".git"
     if not (dot / "HEAD").is_file():
@@ -66,8 +66,8 @@ def _prepare(git: Git, remote: Remote, folders: tuple[str, ...]) -> None:
         left.unlink(missing_ok=True)
     (dot / "info").mkdir(exist_ok=True)
     (dot / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
-    settings = {"remote.origin.url": remote.url, "remote.origin.promisor": "true"}
-    settings |= {"remote.origin.partialclonefilter": "blob:none", "core.symlinks": "true"}
+    settings = {"remote.origin.promisor": "true", "remote.origin.partialclonefilter": "blob:none"}
+    settings |= {"core.symlinks": "true"}
     for name, value in settings.items():
         git.read("config", name, value)
     if folders:

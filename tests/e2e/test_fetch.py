@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Cli, torch_version
+from tests.harness import TARGET, Cli, torch_version
 from tests.upstream import FILES, copy_of_source, git, make_upstream, snapshot, write_tree
 
 pytestmark = pytest.mark.e2e
@@ -93,7 +93,8 @@ def test_the_installed_torchs_commit_is_asked_for_first_then_its_tag(fetching: C
     version = torch_version().partition("+")[0]
     folder = write_tree(tmp_path / "upstream")
     commit = make_upstream(folder, f"v{version}")
-    result = fetching("fetch", "--from", f"file://{folder}")
+    python = ("--python", TARGET) if TARGET else ()
+    result = fetching("fetch", "--from", f"file://{folder}", *python)
     assert result.code == 0, result
     asked = [line.split()[-1] for line in result.err.splitlines() if "asking" in line]
     assert len(asked[0]) == 12

@@ -12,11 +12,13 @@ import pytest
 
 from tests.archives import EVIL, member, tar_of
 from tests.harness import Cli
+from tests.http_remote import served
 from tests.upstream import git, make_upstream, snapshot, write_tree
 
 pytestmark = pytest.mark.e2e
 
 FAILED, USAGE, MISSING = 1, 2, 3
+NO_PROXY = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"), "")
 
 
 @pytest.fixture
@@ -238,19 +240,28 @@ def test_refs_and_remotes_that_are_not_there(fetching: Cli, around: Callable[[],
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/x.git", "https://nobody.invalid/x.git", "git://127.0.0.1:1/x"])
 def test_no_network(fetching: Cli, around: Callable[[], None], url: str) -> None:
-    environment = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"), "")
-    result = fetching("fetch", "--from", url, "--ref", "v2.6.0", env=environment, timeout=30).three_parts(FAILED)
+    result = fetching("fetch", "--from", url, "--ref", "v2.6.0", env=NO_PROXY, timeout=30).three_parts(FAILED)
     assert "--from" in result.err.partition("try:")[2], "what can be done without a network"
     assert result.seconds < 20
     around()
 
 
-def test_a_password_is_neither_shown_nor_kept(fetching: Cli) -> None:
-    url = "http://user:s3cret@127.0.0.1:1/x.git"
-    result = fetching("fetch", "--from", url, "--ref", "v2.6.0").three_parts(FAILED)
-    assert "s3cret" not in result.err
+def test_a_password_is_neither_shown_nor_kept(fetching: Cli, tmp_path: Path) -> None:
+    folder = write_tree(tmp_path / "upstream")
+    commit = make_upstream(folder, "v2.99.0")
+    with served(folder, "me", "s3cret") as port:
+        urls = [f"http://{login}127.0.0.1:{port}/.git" for login in ("", "me:s3crets@", "me:s3cret@")]
+        results = [fetching("fetch", "--from", url, "--ref", "v2.99.0", env=NO_PROXY) for url in urls]
+        missing = fetching("fetch", "--from", urls[2], "--ref", "v9", env=NO_PROXY).three_parts(MISSING)
+    assert [result.code for result in results] == [FAILED, FAILED, 0], results
+    results[0].three_parts(FAILED)
+    results[1].three_parts(FAILED)
+    (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
+    assert (row["commit"], row["origin"]) == (commit, urls[0])
+    for result in (*results, missing):
+        assert "s3cret" not in result.err + result.out
     for file in fetching.cache.rglob("*"):
-        assert not file.is_file() or b"s3cret" not in file.read_bytes()
+        assert not file.is_file() or b"s3cret" not in file.read_bytes(), file
 
 
 def test_a_remote_that_is_no_pytorch(fetching: Cli, tmp_path: Path) -> None:
