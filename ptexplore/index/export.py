@@ -62,7 +62,9 @@ def write_tags(store: IndexStore, root: Path, target: Path, *, force: bool = Fal
 
 def _check(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
-        raise PtexploreError("the tags cannot be written", f"there is no folder {target.parent}", "", USAGE)
+        raise PtexploreError(
+            "the tags cannot be written", f"there is no folder {target.parent}", "another name for FILE", USAGE
+        )
     if not os.path.lexists(target):
         return
     if not target.is_file():

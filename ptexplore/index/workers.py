@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -85,12 +86,28 @@ def read_all(tasks: Sequence[Task], macros: MacroTable, jobs: int) -> Generator[
 def _in_pool(batches: list[list[Task]], macros: MacroTable, jobs: int, context: BaseContext) -> Iterator[Result]:
     with ProcessPoolExecutor(jobs, context, _begin, (macros, os.getpid())) as pool:
         try:
-            pending = {pool.submit(_read_batch, batch) for batch in batches}
+            with _uninterrupted():  # what starts here keeps it so, and leaves interrupting to us
+                pending = {pool.submit(_read_batch, batch) for batch in batches}
             for done in as_completed(pending):
                 pending.discard(done)
                 yield from done.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
@@ -110,13 +127,11 @@ _macros: MacroTable
 
 
 def _begin(macros: MacroTable, parent: int) -> None:
-    """Make this process a worker: it ends with `parent`, however that ends, and leaves interrupting to it."""
-    import signal
+    """Make this process a worker that ends with `parent`, however that ends."""
     import threading
 
     global _macros  # noqa: PLW0603  (a worker's one table, given once instead of with each batch)
     _macros = macros
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -36,6 +36,7 @@ class IndexWriter:
         self.path = path
         self._anew = anew
         self._texts: set[int] = set()
+        self._words: list[tuple[int, str]] = []  # put in at the end, by id: three times quicker so
         self._later: list[str] = []
         self._aside: Path | None = None
         with _as_ours(path):
@@ -83,6 +84,7 @@ class IndexWriter:
                 self._aside.unlink(missing_ok=True)
 
     def _finish(self) -> None:
+        self._db.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", sorted(self._words))
         for statement in self._later:
             self._db.execute(statement)
         names = self._db.execute("SELECT group_concat(name, char(10)) FROM (SELECT DISTINCT name FROM symbol)")
@@ -123,7 +125,7 @@ class IndexWriter:
                 self._db.executemany(_INSERT["ref"], rows.refs)
                 self._db.executemany(_INSERT["dialect"], rows.dialect)
                 self._put_texts(rows.texts)
-                self._db.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (rows.file[0], rows.words))
+                self._words.append((rows.file[0], rows.words))
 
     def _put_texts(self, texts: Mapping[int, str]) -> None:
         new = [(number, text) for number, text in texts.items() if number not in self._texts]
