@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from tests.harness import Cli
+from tests.harness import Cli, torch_version
 
 # A CI step in the background starts us with SIGINT ignored, and what we start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -54,6 +54,40 @@ def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert result.code == 0, result
             done.write_text(f"{result.seconds:.1f}", encoding="utf-8")
     return shared
+
+
+ARCHIVE = "pytorch_2.6.0+dfsg.orig.tar.xz"  # as scripts/get-source leaves it beside the unpacked tree
+
+
+@pytest.fixture(scope="session")
+def sourced_cache(warm_cache: Path, source_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warm cache with the 2.6.0 source fetched and indexed, once for all workers. Tests only read it.
+
+    From its archive where the torch under test is 2.6.0, so that it is known to match; else the folder in place.
+    """
+    shared = warm_cache.with_name(warm_cache.name + "-sourced")
+    done = shared.with_name(shared.name + ".built")
+    archive = source_tree.parent / ARCHIVE
+    matched = torch_version().startswith("2.6.0") and archive.is_file()
+    with FileLock(str(shared) + ".lock"):
+        if not done.exists():
+            shutil.rmtree(shared, ignore_errors=True)
+            shutil.copytree(warm_cache, shared)
+            cli = Cli(shared, warm_cache.parent)
+            fetched = cli("fetch", "--from", str(archive if matched else source_tree))
+            assert fetched.code == 0, fetched
+            result = cli("op", "add.Tensor", "--json")
+            assert result.code == 0, result
+            done.write_text(f"{result.seconds:.1f}", encoding="utf-8")
+    return shared
+
+
+@pytest.fixture
+def sourced(sourced_cache: Path, tmp_path: Path) -> Cli:
+    """The command with the 2.6.0 source beside the torch under test."""
+    folder = tmp_path / "cwd"
+    folder.mkdir(exist_ok=True)
+    return Cli(sourced_cache, folder)
 
 
 @pytest.fixture

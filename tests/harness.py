@@ -124,8 +124,11 @@ class Cli:
         raise AssertionError(f"{path} is neither in the generated layer nor in the wheel")
 
     def line_of(self, ref: dict[str, Any]) -> str:
-        """The line that a source reference names."""
-        return self.text_of(ref["path"]).splitlines()[ref["line"] - 1]
+        """The line that a source reference names: in the runtime tree, or in the 2.6.0 source tree."""
+        if ref.get("tree", "runtime") == "runtime":
+            return self.text_of(ref["path"]).splitlines()[ref["line"] - 1]
+        file = Path(os.environ["PTEXPLORE_TEST_SOURCE"]) / ref["path"]
+        return file.read_text(encoding="utf-8", errors="replace").splitlines()[ref["line"] - 1]
 
 
 @functools.cache

@@ -42,7 +42,7 @@ def backend_of(key: str) -> str | None:
 def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str) -> Claim:
     through = f" through {', '.join(called.through)}" if called.through else ""
     where = f"{called.path}:{called.line}"
-    why = [f"the body of {parent.name} calls it{through}, at {where}; that this line ran, nothing saw"]
+    why = [f"the body of {parent.name} names it{through}, at {where}; that this line ran, nothing saw"]
     if not stub.kernels:
         why.append(f"nothing registers a kernel of it for {device}")
     detail: dict[str, Any] = {"device": device, "called_at": _where(body, called.path, called.line)}

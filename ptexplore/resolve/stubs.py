@@ -19,9 +19,9 @@ from ptexplore.symbols import Dialect, Symbol
 
 DEEPEST = 3  # functions of one file that are followed from a body to a stub
 CAPABILITIES = ("DEFAULT", "AVX2", "AVX512", "VSX", "ZVECTOR", "SVE256")
-_CALL = re.compile(r"(?<![\w.>])((?:\w+::)*)(\w+)(?:<[\w:, ]*>)?\s*\(")
+_NAME = re.compile(r"(?<![\w.>])((?:\w+::)*)([A-Za-z_]\w*)\b(\s*(?:<[\w:, ]*>)?\s*\()?")
 _LOOP = re.compile(r"\b(cpu_kernel(?:_vec|_multiple_outputs)?\w*|binary_kernel_reduce\w*|gpu_kernel\w*)\s*\(")
-_NOT_CALLS = frozenset(["if", "for", "while", "switch", "return", "sizeof", "defined", "TORCH_CHECK", "decltype"])
+_NOT_NAMES = frozenset(["if", "for", "while", "return", "auto", "const", "int", "bool", "else", "true", "false"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,18 @@ class Stubs:
     def _walk(self, body: SourceRef, through: tuple[str, ...], seen: set[int]) -> Iterator[Called]:
         source = self.lookup.source(body.tree)
         text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
-        opening = text.bare.find("{")
-        calls = list(_CALL.finditer(text.bare, max(opening, 0)))
+        opening = text.bare.find("{")  # none: a macro makes the function, and its arguments say of what
         further: list[tuple[str, Symbol]] = []
-        for match in calls:
+        asked = set()
+        for match in _NAME.finditer(text.bare, max(opening, 0)):
             name = match[2]
-            if name in _NOT_CALLS:
+            if name in _NOT_NAMES or match[1] + name in asked:
                 continue
+            asked.add(match[1] + name)
             stub = self._meant(match[1] + name, body, source)
             if stub is not None:
                 yield Called(stub, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
-            elif source is not None and len(through) < DEEPEST:
+            elif source is not None and match[3] and len(through) < DEEPEST:
                 further += [(name, one) for one in self._same_file(source, str(body.path), match[1] + name, name)]
         for name, one in further:
             if one.line not in seen and source is not None:
