@@ -169,7 +169,7 @@ def _reporting(
             if op_code & self.RECEIVING:
                 tell(cur_count, max_count, message.rpartition("| ")[2])  # the speed; the amount is this batch's alone
             elif op_code & (self.COUNTING | self.COMPRESSING):
-                watcher.detail(f"they pack {100 * cur_count / max(max_count, 1):.0f}%")
+                watcher.detail(f"packing {100 * cur_count / max(max_count, 1):.0f}%")
 
         def line_dropped(self, line: str) -> None:
             written = re.match(r"Updating files:\s+\d+% \((\d+)/(\d+)\)", line)  # newer than GitPython's list
