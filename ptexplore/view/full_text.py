@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot
 
 FILES = 400  # most files of one tree that are read for one query
+LONGEST = 400  # characters of a line that are shown
 _WORD = re.compile(r"\w+")
 
 
@@ -17,10 +18,11 @@ def matching_lines(trees: Sequence[IndexedTree], query: str, limit: int) -> tupl
     The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
     must begin where a word of the text begins: files are found by whole words, the last one as a beginning.
     """
-    words = _WORD.findall(query)
+    words = [word for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
     wanted = " ".join(query.split())
     if not words or not wanted:
         return [], False
+    words = [word.lower() for word in words]
     fold = wanted == wanted.lower()
     found: list[tuple[Spot, str]] = []
     more = False
@@ -31,8 +33,17 @@ def matching_lines(trees: Sequence[IndexedTree], query: str, limit: int) -> tupl
             if any(one.store.file(path) is not None for one in earlier):
                 continue
             for number, line in enumerate(indexed.tree.lines(path), 1):
-                if wanted in " ".join((line.lower() if fold else line).split()):
+                if words[0] in line.lower() and wanted in " ".join((line.lower() if fold else line).split()):
                     if len(found) == limit:
                         return found, True
-                    found.append((spot(indexed, path, number), line.strip()))
+                    found.append((spot(indexed, path, number), shortened(line, words[0])))
     return found, more
+
+
+def shortened(line: str, word: str) -> str:
+    """A line without its indentation; of an endless one what is around `word`."""
+    line = line.strip()
+    if len(line) <= LONGEST:
+        return line
+    at = max(0, line.lower().find(word.lower()) - LONGEST // 4)
+    return ("… " if at else "") + line[at : at + LONGEST] + (" …" if at + LONGEST < len(line) else "")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model import TreeInfo
 from ptexplore.view.excerpt import changed
+from ptexplore.view.full_text import shortened
 from ptexplore.view.qualifiers import Asked, asked_for, fits
 from ptexplore.view.trees import IndexedTree, Spot, label, merged, nearest_names, one_tree_a_file, spot, symbol_spot
 
@@ -191,7 +192,7 @@ def _use(raw: _Raw) -> Use:
     # What the line's own macro makes is not around it.
     own = inside is None or inside.kind == "namespace" or (inside.macro is not None and inside.line == raw.line)
     name = None if own or inside is None else inside.qualified
-    text = line.strip() if line is not None else ""
+    text = shortened(line, raw.written.rsplit("::", 1)[-1]) if line is not None else ""
     return Use(spot(indexed, raw.path, raw.line), text, name, raw.how, raw.written, raw.detail)
 
 

@@ -88,7 +88,8 @@ def _nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Pte
     path, _, line = target.rpartition(":")
     asked = path if path and line.replace("-", "").isdigit() else target
     is_file = "/" in asked or asked.endswith(_SOURCES)
-    close = nearest_files(trees, asked) if is_file else nearest_names(trees, asked)
+    close = [] if is_file else nearest_names(trees, asked)
+    close = close or (nearest_files(trees, asked) if is_file or "." in asked.strip(".") else [])
     known = atlas_symbols(trees, target, 3, prefix=False)
     if known:
         places = "; ".join(f"{one.qualified} at {one.path}:{one.line} ({where.ref.url})" for one, where in known)

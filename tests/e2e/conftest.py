@@ -1,0 +1,53 @@
+"""Fixtures of the end-to-end tests alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import searched_source
+from tests.harness import Cli, Result
+
+
+@dataclass(frozen=True)
+class Searching:
+    """The command with the small tree of tests/searched_source.py indexed; only that tree is searched."""
+
+    cli: Cli
+    root: Path
+
+    def __call__(self, command: str, *arguments: str, **more: Any) -> Result:
+        return self.cli(command, "--tree", self.root.name, *arguments, **more)
+
+    def lines(self, path: str) -> list[str]:
+        return (self.root / path).read_text(encoding="utf-8", errors="replace").split("\n")
+
+    def line_of(self, source: dict[str, Any]) -> str:
+        return self.lines(source["path"])[source["line"] - 1]
+
+
+@pytest.fixture(scope="session")
+def make_searching(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Searching]:
+    """Make such a tree with a cache of its own, for a test that changes it."""
+
+    def make() -> Searching:
+        base = tmp_path_factory.mktemp("searching")
+        root = searched_source.write(base / "mini")
+        (base / "cwd").mkdir()
+        cli = Cli(base / "cache", base / "cwd")
+        assert cli("fetch", "--from", str(root)).code == 0
+        built = cli("index", "--checkout", "mini")
+        assert built.code == 0, built
+        return Searching(cli, root)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def mini(make_searching: Callable[[], Searching]) -> Searching:
+    """The tree, indexed once. Tests only read it."""
+    return make_searching()

@@ -1,0 +1,181 @@
+"""`ptexplore find`: what a name, a part of it, an operator, a file or a text leads to, best first."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Searching
+from tests.harness import CONTROL, PRECISIONS
+
+pytestmark = pytest.mark.e2e
+
+
+def results(mini: Searching, *arguments: str, group: str | None = None) -> list[dict[str, Any]]:
+    data = mini("find", *arguments, "--json").data
+    assert data["format"] == 1
+    return [one for g in data["groups"] for one in g["results"] if group in (None, g["name"])]
+
+
+@pytest.mark.parametrize(
+    "query, first",
+    [
+        ("blend_kernel", "at::native::blend_kernel"),
+        ("at::native::blend_kernel", "at::native::blend_kernel"),
+        ("blend_k", "at::native::blend_kernel"),
+        ("BlendIt", "at::native::BlendIterator"),
+        ("FM", "at::native::FastMixer"),
+        ("blendd_kernel", "at::native::blend_kernel"),
+        ("BLEND_KERNEL", "at::native::blend_kernel"),
+        ("native::choose", "at::native::choose"),
+        ("torch.nn.blend.Blend", "torch.nn.blend.Blend"),
+        ("shade_kernel", "at::native::shade_kernel"),
+        ("operator()", "at::native::Mixer::operator()"),
+    ],
+)
+def test_names_and_parts_of_names(mini: Searching, query: str, first: str) -> None:
+    assert results(mini, query, group="symbols")[0]["name"] == first
+
+
+def test_every_place_is_true(mini: Searching) -> None:
+    """The line that is named holds the name's last part; so does what a macro made, by its argument."""
+    seen = 0
+    for query in ("mix", "blend", "Mixer", "choose", "hostile", "operator", "latin", "through"):
+        for one in results(mini, query, "--limit", "0", "--declarations", group="symbols"):
+            if one["kind"] == "namespace":
+                continue
+            last = one["name"].replace(".", "::").rsplit("::", 1)[-1]
+            line = mini.line_of(one["source"])
+            assert last in line or (one["macro"] and one["macro"] in line), one
+            assert one["source"]["precision"] in PRECISIONS
+            assert one["source"]["tree"] == "mini"
+            seen += 1
+    assert seen > 20
+
+
+def test_a_result_says_what_it_is(mini: Searching) -> None:
+    one = next(r for r in results(mini, "shade_kernel") if r["kind"] == "function")
+    assert one["macro"] == "MAKE_KERNEL"
+    text = mini("find", "choose").out
+    assert "#if defined(USE_CUDA)" in text
+    assert "#if !(defined(USE_CUDA))" in text
+    assert "(int a)" in text
+    assert "ambiguous" in text
+
+
+def test_definitions_stand_for_their_declarations(mini: Searching) -> None:
+    data = mini("find", "numel", "--json").data
+    roles = [r["role"] for g in data["groups"] if g["name"] == "symbols" for r in g["results"]]
+    assert roles == ["definition"]
+    assert data["remarks"]
+    assert {r["role"] for r in results(mini, "numel", "--declarations")} >= {"definition", "declaration"}
+
+
+def test_files(mini: Searching) -> None:
+    found = results(mini, "Mix.cpp", group="files")
+    assert found[0]["name"] == "aten/src/ATen/native/Mix.cpp"
+    assert results(mini, "native/cpu", group="files")[0]["name"].endswith("BlendKernel.cpp")
+
+
+def test_operators_that_only_the_source_defines(mini: Searching) -> None:
+    (one,) = results(mini, "blend", group="operators")
+    assert one["name"] == "aten::blend"
+    assert "func: blend" in mini.line_of(one["source"])
+
+
+@pytest.mark.parametrize(
+    "query, path, line",
+    [
+        ("return mix<int>(a, 1)", "aten/src/ATen/native/Mix.cpp", "  return mix<int>(a, 1);"),
+        ("a.*b(c|d)+", "torch/csrc/hostile.cpp", None),
+        ("compute(a)", "aten/src/ATen/native/cpu/BlendKernel.cpp", None),
+        ("int   choose(int", "aten/src/ATen/native/Mix.cpp", None),
+    ],
+)
+def test_text_is_literal(mini: Searching, query: str, path: str, line: str | None) -> None:
+    found = results(mini, "--text", query, group="text")
+    assert found[0]["source"]["path"] == path
+    shown = mini.line_of(found[0]["source"])
+    assert " ".join(query.split()) in " ".join(shown.split())
+    assert line in (None, shown)
+
+
+@pytest.mark.parametrize("query", ["mix.", "m.x", "mix*x", "(mix", '"mix" OR "blend"', "NEAR(mix blend)", "mix -blend"])
+def test_query_syntax_means_nothing(mini: Searching, query: str) -> None:
+    """Neither a regular expression nor the language of a full-text index: such a text is nowhere."""
+    data = mini("find", "--kind", "text", "--json", "--", query)
+    assert data.code == 1 or all(
+        query.lower() in r["detail"].lower() for g in data.data["groups"] for r in g["results"]
+    )
+
+
+def test_text_is_found_when_no_name_fits(mini: Searching) -> None:
+    assert results(mini, "wide[]", group="text")[0]["source"]["path"] == "torch/csrc/oneline.cpp"
+
+
+def test_kinds_and_limits(mini: Searching) -> None:
+    assert {r["kind"] for r in results(mini, "Mix", "--kind", "struct")} == {"struct"}
+    assert len(results(mini, "mix", "--limit", "2", group="symbols")) == 2
+    data = mini("find", "mix", "--limit", "1", "--json").data
+    assert data["groups"][0]["more"] != 0
+    everything = mini("find", "mix", "--limit", "0", "--json").data
+    assert all(g["more"] == 0 for g in everything["groups"] if g["name"] != "text"), everything["groups"]
+    mini("find", "mix", "--kind", "nonsense").three_parts(2)
+    mini("find", "mix", "--limit", "-1").three_parts(2)
+    mini("find", "mix", "--limit", "x").three_parts(2)
+
+
+@pytest.mark.parametrize(
+    "query", ["zzzqqq", "at::native::zzzqqq", "%", "\x1b[2J", "é", "x" * 5000, "::", ".", "a\nb", "'"]
+)
+def test_nothing_fits(mini: Searching, query: str) -> None:
+    mini("find", "--json", "--", query).three_parts(1)
+
+
+def test_nothing_fits_but_something_is_near(mini: Searching) -> None:
+    assert "blend_kernel" in mini("find", "--kind", "macro", "blend_kernle").three_parts(1).err
+
+
+@pytest.mark.parametrize("query", ["", "   "])
+def test_nothing_is_asked(mini: Searching, query: str) -> None:
+    mini("find", query).three_parts(2)
+
+
+def test_what_comes_from_source_does_nothing_to_the_terminal(mini: Searching) -> None:
+    result = mini("find", "--text", "markup")
+    assert result.code == 0, result
+    assert "[bold]markup[/bold]" in result.out
+    assert not CONTROL.search(result.out)
+    assert "\u202e" not in result.out
+
+
+def test_plain_in_a_pipe(mini: Searching) -> None:
+    result = mini("find", "blend", env={"COLUMNS": ""})
+    assert "\x1b" not in result.out
+    assert any(
+        line.strip().startswith("aten/src/ATen/native/cpu/BlendKernel.cpp:4 ") for line in result.out.splitlines()
+    )
+
+
+def test_a_tree_that_is_not_there(mini: Searching) -> None:
+    mini.cli("find", "--tree", "nowhere", "mix").three_parts(2)
+
+
+def test_neither_torch_nor_parsers_are_imported(mini: Searching) -> None:
+    code = (
+        "import sys, json\nfrom ptexplore.cli.app import main\n"
+        "for words in (['find', 'mix'], ['show', 'at::native::use'], ['refs', 'mix']):\n"
+        "    main([words[0], '--tree', 'mini', *words[1:]])\n"
+        "heavy = {'torch', 'git', 'tree_sitter', 'clang', 'numpy', 'textual'} & set(sys.modules)\n"
+        "print(json.dumps(sorted(heavy)))"
+    )
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=mini.cli.environment(), cwd=mini.cli.cwd, capture_output=True, text=True,
+        check=True, timeout=60,
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1]) == []
