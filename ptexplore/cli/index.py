@@ -30,6 +30,9 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "--export", nargs=2, metavar=("ctags", "FILE"), help="write the checkout's index as a tags file for editors"
     )
+    parser.add_argument(
+        "--semantic", nargs="*", metavar="PATH", help="then resolve uses with libclang: of these, or of `core`"
+    )
     parser.add_argument("--force", action="store_true", help="let --export write over another tags file")
     parser.set_defaults(run=run)
 
@@ -44,8 +47,14 @@ def run(options: argparse.Namespace) -> int:
     """Index everything that there is, or one checkout; 0 however many files had problems: they are shown."""
     if options.export is not None and options.export[0] != "ctags":
         raise PtexploreError(f"{options.export[0]} is no format to export to", "ctags is", "--export ctags FILE", USAGE)
+    if options.semantic is not None:
+        from ptexplore.index.semantic.clang import load
+
+        load()  # says what is missing before anything long begins
     runtime, chosen = _chosen(options)
     from ptexplore.cli.ready import refresh
+    from ptexplore.cli.semantic import document as refined_document
+    from ptexplore.cli.semantic import refine
     from ptexplore.view.index_summary import summary
 
     found = []
@@ -53,9 +62,12 @@ def run(options: argparse.Namespace) -> int:
         for one in chosen:
             built = refresh(one, runtime, progress, options.jobs)
             found.append(summary(_name(one), built, _store(one)))
+        refined = refine(options, runtime, chosen, progress) if options.semantic is not None else None
         tags = _export(options, chosen, progress) if options.export is not None else None
     if options.json:
         document = {"format": 1, "indexes": [one.document for one in found], "exported": tags}
+        if refined is not None:
+            document["semantic"] = refined_document(*refined)
         json.dump(document, sys.stdout)
         print()
         return 0
@@ -63,6 +75,10 @@ def run(options: argparse.Namespace) -> int:
 
     for each in found:
         print_summary(each, every_problem=options.problems)
+    if refined is not None:
+        from ptexplore.render.semantic import print_refined
+
+        print_refined(*refined, everything=options.problems)
     if tags is not None:
         print_exported(tags)
     return 0

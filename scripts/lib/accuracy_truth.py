@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from accuracy_units import RESERVE, UNITS
+from lib.accuracy_units import RESERVE, UNITS
 
 from ptexplore.index.semantic.arguments import Headers, arguments
 from ptexplore.index.semantic.clang import load

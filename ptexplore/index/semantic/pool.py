@@ -93,5 +93,6 @@ def _child(work: Callable[[Any], Any], task: Any, pipe: Connection) -> None:
         answer = (None, f"needs more than {MEMORY >> 30} GB")
     except (ValueError, OSError) as error:
         answer = (None, str(error))
-    pipe.send(answer)
-    pipe.close()
+    with contextlib.suppress(BrokenPipeError):  # whoever asked is gone
+        pipe.send(answer)
+        pipe.close()

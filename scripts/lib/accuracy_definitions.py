@@ -1,0 +1,124 @@
+"""Figure 2: the index's function definitions against those that libclang saw, and Ctags' beside them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from lib.accuracy_names import plain
+from lib.accuracy_peer import Tags
+from lib.accuracy_report import Figure
+from lib.accuracy_truth import Truth
+
+from ptexplore.index.semantic.definitions import Definition
+from ptexplore.store.index_store import IndexStore
+from ptexplore.symbols import Symbol
+
+_SHOWN = 25
+
+
+@dataclass
+class Compared:
+    """Definitions with a body that libclang saw, found in the index or not; index rows that it bears out or not."""
+
+    found: int = 0
+    missed: list[Definition] = field(default_factory=list)
+    borne_out: int = 0
+    extra: list[Symbol] = field(default_factory=list)
+
+
+def compare(truth: Truth, index: IndexStore) -> Compared:
+    """Over every file of the tree that a unit read.
+
+    A row is a definition's when path, qualified name and line agree; of what a macro made, any line of the macro's use
+    will do. `= default` and `= delete` count neither way, nor do rows in lines that every unit skipped.
+    """
+    result = Compared()
+    for path in sorted(truth.active):
+        _compare_file(truth, index, path, result)
+    return result
+
+
+def _compare_file(truth: Truth, index: IndexStore, path: str, result: Compared) -> None:
+    rows = [one for one in index.outline(path) if one.kind == "function"]
+    by_name: dict[str, list[Symbol]] = defaultdict(list)
+    for row in rows:
+        by_name[plain(row.qualified)].append(row)
+    explained: set[int] = set()
+    for (name, _, bodiless), one in _distinct(truth, path).items():
+        fitting = [row for row in by_name.get(name, ()) if _same_place(row, one)]
+        explained.update(id(row) for row in fitting)
+        if bodiless:
+            continue
+        if any(row.role == "definition" for row in fitting):
+            result.found += 1
+        else:
+            result.missed.append(one)
+    for row in rows:
+        if row.role == "definition" and not truth.skipped(path, row.line):
+            if id(row) in explained:
+                result.borne_out += 1
+            else:
+                result.extra.append(row)
+
+
+def _distinct(truth: Truth, path: str) -> dict[tuple[str, int, bool], Definition]:
+    """One definition a name and line: a macro's use can make several of one name."""
+    return {(plain(one.qualified), one.line, one.bodiless): one for one in truth.definitions.get(path, ())}
+
+
+def _same_place(row: Symbol, one: Definition) -> bool:
+    return row.line == one.line or (row.macro is not None and one.use <= row.line <= max(one.end_line, one.line))
+
+
+def compare_tags(truth: Truth, tags: Tags) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Ctags' recall and precision by the same rule; it does not say what a macro made, so only its own lines count."""
+    found = total = borne_out = rows = 0
+    for path in truth.active:
+        distinct = _distinct(truth, path)
+        theirs = tags.by_path.get(path, set())
+        for name, line, bodiless in distinct:
+            if not bodiless:
+                total += 1
+                found += (name, line) in theirs
+        places = {(name, line) for name, line, _ in distinct}
+        for name, line in theirs:
+            if not truth.skipped(path, line):
+                rows += 1
+                borne_out += (name, line) in places
+    return (found, total), (borne_out, rows)
+
+
+def figures(truth: Truth, index: IndexStore, tags: Tags | None) -> tuple[list[Figure], list[tuple[str, list[str]]]]:
+    """Recall and precision, with what was missed and what libclang did not bear out."""
+    one = compare(truth, index)
+    peer = compare_tags(truth, tags) if tags is not None else (None, None)
+    where = f"{len(truth.units)} units that libclang parses without an error, the {len(truth.active):,} files they read"
+    recall = Figure(
+        "definitions: recall", one.found, one.found + len(one.missed), 99.0,
+        f"function definitions with a body (path, qualified name, line) in {where}", peer[0],
+    )  # fmt: skip
+    precision = Figure(
+        "definitions: precision", one.borne_out, one.borne_out + len(one.extra), 99.0,
+        "the index's function definitions in the same files, but for lines that the preprocessor skipped in each unit",
+        peer[1],
+    )  # fmt: skip
+    details = [
+        ("Units not taken, and why", [f"{path}: {why}" for path, why in sorted(truth.refused.items())]),
+        ("Definitions missed", _missed(one)),
+        ("Rows of the index that libclang does not bear out", _extra(one)),
+    ]
+    return [recall, precision], details
+
+
+def _missed(one: Compared) -> list[str]:
+    files = Counter(found.path for found in one.missed)
+    rows = [f"{path}: {count}" for path, count in files.most_common(8)]
+    return rows + [f"{row.path}:{row.line} {row.qualified}" for row in one.missed[:: max(len(one.missed) // _SHOWN, 1)]]
+
+
+def _extra(one: Compared) -> list[str]:
+    files = Counter(found.path for found in one.extra)
+    rows = [f"{path}: {count}" for path, count in files.most_common(8)]
+    some = one.extra[:: max(len(one.extra) // _SHOWN, 1)]
+    return rows + [f"{row.path}:{row.line} {row.qualified}{f' ({row.macro})' if row.macro else ''}" for row in some]

@@ -1,0 +1,88 @@
+"""What scripts/accuracy measures on: the matched pair of a torch and its own source tree, both indexed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptexplore.cli.ready import index_of, ready, refresh
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.index.relation import compare_files
+from ptexplore.index.semantic.arguments import Headers, headers
+from ptexplore.index.sources import Source, build
+from ptexplore.locations import cache_root, index_file
+from ptexplore.model import Checkout, Runtime
+from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.listing import CPP, files_of
+from ptexplore.source.progress import Progress
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.index_store import IndexStore
+from ptexplore.store.store import Store
+
+_VERSION = "2.6.0"  # the release whose own tree is at hand
+_INSTALL = "scripts/test --matched -k nothing  (makes the environment), or --python PATH"
+
+
+@dataclass(frozen=True)
+class World:
+    """A runtime with its catalogue and generated C++, its checkout, the index of each."""
+
+    runtime: Runtime
+    checkout: Checkout
+    tree: SourceTree
+    catalogue: Store
+    source: IndexStore
+    generated: IndexStore
+    headers: Headers
+    files: list[tuple[str, str]]  # the checkout's C++: canonical path, file
+    generated_files: list[tuple[str, str]]
+    same: int  # files that checkout and wheel share, all equal
+
+    @property
+    def libraries(self) -> Path:
+        return Path(self.runtime.torch_dir) / "lib"
+
+
+def default_python() -> str:
+    """The environment that `scripts/test --matched` makes."""
+    return str(cache_root() / "environments" / f"torch-{_VERSION}" / "bin" / "python")
+
+
+def default_tree() -> str:
+    """The tree that scripts/get-source gives; raises PtexploreError where it cannot."""
+    script = Path(__file__).resolve().parent.parent / "get-source"
+    said = subprocess.run((sys.executable, str(script)), capture_output=True, text=True, check=False)
+    if said.returncode:
+        raise PtexploreError("there is no source tree", said.stderr.strip().splitlines()[-1], "--tree DIR", MISSING)
+    return said.stdout.strip().splitlines()[-1]
+
+
+def prepare(python: str | None, tree: str | None, jobs: int, progress: Progress) -> World:
+    """Index everything anew where it is not up to date. Raises PtexploreError where the two are no pair."""
+    python = python or default_python()
+    if not Path(python).exists():
+        raise PtexploreError(f"there is no {python}", "the matched torch is not installed", _INSTALL, MISSING)
+    root = str(Path(tree or default_tree()).resolve())
+    progress.step("reading the installed torch")
+    pair = ready(python)
+    version = (Path(root) / "version.txt").read_text(encoding="utf-8").strip()
+    checkout = Checkout(f"v{_VERSION}", "folder", root, root, version=version)
+    listed = files_of(checkout)
+    same, different = compare_files((one.path for one in listed), checkout, pair.runtime)
+    if different or not same:
+        why = f"{len(different)} of {same + len(different)} files that both have differ: {', '.join(different[:3])}"
+        raise PtexploreError(f"torch {pair.runtime.version} and {root} are no pair", why, "--python, --tree", MISSING)
+    target = index_file("accuracy")
+    build(Source(checkout.name, root, listed), target, jobs=jobs, progress=progress)
+    refresh(pair.runtime, pair.runtime, progress, jobs)
+    generated = files_of(pair.runtime)
+    layer = [(one.path, one.file) for one in generated if one.layer == "generated" and Path(one.path).suffix in CPP]
+    top = pair.tree.aids.parent if pair.tree.aids is not None else None
+    return World(
+        pair.runtime, checkout, checkout_tree(checkout), pair.store, IndexStore.open(target),
+        IndexStore.open(index_of(pair.runtime)),
+        headers(root, str(top) if top else None, pair.runtime.torch_dir, pair.runtime.python),
+        [(one.path, one.file) for one in listed if Path(one.path).suffix in CPP], layer, same,
+    )  # fmt: skip
