@@ -69,6 +69,7 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
         reader.imports(node)
     reader.operators(tree.root_node)
     problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
+    reader.refs.sort(key=lambda one: one.line)  # captures come in no order
     return reader.symbols, reader.refs, problems
 
 
@@ -129,6 +130,10 @@ class _Reader:
         parent = node.parent
         whole = parent if parent is not None and parent.type == "decorated_definition" else node
         qualified = f"{inside.qualified}.{name}"
+        bases = None if is_function else node.child_by_field_name("superclasses")
+        for base in bases.named_children if bases is not None else ():
+            if base.type in ("identifier", "attribute"):
+                self.ref(base.end_point[0] + 1, self.dotted(base), "inherit")
         self.symbols.append(
             Symbol(
                 self.path,
@@ -149,8 +154,18 @@ class _Reader:
         """The parameter list as written, on one line, with the type of the result."""
         parameters, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
         text = self.text(parameters) if parameters is not None else b""
+        if parameters is not None and b"#" in text:
+            for comment in reversed([child for child in parameters.children if child.type == "comment"]):
+                start, end = comment.start_byte - parameters.start_byte, comment.end_byte - parameters.start_byte
+                text = text[:start] + text[end:]
         if b"\n" in text:
-            text = _SPACE.sub(b" ", text).replace(b"( ", b"(").replace(b", )", b")").replace(b" )", b")")
+            text = (
+                _SPACE.sub(b" ", text)
+                .replace(b"( ", b"(")
+                .replace(b", )", b")")
+                .replace(b",)", b")")
+                .replace(b" )", b")")
+            )
         if result is not None:
             text += b" -> " + _SPACE.sub(b" ", self.text(result))
         whole = text.decode("utf-8", "replace")

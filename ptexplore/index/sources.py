@@ -163,7 +163,7 @@ def _unread(store: IndexStore) -> list[tuple[str, str]]:
 def _same_unread(store: IndexStore, plan: _Plan) -> bool:
     """Whether all there is to read could not be read last time and cannot now, for the same reason."""
     before = dict(_unread(store))
-    if not all(task[0] in before for task in plan.read):
+    if before.keys() != {task[0] for task in plan.read}:
         return False
     now = (read(Task(0, *task), MacroTable({})) for task in plan.read)
     return all(isinstance(one, Unread) and before[one.path] == one.why for one in now)

@@ -225,8 +225,9 @@ def _cpp(path: str, text: str, macros: MacroTable) -> tuple[list[Symbol], list[R
     from ptexplore.index.cpp.text import Text
     from ptexplore.index.dialect.cpp import dialect
 
-    symbols, refs, problems = extract(path, text, macros)
-    return symbols, refs, dialect(Text(path, text), macros), problems
+    whole = Text(path, text)
+    symbols, refs, problems = extract(path, text, macros, whole)
+    return symbols, refs, dialect(whole, macros), problems
 
 
 def _words(data: bytes) -> str:

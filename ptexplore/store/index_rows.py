@@ -106,7 +106,9 @@ def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
         container, plain = None, ""
     else:
         # A qualified name that does not end in the name is kept whole: unpacking sees that by the line end.
-        before = qualified[: -len(name)] if qualified.endswith(name) and name else f"{qualified}\n"
+        before = qualified[: -len(name)] if name and qualified.endswith(name) else ""
+        if not before.endswith(("::", ".")):
+            before = f"{qualified}\n"
         container, plain = texts[before], before.removesuffix("::")
     flags = test | (DECLARATION if one.role == "declaration" else 0)
     flags |= (TEMPLATE if one.template else 0) | (STATIC if one.static else 0)

@@ -17,7 +17,6 @@ EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
-_KIND_ORDER = {"function": 0, "class": 0, "struct": 0, "union": 1, "enum": 1, "concept": 1, "typedef": 1, "macro": 1}
 _LATEST = "\U0010ffff"
 
 
@@ -43,8 +42,11 @@ class Search:
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
             return []
         found: dict[Symbol, int] = {}
+        # Who writes TI may mean TILE or TensorIterator: neither crowds out the other.
+        shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
         for name, score in self._ranked(last, max(200, 4 * limit)):
-            for one in self._best(name, outer, limit):
+            room = limit if score > PREFIX or score <= HUMPS else shared - len(found)
+            for one in self._best(name, outer, room) if room > 0 else ():
                 found.setdefault(one, score)
             if len(found) >= limit and score < EXACT - 1:
                 break
@@ -58,7 +60,7 @@ class Search:
         for word in filter(None, outer):
             query += " AND instr(lower(c.text), ?)"
             values.append(word.lower())
-        order = "ORDER BY s.flags & 17, s.kind IN (5, 9, 10), length(c.text), f.path, s.line LIMIT ?"
+        order = "ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line LIMIT ?"
         ids = [row[0] for row in self._store.rows(f"{query} {order}", *values, limit)]
         return self._store.symbols_by_id(ids)
 

@@ -56,6 +56,8 @@ class IndexStore:
         """What `query` finds; for this package alone. Raises Stale where the file is damaged."""
         try:
             return self._db.execute(query, values).fetchall()
+        except UnicodeEncodeError:
+            return []  # asked for half a character, which no text here has
         except sqlite3.Error as error:
             # Damage is met by the first that reads it; `ptexplore index` looks for it and makes the index anew.
             raise Stale(f"{self.path}: {error}") from error
@@ -115,6 +117,9 @@ class IndexStore:
                 found += self._symbols("s.name = ? AND s.container = ?", name, packed.text_id(container))
             else:
                 found += self._symbols("s.name = ? AND s.container IS NULL", name)
+        whole = packed.text_id(f"{qualified}\n")  # of the few whose qualified name does not end in their name
+        if self.rows("SELECT 1 FROM text WHERE id = ?", whole):
+            found += self._symbols("s.container = ?", whole)
         return found
 
     def symbols_named(self, name: str) -> list[Symbol]:
