@@ -213,9 +213,9 @@ def _defined(
 def _remarks(asked: Asked, shown: Iterable[Use], left_out: Counter[str], copies: Counter[str]) -> Iterator[str]:
     if any(use.how == "name-matched" for use in shown):
         same = len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"})
-        others = f"{same} definitions are called so; " if same > 1 else ""
-        yield (f"name-matched: found by name, not by types. {others}a use may be of another overload, or of something "
-               "else of that name; ptexplore index --semantic PATH resolves them")  # fmt: skip
+        others = f"; {same} definitions are called so" if same > 1 else ""
+        yield (f"name-matched: found by name, not by types{others}; a use may be of another overload, or of something "
+               "else of that name (ptexplore index --semantic PATH resolves them)")  # fmt: skip
     kinds = {s.kind for _number, s in asked.symbols}
     if kinds & {"class", "struct", "union", "enum", "typedef"}:
         yield f"where it is only named as a type is not indexed: ptexplore find --text {asked.lasts[0]}"
