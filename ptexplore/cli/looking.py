@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ptexplore.cli.ready import Ready
+    from ptexplore.index.conditions import Conditions
     from ptexplore.resolve.lookup import Lookup
     from ptexplore.resolve.sources import Source
     from ptexplore.view.health import CheckoutHealth
@@ -28,8 +29,6 @@ def _sources(here: Ready) -> Iterator[Source]:
 
     chosen = current(here.runtime)
     found = [*([chosen] if chosen is not None else []), *extensions()]
-    if not found:
-        return
     from ptexplore.cli.ready import checkout_index
     from ptexplore.index.conditions import conditions
     from ptexplore.index.relation import decide
@@ -42,6 +41,22 @@ def _sources(here: Ready) -> Iterator[Source]:
         index = checkout_index(checkout, here.runtime)
         decision = decide(checkout, here.runtime, tree, here.store, index)
         yield source(checkout, tree, index, decision, known, here.runtime)
+    if chosen is None:
+        atlas = _atlas(here, known)
+        if atlas is not None:
+            yield atlas
+
+
+def _atlas(here: Ready, known: Conditions) -> Source | None:
+    """The names and lines that ship with us, of one release; None where that file is missing or damaged."""
+    from ptexplore.errors import PtexploreError
+    from ptexplore.resolve.sources import atlas_source
+    from ptexplore.source.atlas import Atlas
+
+    try:
+        return atlas_source(Atlas.open(), known, here.runtime)
+    except PtexploreError:
+        return None
 
 
 def checkouts(here: Ready) -> tuple[str, list[CheckoutHealth]]:

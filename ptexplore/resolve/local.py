@@ -70,8 +70,8 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
     if binding.hop.kind == "python":
         why = "as they were read at the call around this frame, which may have changed them since"
         return replace(state, observed=False, why=why, certain=False) if operator.hop.kind == "op" else state
-    if binding.hop.source.line is None:
-        why = "as they were at the binding; it is hand-written, and may hold a guard that no text here shows"
+    if binding.hop.source.layer != "generated":
+        why = "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
         return replace(state, observed=False, why=why, certain=False)
     factory = _factory(context, binding, operator)
     if factory is None:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from ptexplore.index.conditions import Conditions
-from ptexplore.index.relation import Decision, is_runtimes, permalink_commit
-from ptexplore.model import Checkout, Layer, Runtime, SourceRef
+from ptexplore.index.relation import Decision, Word, is_runtimes, permalink_commit
+from ptexplore.model import Checkout, Layer, Runtime, SourceRef, TreeInfo
 from ptexplore.resolve.matching import Matched, Wanted, match
 from ptexplore.resolve.precision import Evidence, decide, several
 from ptexplore.source.tree import SourceTree
 from ptexplore.symbols import Dialect, Symbol
+
+if TYPE_CHECKING:
+    from ptexplore.source.atlas import Atlas
 
 SITE = "https://github.com/pytorch/pytorch/blob"
 _STRUCTURED = re.compile(r"at::(?:native|meta)::structured_(\w+)::(impl|meta)")
@@ -131,6 +134,41 @@ class Source:
         return f"no definition of {name} was found in {self.tree.info.name}"
 
 
+def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Source:
+    """The shipped atlas as a source: names, paths and lines of one release, without text."""
+    fits = atlas.commit == runtime.git_version
+    word: Word = "matches" if fits else "version-skew"
+    decision = Decision(
+        word, f"the atlas is of {atlas.commit[:8]} ({atlas.release}), torch of {runtime.git_version[:8]}"
+    )
+    info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, word)
+    return Source(SourceTree(info, ()), _WithoutText(atlas), decision, conditions, runtime, None, atlas.commit, "atlas")
+
+
+@dataclass(frozen=True)
+class _WithoutText:
+    """An atlas by the questions that an index answers."""
+
+    atlas: Atlas
+
+    def definitions(self, qualified: str) -> list[Symbol]:
+        return self.atlas.definitions(qualified)
+
+    def symbols_ending(self, suffix: str) -> list[Symbol]:
+        return self.atlas.symbols_ending(suffix)
+
+    def outline(self, path: str) -> list[Symbol]:
+        """None: an atlas has no lists by file."""
+        del path
+        return []
+
+    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
+        return self.atlas.dialect(name, kinds)
+
+    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
+        return self.atlas.dialect_in(path, line)
+
+
 def source(
     checkout: Checkout,
     tree: SourceTree,
@@ -140,8 +178,6 @@ def source(
     runtime: Runtime,
 ) -> Source:
     """A fetched checkout as a source; its tree says how it relates."""
-    from dataclasses import replace
-
     commit = permalink_commit(checkout)
     related = replace(tree, info=replace(tree.info, relation=decision.word, commit=commit or tree.info.commit))
     return Source(related, names, decision, conditions, runtime, checkout, commit)

@@ -236,6 +236,9 @@ def tree_fact(tree: TreeInfo, version: str) -> str:
         "consistent": "nobody knows it, but it agrees with the torch that ran wherever both have a file",
         "version-skew": f"it is not the source of torch {version}: its lines are found by name",
     }
+    if tree.layers == ("atlas",):
+        what = "names and lines alone, shipped with ptexplore"
+        return f"atlas ({tree.version}{commit}): {tree.relation}, {what}; ptexplore fetch brings the text"
     return f"source {tree.name} ({tree.version}{commit}): {tree.relation}, {meaning.get(tree.relation, '')}"
 
 
