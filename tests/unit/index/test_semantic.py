@@ -1,0 +1,221 @@
+"""libclang's half of the index: what it resolves in a small tree, what is kept of name-matched references."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.index.semantic import clang as libclang
+from ptexplore.index.semantic.arguments import Headers, arguments
+from ptexplore.index.semantic.choose import choose
+from ptexplore.index.semantic.definitions import definitions
+from ptexplore.index.semantic.merge import Resolved, merge
+from ptexplore.index.semantic.pool import run
+from ptexplore.index.semantic.references import FileUses, Use, references
+from ptexplore.index.semantic.unit import parsed
+from ptexplore.index.semantic.worker import Work, work
+from ptexplore.symbols import IndexedFile, Ref
+
+SHAPE_H = """#pragma once
+namespace shapes {
+struct Shape {
+  virtual ~Shape() = default;
+  virtual double area() const;
+};
+inline namespace CPU_CAPABILITY {
+struct Square : Shape {
+  double area() const override;
+};
+}
+template <typename T> T twice(T value) { return value + value; }
+int scale(int by);
+double scale(double by);
+}
+"""
+SHAPE_CPP = """#include "c10/core/shape.h"
+#define MAKE(name) int name(int by) { return by; }
+namespace shapes {
+double Shape::area() const { return 0; }
+namespace {
+double helper(const Shape& shape) { return shape.area(); }
+}
+double Square::area() const {
+  return helper(*this) + scale(2.0) + twice<int>(3);
+}
+MAKE(scale)
+#ifdef NOT_HERE
+int hidden() { return scale(1); }
+#endif
+template <typename T> auto pick(T value) { return value.grow() + scale(value); }
+auto pointer = &helper;
+}
+"""
+PATH, HEADER = "c10/core/shape.cpp", "c10/core/shape.h"
+
+
+@pytest.fixture
+def headers(tmp_path: Path) -> Headers:
+    folder = tmp_path / "tree/c10/core"
+    folder.mkdir(parents=True)
+    (folder / "shape.h").write_text(SHAPE_H, encoding="utf-8")
+    (folder / "shape.cpp").write_text(SHAPE_CPP, encoding="utf-8")
+    return Headers(str(tmp_path / "tree"), None, None, None)
+
+
+@pytest.fixture
+def uses(headers: Headers) -> dict[str, FileUses]:
+    clang = libclang.load()
+    with parsed(clang, headers.root, f"{headers.root}/{PATH}", arguments(headers, PATH)) as unit:
+        assert unit.diagnostics() == []
+        return references(unit, lambda _: True)
+
+
+def test_calls_resolve_to_the_overload_and_the_class_they_mean(uses: dict[str, FileUses]) -> None:
+    found = uses[PATH].uses
+    assert Use(6, "area", "call", "shapes::Shape::area") in found  # a virtual call, of the static type
+    assert Use(9, "helper", "call", "shapes::helper") in found  # the anonymous namespace is looked through
+    assert Use(9, "scale", "call", "shapes::scale") in found
+    assert Use(9, "twice", "call", "shapes::twice") in found  # an instance of the template
+    assert Use(16, "helper", "address", "shapes::helper") in found
+    assert Use(11, "MAKE", "macro", "MAKE") in found
+    assert Use(1, "shape.h", "include", HEADER) in found
+
+
+def test_overrides_and_bases_are_the_headers_own(uses: dict[str, FileUses]) -> None:
+    found = uses[HEADER].uses
+    assert Use(9, "area", "override", "shapes::Shape::area") in found
+    assert Use(8, "Shape", "inherit", "shapes::Shape") in found
+    assert not [use for use in uses[PATH].uses if use.kind == "inherit"]
+
+
+def test_what_depends_on_a_template_stays_open(uses: dict[str, FileUses]) -> None:
+    assert 15 in uses[PATH].open_lines
+    assert Use(15, "scale", "call", "shapes::scale") in uses[PATH].uses  # every overload has this one name
+
+
+def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
+    with parsed(libclang.load(), headers.root, f"{headers.root}/{PATH}", arguments(headers, PATH)) as unit:
+        found = {(one.path, one.qualified, one.line) for one in definitions(unit, lambda _: True) if not one.bodiless}
+        assert unit.skipped()[PATH] == [(12, 14)]
+    assert found == {
+        (HEADER, "shapes::twice", 12),
+        (PATH, "shapes::Shape::area", 4),
+        (PATH, "shapes::helper", 6),
+        (PATH, "shapes::Square::area", 8),
+        (PATH, "shapes::scale", 11),
+        (PATH, "shapes::pick", 15),
+    }
+
+
+def test_errors_are_counted_and_named(headers: Headers) -> None:
+    Path(headers.root, PATH).write_text(
+        '#include "gone.h"\nint broken( {\nint after() { return 1; }\n', encoding="utf-8"
+    )
+    found = work(Work(headers, PATH, frozenset({PATH})))
+    assert found.errors >= 2
+    assert PATH in found.erring
+    assert (found.messages[0].path, found.messages[0].line) == (PATH, 1)
+    assert "gone.h" in found.messages[0].text
+
+
+# --- merging ---
+
+
+def by_name(line: int, name: str, kind: str = "call") -> Ref:
+    return Ref(PATH, line, name, f"x.{name}", kind)  # type: ignore[arg-type]
+
+
+def merged(before: list[Ref], uses: FileUses, *, erring: bool = False, raw: str = SHAPE_CPP) -> list[Ref]:
+    resolved = Resolved()
+    resolved.add(uses, [(12, 14)], erring=erring)
+    return merge(PATH, raw, before, resolved)
+
+
+def test_a_resolved_use_takes_the_place_of_the_name_matched_one_and_keeps_its_text() -> None:
+    found = merged([by_name(9, "scale")], FileUses({Use(9, "scale", "call", "shapes::scale")}))
+    assert found == [Ref(PATH, 9, "scale", "x.scale", "call", "shapes::scale", "libclang")]
+
+
+def test_what_libclang_looked_at_and_did_not_find_goes() -> None:
+    assert merged([by_name(9, "scale")], FileUses()) == []
+
+
+def test_what_libclang_could_not_judge_stays_by_name() -> None:
+    skipped, macro, dependent = by_name(13, "scale"), by_name(2, "name"), by_name(15, "grow")
+    include = by_name(1, "shape.h", "include")
+    found = merged([skipped, macro, dependent, include], FileUses(open_lines={15}))
+    assert found == [include, macro, skipped, dependent]
+
+
+def test_in_a_file_with_errors_all_that_is_not_resolved_stays() -> None:
+    uses = FileUses({Use(9, "scale", "call", "shapes::scale")})
+    found = merged([by_name(9, "scale"), by_name(9, "helper")], uses, erring=True)
+    assert [(one.name, one.extractor) for one in found] == [("helper", "tree-sitter"), ("scale", "libclang")]
+
+
+def test_what_a_macro_uses_unseen_is_not_a_use_on_its_line() -> None:
+    uses = FileUses({Use(11, "deep", "call", "shapes::deep"), Use(9, "operator+", "call", "shapes::operator+")})
+    assert [one.name for one in merged([], uses)] == ["operator+"]
+
+
+def test_lines_that_only_some_units_skip_are_judged() -> None:
+    resolved = Resolved()
+    resolved.add(FileUses(), [(12, 14)], erring=False)
+    resolved.add(FileUses(), [], erring=False)
+    assert merge(PATH, SHAPE_CPP, [by_name(13, "scale")], resolved) == []
+
+
+# --- what is read, and what happens when it goes wrong ---
+
+
+def indexed(*paths: str) -> list[IndexedFile]:
+    return [IndexedFile(path, "cpp", "checkout", "0", 1, 1) for path in paths]
+
+
+def test_core_is_three_folders_without_their_tests(tmp_path: Path) -> None:
+    files = indexed("c10/core/A.cpp", "c10/core/A.h", "c10/core/test/A_test.cpp", "c10/cuda/B.cpp", "c10/core/x.cu")
+    chosen = choose(files, str(tmp_path), ["core"])
+    assert (chosen.units, chosen.headers, chosen.others) == (("c10/core/A.cpp",), ("c10/core/A.h",), ("c10/core/x.cu",))
+    assert choose(files, str(tmp_path), []) == chosen
+
+
+def test_files_are_named_by_canonical_path_or_where_they_lie(tmp_path: Path) -> None:
+    files = indexed("c10/core/A.cpp", "c10/cuda/B.cpp")
+    assert choose(files, str(tmp_path), ["c10/cuda/"]).units == ("c10/cuda/B.cpp",)
+    assert choose(files, str(tmp_path), [str(tmp_path / "c10/core/A.cpp")]).units == ("c10/core/A.cpp",)
+    with pytest.raises(PtexploreError) as error:
+        choose(files, str(tmp_path), ["c10/gone"])
+    assert error.value.exit_code == USAGE
+
+
+def misbehave(how: str) -> str:
+    if how == "die":
+        os.abort()
+    if how == "hang":
+        time.sleep(60)
+    if how == "fail":
+        raise ValueError("no good")
+    return how
+
+
+def test_a_unit_that_dies_or_hangs_costs_itself_alone() -> None:
+    outcomes = {one.task: (one.result, one.failed) for one in run(misbehave, ["die", "hang", "fail", "fine"], 2, 3.0)}
+    assert outcomes["fine"] == ("fine", None)
+    assert outcomes["fail"] == (None, "no good")
+    assert outcomes["hang"] == (None, "took longer than 3 s")
+    assert "died" in (outcomes["die"][1] or "")
+
+
+def test_without_libclang_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "clang", None)
+    libclang.load.cache_clear()
+    with pytest.raises(PtexploreError) as error:
+        libclang.load()
+    libclang.load.cache_clear()
+    assert error.value.exit_code == MISSING
+    assert error.value.hint == "pip install 'ptexplore[semantic]'"
