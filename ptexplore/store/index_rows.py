@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import attrgetter, sub
 from typing import Any, get_args
 
 from ptexplore.symbols import Dialect, DialectKind, Extractor, FileRecords, Ref, RefKind, Symbol, SymbolKind
@@ -27,6 +28,9 @@ Row = tuple[Any, ...]
 _SYMBOL_CODE = {kind: number for number, kind in enumerate(SYMBOL_KINDS)}
 _REF_CODE = {kind: number for number, kind in enumerate(REF_KINDS)}
 _DIALECT_CODE = {kind: number for number, kind in enumerate(DIALECT_KINDS)}
+# attrgetter, since every use in the source passes here
+_KIND = attrgetter("kind")
+_REF_KEY = attrgetter("name", "kind", "text", "target", "extractor")
 _EXTRACTOR_CODE = {kind: number for number, kind in enumerate(EXTRACTORS)}
 
 
@@ -85,9 +89,7 @@ def pack(read: Read, records: FileRecords, words: str) -> Rows:
     symbols = [_symbol(base + n, one, texts, test) for n, one in enumerate(records.symbols[:MOST])]
     refs = pack_refs(base, records.refs, texts)
     dialect = [_dialect(base + n, one, texts) for n, one in enumerate(records.dialect[:MOST])]
-    tally = Counter(f"symbol {one.kind}" for one in records.symbols)
-    tally.update(f"ref {one.kind}" for one in records.refs)
-    tally.update(f"dialect {one.kind}" for one in records.dialect)
+    tally = _tally("symbol", records.symbols) | _tally("ref", records.refs) | _tally("dialect", records.dialect)
     problems = json.dumps(records.problems) if records.problems else None
     extractor = "yaml" if records.language == "yaml" else "tree-sitter"
     file = (read.file, records.path, records.language, read.layer, extractor, read.sha, read.size, read.stamp,
@@ -126,13 +128,9 @@ def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
 
 def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row]:
     """The rows of one file's references; `texts` takes the strings that rows name by id."""
-    places: dict[tuple[str, RefKind, str, str | None, Extractor], list[int]] = {}
+    places: defaultdict[tuple[str, RefKind, str, str | None, Extractor], list[int]] = defaultdict(list)
     for one in refs:
-        key = (one.name, one.kind, one.text, one.target, one.extractor)
-        if key in places:
-            places[key].append(one.line)
-        else:
-            places[key] = [one.line]
+        places[_REF_KEY(one)].append(one.line)
     rows = []
     for number, ((name, kind, text, target, extractor), lines) in enumerate(places.items(), base):
         where = lines[0] if len(lines) == 1 else pack_lines(lines)
@@ -144,7 +142,11 @@ def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row
 def tally_with_refs(tally: str, refs: Iterable[Ref]) -> str:
     """A file's tally with other references."""
     kept = {key: count for key, count in json.loads(tally).items() if not key.startswith("ref ")}
-    return json.dumps(kept | Counter(f"ref {one.kind}" for one in refs))
+    return json.dumps(kept | _tally("ref", refs))
+
+
+def _tally(what: str, records: Iterable[Symbol | Ref | Dialect]) -> dict[str, int]:
+    return {f"{what} {kind}": count for kind, count in Counter(map(_KIND, records)).items()}
 
 
 def _dialect(number: int, one: Dialect, texts: Texts) -> Row:
@@ -161,13 +163,15 @@ def last_part(qualified: str) -> str:
 
 def pack_lines(lines: list[int]) -> bytes:
     """Line numbers, sorted, as deltas of seven bits a byte."""
+    lines = sorted(lines)
+    deltas = list(map(sub, lines, [0, *lines[:-1]]))
+    if max(deltas) < 128:
+        return bytes(deltas)
     out = bytearray()
-    before = 0
-    for line in sorted(lines):
-        delta, before = line - before, line
+    for delta in deltas:
         while delta > 127:
             out.append(delta & 127 | 128)
-            delta >>= 7
+            delta >>= 7  # noqa: PLW2901  (what is left of it)
         out.append(delta)
     return bytes(out)
 
