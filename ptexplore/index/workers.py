@@ -128,8 +128,11 @@ _macros: MacroTable
 
 def _begin(macros: MacroTable, parent: int) -> None:
     """Make this process a worker that ends with `parent`, however that ends."""
+    import gc
     import threading
 
+    gc.freeze()
+    gc.set_threshold(200_000)  # a file's records live as long as it is read; looking through them costs a tenth
     global _macros  # noqa: PLW0603  (a worker's one table, given once instead of with each batch)
     _macros = macros
 
