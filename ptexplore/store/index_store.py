@@ -122,6 +122,15 @@ class IndexStore:
             found += self._symbols("s.container = ?", whole)
         return found
 
+    def kinds_of(self, qualified: str) -> set[str]:
+        """What bears exactly that qualified name, by kind: cheap also for a namespace, which thousands of rows open."""
+        found: set[str] = set()
+        for container, name in _splits(qualified):
+            known = packed.text_id(container) if container else None
+            rows = self.rows("SELECT DISTINCT kind FROM symbol WHERE name = ? AND container IS ?", name, known)
+            found.update(packed.SYMBOL_KINDS[kind] for (kind,) in rows)
+        return found
+
     def symbols_named(self, name: str) -> list[Symbol]:
         """Definitions and declarations whose last part is `name`."""
         return self._symbols("s.name = ?", name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot
 
@@ -32,12 +32,31 @@ def matching_lines(trees: Sequence[IndexedTree], query: str, limit: int) -> tupl
         for path in paths[:FILES]:
             if any(one.store.file(path) is not None for one in earlier):
                 continue
-            for number, line in enumerate(indexed.tree.lines(path), 1):
-                if words[0] in line.lower() and wanted in " ".join((line.lower() if fold else line).split()):
-                    if len(found) == limit:
-                        return found, True
-                    found.append((spot(indexed, path, number), shortened(line, words[0])))
+            for number, line in _lines_with(indexed, path, wanted, fold=fold):
+                if len(found) == limit:
+                    return found, True
+                found.append((spot(indexed, path, number), shortened(line, words[0])))
     return found, more
+
+
+def _lines_with(indexed: IndexedTree, path: str, wanted: str, *, fold: bool) -> Iterator[tuple[int, str]]:
+    """Numbers and lines of one file that hold `wanted`; a file without its first piece is not parted into lines."""
+    file = indexed.tree.read(path)
+    indexed.tree.forget()  # hundreds of files may be read for one query
+    if file is None:
+        return
+    first = wanted.split(" ", 1)[0]
+    text = file.text.lower() if fold else file.text
+    at, number, begin = text.find(first), 1, 0
+    while at != -1:
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end == -1 else end
+        number += text.count("\n", begin, start)
+        begin = start
+        if wanted in " ".join(text[start:end].split()):
+            yield number, file.text[start:end] if len(text) == len(file.text) else text[start:end]
+        at = text.find(first, end)
 
 
 def shortened(line: str, word: str) -> str:

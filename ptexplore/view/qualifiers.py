@@ -102,7 +102,7 @@ def _may_be_member(
         return True
     for container in filter(None, containers):
         name = "::".join(container)
-        kinds = {s.kind for t in trees for s in (*t.store.definitions(name), *t.store.declarations(name))}
+        kinds = {kind for one in trees for kind in one.store.kinds_of(name)}
         if not kinds or kinds & set(_CLASSES):
             return True
     return False
