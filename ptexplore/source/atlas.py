@@ -17,8 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.source import atlas_rows
 from ptexplore.source.atlas_file import Damaged, PackedFile, pack
-from ptexplore.source.atlas_rows import DIALECT, SYMBOLS, Decoder, Encoder, key, last_part
+from ptexplore.source.atlas_rows import DIALECT, SYMBOLS, Encoder, key, last_part
 from ptexplore.symbols import Dialect, Symbol
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "atlas.bin"
@@ -82,7 +83,7 @@ class Atlas:
 
     def outline(self, path: str) -> list[Symbol]:
         """The definitions of one file with the namespaces around them, by line."""
-        return [self._decoder.symbol(path, row) for row in self._get("outline", path) or []]
+        return [atlas_rows.symbol(path, row) for row in self._get("outline", path) or []]
 
     def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
         """Rows of PyTorch's dialect by name: a stub's declaration, definition, registrations; an operator's lines."""
@@ -95,12 +96,12 @@ class Atlas:
 
     def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
         """Rows of a file; with `line`, those of the macro there: the row itself, or of the block that begins there."""
-        rows = [self._decoder.dialect(path, row) for row in self._get("dialect", path) or []]
+        rows = [atlas_rows.dialect(path, row) for row in self._get("dialect", path) or []]
         return [row for row in rows if line is None or line in (row.line, row.block)]
 
     def lines(self, path: str) -> int | None:
         """How many lines `path` has in that release; None where the atlas knows no such file."""
-        return self._decoder.files.get(path)
+        return self._files.get(path)
 
     def permalink(self, path: str, line: int | None = None) -> str:
         """The page that shows this place of the release, for people: nothing here ever opens it."""
@@ -108,21 +109,21 @@ class Atlas:
 
     def everything(self) -> tuple[list[Symbol], list[Dialect]]:
         """All rows, file by file."""
-        files = self._decoder.paths
+        files = self._paths
         return [s for path in files for s in self.outline(path)], [d for path in files for d in self.dialect_in(path)]
 
     def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
         places = (place for one in keys for place in self._places("symbols", one))
-        return [self._decoder.symbol(path, self._get("outline", path)[row]) for path, row in places]
+        return [atlas_rows.symbol(path, self._get("outline", path)[row]) for path, row in places]
 
     def _pointed(self, section: str, name: str) -> list[Dialect]:
         places = self._places(section, name)
-        return [self._decoder.dialect(path, self._get("dialect", path)[row]) for path, row in places]
+        return [atlas_rows.dialect(path, self._get("dialect", path)[row]) for path, row in places]
 
     def _places(self, section: str, name: str) -> list[tuple[str, int]]:
         """(path, number of the row in that file) of everything filed under a name."""
         flat = self._get(section, name) or []
-        return [(self._decoder.paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
+        return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
 
     def _fact(self, name: str) -> str:
         return str(self._file.meta.get(name, ""))
@@ -132,9 +133,14 @@ class Atlas:
             return self._file.section(section).get(key)
 
     @cached_property
-    def _decoder(self) -> Decoder:
+    def _files(self) -> dict[str, int]:
+        """Every path and its number of lines, in order."""
         with self._whole():
-            return Decoder(self._file.tables())
+            return dict(self._file.tables()["files"])
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        return list(self._files)
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -173,4 +179,4 @@ def write(
     counts: dict[str, int] = {"files": len(files), "symbols": len(definitions)}
     for kind in DIALECT:
         counts[kind] = sum(row.kind == kind for row in rows)
-    return pack({"release": release, "commit": commit, "counts": counts}, encoder.tables(), sections)
+    return pack({"release": release, "commit": commit, "counts": counts}, {"files": sorted(files.items())}, sections)

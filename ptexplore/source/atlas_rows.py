@@ -1,4 +1,4 @@
-"""How Symbol and Dialect records become short JSON rows of an atlas and come back; what repeats stands in tables.
+"""How Symbol and Dialect records become short JSON rows of an atlas and come back.
 
 Kept of a symbol: all but its signature as written. Kept of a dialect row: all but `text`, and `context` only where it
 is a name (a key, an architecture, a table), not a C++ type. So an atlas holds names, places and types, no source text.
@@ -44,33 +44,12 @@ def key(qualified: str) -> str:
     return f"{last}\t{qualified[: len(qualified) - len(last)]}"
 
 
-class Table:
-    """Values by number, each once, in the order they first came."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[Any, int] = {}
-
-    def number(self, value: Any) -> int:
-        """The number of a (hashable) value."""
-        if value not in self._numbers:
-            self._numbers[value] = len(self.values)
-            self.values.append(value)
-        return self._numbers[value]
-
-    def optional(self, value: Any) -> int:
-        """0 for nothing, else one more than the number."""
-        return 0 if not value else self.number(value) + 1
-
-
 class Encoder:
     """Fills the sections of one atlas; rows must come in a fixed order for the same bytes to come out."""
 
     def __init__(self, files: Mapping[str, int]) -> None:
         """`files`: every path of the tree and how many lines it has."""
-        self._files = [[path, files[path]] for path in sorted(files)]
-        self._path = {path: number for number, (path, _) in enumerate(self._files)}
-        self._scopes, self._types, self._lists, self._guards, self._words = (Table() for _ in range(5))
+        self._path = {path: number for number, path in enumerate(sorted(files))}
 
     def symbols(self, rows: Iterable[Symbol]) -> dict[str, dict[str, Any]]:
         """Sections "outline" (by path) and "symbols" (`key` of the name to path and row in it)."""
@@ -79,20 +58,8 @@ class Encoder:
         for row in rows:
             if row.kind != "namespace":
                 names[key(row.qualified)].extend((self._path[row.path], len(places[row.path])))
-            places[row.path].append(self._symbol(row))
+            places[row.path].append(_symbol(row))
         return {"outline": dict(places), "symbols": dict(names)}
-
-    def _symbol(self, row: Symbol) -> list[Any]:
-        if last_part(row.qualified) != row.name:
-            raise ValueError(f"{row.path}:{row.line}: {row.qualified!r} does not end in its last part {row.name!r}")
-        flags = _TEMPLATE * row.template | _STATIC * row.static | _MACRO * (row.extractor == "macro")
-        types = None if row.parameters is None else tuple(self._types.number(one) for one in row.parameters)
-        return _trim([
-            row.name, self._scopes.number(_scopes(row.qualified[: len(row.qualified) - len(row.name)], row.scope)),
-            SYMBOLS.index(row.kind), row.line, row.end_line - row.line, row.line - row.begin,
-            0 if types is None else self._lists.number(types) + 1,
-            flags, self._guards.optional(row.guards), self._words.optional(row.macro),
-        ])  # fmt: skip
 
     def dialect(self, rows: Iterable[Dialect]) -> dict[str, dict[str, Any]]:
         """Sections "dialect" (by path), "dialect-names" and "dialect-targets" (to path and row in it)."""
@@ -104,72 +71,54 @@ class Encoder:
             names[row.name].extend(where)
             if row.target:
                 targets[last_part(row.target)].extend(where)
-            places[row.path].append(self._dialect(row))
+            places[row.path].append(_dialect(row))
         return {"dialect": dict(places), "dialect-names": dict(names), "dialect-targets": dict(targets)}
 
-    def _dialect(self, row: Dialect) -> list[Any]:
-        context = None if row.kind in _TYPED else row.context
-        return _trim([
-            DIALECT.index(row.kind), row.name, row.line, row.end_line - row.line,
-            0 if row.block is None else row.line - row.block + 1,
-            row.target or 0, self._words.optional(context), self._words.optional(row.macro),
-            self._guards.optional(row.guards),
-        ])  # fmt: skip
 
-    def tables(self) -> dict[str, Any]:
-        """The lists that the rows refer to; last, when all rows are in."""
-        return {
-            "files": self._files,
-            "scopes": self._scopes.values,
-            "types": self._types.values,
-            "lists": self._lists.values,
-            "guards": self._guards.values,
-            "words": self._words.values,
-        }
+def _symbol(row: Symbol) -> list[Any]:
+    if last_part(row.qualified) != row.name:
+        raise ValueError(f"{row.path}:{row.line}: {row.qualified!r} does not end in its last part {row.name!r}")
+    prefix = row.qualified[: len(row.qualified) - len(row.name)]
+    flags = _TEMPLATE * row.template | _STATIC * row.static | _MACRO * (row.extractor == "macro")
+    return _trim([
+        row.name, prefix, SYMBOLS.index(row.kind), row.line, row.end_line - row.line, row.line - row.begin,
+        0 if row.parameters is None else row.parameters, flags,
+        0 if row.scope == prefix[:-2] else row.scope, row.guards or 0, row.macro or 0,
+    ])  # fmt: skip
 
 
-def _scopes(prefix: str, scope: str) -> tuple[str, ...]:
-    """What stands before the last part of a qualified name, and the scope where it says more."""
-    return (prefix,) if scope + "::" * bool(scope) == prefix else (prefix, scope)
+def symbol(path: str, row: list[Any]) -> Symbol:
+    """The definition in a file that `row` tells of; its signature is ""."""
+    name, prefix, kind, line, span, lead, types, flags, scope, guards, macro = row + [0] * (11 - len(row))
+    return Symbol(
+        path, name, prefix + name, SYMBOLS[kind],  # type: ignore[arg-type]
+        line, line + span, line - lead, scope=prefix[:-2] if scope == 0 else scope,
+        parameters=None if types == 0 else tuple(types), guards=tuple(guards or ()), macro=macro or None,
+        template=bool(flags & _TEMPLATE), static=bool(flags & _STATIC),
+        extractor="macro" if flags & _MACRO else "tree-sitter",
+    )  # fmt: skip
+
+
+def _dialect(row: Dialect) -> list[Any]:
+    context = None if row.kind in _TYPED else row.context
+    return _trim([
+        DIALECT.index(row.kind), row.name, row.line, row.end_line - row.line,
+        0 if row.block is None else row.line - row.block + 1,
+        row.macro or 0, row.target or 0, context or 0, row.guards or 0,
+    ])  # fmt: skip
+
+
+def dialect(path: str, row: list[Any]) -> Dialect:
+    """The dialect row of a file that `row` tells of; its text is ""."""
+    kind, name, line, span, block, macro, target, context, guards = row + [0] * (9 - len(row))
+    return Dialect(
+        path, line, line + span, DIALECT[kind], name,  # type: ignore[arg-type]
+        context=context or None, target=target or None, block=line - block + 1 if block else None,
+        macro=macro or "", guards=tuple(guards or ()),
+    )  # fmt: skip
 
 
 def _trim(row: list[Any]) -> list[Any]:
     while row and row[-1] == 0:
         row.pop()
     return row
-
-
-class Decoder:
-    """Rows back to records."""
-
-    def __init__(self, tables: Mapping[str, Any]) -> None:
-        """`tables` as Encoder.tables() gave them."""
-        self.files: dict[str, int] = dict(tables["files"])
-        self.paths = list(self.files)
-        self._tables = tables
-
-    def symbol(self, path: str, row: list[Any]) -> Symbol:
-        """The definition in a file that `row` tells of; its signature is ""."""
-        name, scope, kind, line, span, lead, types, flags, guards, macro = row + [0] * (10 - len(row))
-        prefix, *around = self._tables["scopes"][scope]
-        parameters = None if not types else tuple(self._tables["types"][t] for t in self._tables["lists"][types - 1])
-        return Symbol(
-            path, name, prefix + name, SYMBOLS[kind],  # type: ignore[arg-type]
-            line, line + span, line - lead, scope=around[0] if around else prefix[:-2], parameters=parameters,
-            guards=tuple(self._optional("guards", guards) or ()), macro=self._optional("words", macro),
-            template=bool(flags & _TEMPLATE), static=bool(flags & _STATIC),
-            extractor="macro" if flags & _MACRO else "tree-sitter",
-        )  # fmt: skip
-
-    def dialect(self, path: str, row: list[Any]) -> Dialect:
-        """The dialect row of a file that `row` tells of; its text is ""."""
-        kind, name, line, span, block, target, context, macro, guards = row + [0] * (9 - len(row))
-        return Dialect(
-            path, line, line + span, DIALECT[kind], name,  # type: ignore[arg-type]
-            context=self._optional("words", context), target=target or None,
-            block=line - block + 1 if block else None, macro=self._optional("words", macro) or "",
-            guards=tuple(self._optional("guards", guards) or ()),
-        )  # fmt: skip
-
-    def _optional(self, table: str, number: int) -> Any:
-        return self._tables[table][number - 1] if number else None
