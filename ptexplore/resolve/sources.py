@@ -142,31 +142,7 @@ def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Sour
         word, f"the atlas is of {atlas.commit[:8]} ({atlas.release}), torch of {runtime.git_version[:8]}"
     )
     info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, word)
-    return Source(SourceTree(info, ()), _WithoutText(atlas), decision, conditions, runtime, None, atlas.commit, "atlas")
-
-
-@dataclass(frozen=True)
-class _WithoutText:
-    """An atlas by the questions that an index answers."""
-
-    atlas: Atlas
-
-    def definitions(self, qualified: str) -> list[Symbol]:
-        return self.atlas.definitions(qualified)
-
-    def symbols_ending(self, suffix: str) -> list[Symbol]:
-        return self.atlas.symbols_ending(suffix)
-
-    def outline(self, path: str) -> list[Symbol]:
-        """None: an atlas has no lists by file."""
-        del path
-        return []
-
-    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
-        return self.atlas.dialect(name, kinds)
-
-    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
-        return self.atlas.dialect_in(path, line)
+    return Source(SourceTree(info, ()), atlas, decision, conditions, runtime, None, atlas.commit, "atlas")
 
 
 def source(
