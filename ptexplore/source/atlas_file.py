@@ -3,7 +3,7 @@
     magic (8 bytes) | format (1 byte) | length of the head (4 bytes, big endian) | head | blobs
 
 The head and every blob are JSON, compressed by zlib (whose checksum finds damage). The head holds
-`meta` (facts about the whole), `tables` (a blob: lists that rows refer to by number), and for each section the
+`meta` (facts about the whole), `tables` (a blob: what sections refer to by number), and for each section the
 first key and the extent of every block; a block is `{key: value}` with its keys in order. Packing the
 same input gives the same bytes.
 """
