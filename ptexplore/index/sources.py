@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.index import macro_table
 from ptexplore.index.cpp.macros import HEADERS, MacroTable, collect
 from ptexplore.index.workers import Result, Same, Task, Unread, read, read_all
 from ptexplore.locations import lock_file
@@ -22,7 +21,6 @@ from ptexplore.store.index_rows import Rows
 from ptexplore.store.index_store import IndexStore, Known, Stale
 from ptexplore.store.index_writer import IndexWriter
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _WAIT = 1800  # seconds for another indexer to finish
 
 
@@ -88,14 +86,9 @@ def _build(source: Source, target: Path, jobs: int, watcher: Progress) -> _Built
     plan = _plan(source.files, known)
     if store is not None and is_current(store, source.identity) and not plan.removed and _same_unread(store, plan):
         return 0, len(known), 0, tuple(Unread(*one) for one in _unread(store)), False
-    digests = ""
-    macros = MacroTable({})
-    if plan.read or plan.removed:
-        watcher.step(f"{source.tree}: collecting macros")
-        macros = collect(_headers(source))
-        digests = _digests(macros)
-        if store is not None:
-            plan = _plan(source.files, known, _users(store, macros, digests))
+    macros = _macros(source, store, plan, watcher)
+    if store is not None:
+        plan = _plan(source.files, known, _users(store, macros))
     anew = store is None or 2 * plan.sure > len(source.files) or _is_worn(store, len(known))
     if anew:
         known, plan = {}, _plan(source.files, {})
@@ -103,7 +96,7 @@ def _build(source: Source, target: Path, jobs: int, watcher: Progress) -> _Built
     if store is not None:
         store.close()
     tasks = [Task(first + n, *rest) for n, rest in enumerate(plan.read)]
-    changes = _Changes(source, target, anew, known, digests)
+    changes = _Changes(source, target, anew, known, macros)
     with contextlib.closing(read_all(tasks, macros, jobs)) as results:
         changes.apply(_watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files"), plan.removed)
     watcher.step(f"{source.tree}: done", 1.0)
@@ -139,20 +132,19 @@ def _plan(files: Sequence[Listed], known: dict[str, Known], forced: Set[str] = f
     return _Plan(read, sorted(known.keys() - {listed.path for listed in files}), sure)
 
 
-def _users(store: IndexStore, macros: MacroTable, digests: str) -> set[str]:
+def _macros(source: Source, store: IndexStore | None, plan: _Plan, watcher: Progress) -> MacroTable:
+    """The macros of the headers: those the index was made with, where no header is to be read or gone."""
+    touched = {task[0] for task in plan.read} | set(plan.removed)
+    kept = store.meta("macro_table") if store is not None and not source.headers else None
+    if kept is not None and not any(path.endswith(HEADERS) for path in touched):
+        return macro_table.from_text(kept)
+    watcher.step(f"{source.tree}: collecting macros")
+    return collect(_headers(source))
+
+
+def _users(store: IndexStore, macros: MacroTable) -> set[str]:
     """The indexed files that name a macro which is not as it was, or one whose expansion comes to name it."""
-    before: dict[str, str] = json.loads(store.meta("macros") or "{}")
-    after: dict[str, str] = json.loads(digests)
-    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    users: dict[str, set[str]] = {}
-    for name, found in macros.by_name.items() if changed else ():
-        for word in {word for one in found for word in _WORD.findall(one.body)}:
-            users.setdefault(word, set()).add(name)
-    waiting = list(changed)
-    while waiting:
-        more = users.get(waiting.pop(), set()) - changed
-        changed |= more
-        waiting += more
+    changed = macro_table.changed(macro_table.from_text(store.meta("macro_table") or "{}"), macros)
     return set(store.files_with_any_word(sorted(changed)))
 
 
@@ -172,8 +164,8 @@ def _same_unread(store: IndexStore, plan: _Plan) -> bool:
 class _Changes:
     """Results on their way into the index. The index is opened for writing when there is something to write."""
 
-    def __init__(self, source: Source, target: Path, anew: bool, known: dict[str, Known], digests: str) -> None:
-        self.source, self.target, self.anew, self.known, self.digests = source, target, anew, known, digests
+    def __init__(self, source: Source, target: Path, anew: bool, known: dict[str, Known], macros: MacroTable) -> None:
+        self.source, self.target, self.anew, self.known, self.macros = source, target, anew, known, macros
         self.read = self.replaced = 0
         self.unread: list[Unread] = []
 
@@ -200,8 +192,7 @@ class _Changes:
             self.unread.sort(key=lambda one: one.path)
             facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
             facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
-            if self.digests:
-                facts["macros"] = self.digests
+            facts["macro_table"] = macro_table.as_text(self.macros)
             writer.put_meta(facts)
 
 
@@ -224,18 +215,6 @@ def _headers(source: Source) -> Iterator[tuple[str, str]]:
         if path.endswith(HEADERS):
             with contextlib.suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
                 yield path, file.read()
-
-
-def _digests(macros: MacroTable) -> str:
-    """Macro -> digest of its definitions, as JSON."""
-    return json.dumps(
-        {
-            name: hashlib.sha256(repr([(one.parameters, one.body, one.likely) for one in found]).encode()).hexdigest()[
-                :12
-            ]
-            for name, found in macros.by_name.items()
-        }
-    )
 
 
 def _open(target: Path) -> IndexStore | None:

@@ -6,8 +6,9 @@
 --
 -- 1: first version.
 
--- Facts about the index: "tree" (name), "complete", "recipe" (version of the extractors and grammars), "next_file",
--- what `ptexplore index` compares to see whether anything changed.
+-- Facts about the index: "tree" (name), "source" (what tells it from another of that name), "complete", "recipe" (version
+-- of the extractors), "next_file", "unread" (JSON: files that could not be read), "macro_table" (JSON: the macros that
+-- files were read with), "worn" (files replaced since it was made anew).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE file (
