@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model import TreeInfo
@@ -65,9 +65,8 @@ class RefsView:
     trees: tuple[TreeInfo, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    """One use as the index has it, before anything is read for it."""
+class _Raw(NamedTuple):
+    """One use as the index has it, before anything is read for it; there may be tens of thousands."""
 
     indexed: IndexedTree
     group: str
