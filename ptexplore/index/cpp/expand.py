@@ -30,10 +30,11 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 class Expander:
-    """Expands with the macros that `lookup` gives; `__COUNTER__` counts on over all expansions of one file."""
+    """Expands with the macros that `lookup` gives for the names in `known`; `__COUNTER__` counts on over all expansions of one file."""
 
-    def __init__(self, lookup: Lookup) -> None:
-        self.lookup = lookup
+    def __init__(self, lookup: Lookup, known: frozenset[str]) -> None:
+        self.lookup, self.known = lookup, known
+        self._any = known | {"__COUNTER__", "__LINE__"}
         self.counter = 0
         self.line = self.at = 0
         self._made = 0
@@ -47,6 +48,8 @@ class Expander:
 
     def _expand(self, given: Sequence[Token]) -> list[Token]:
         """All macros in `given` replaced, and what they give scanned again with what follows."""
+        if self._any.isdisjoint({token for token, _ in given}):
+            return list(given)
         todo = list(reversed(given))
         done: list[Token] = []
         while todo:
@@ -72,7 +75,7 @@ class Expander:
             return [(str(self.counter - 1), hidden)]
         if name == "__LINE__":
             return [(str(self.line), hidden)]
-        define = self.lookup(name, self.at)
+        define = self.lookup(name, self.at) if name in self.known else None
         if define is None:
             return None
         if define.parameters is None:
@@ -102,6 +105,10 @@ class Expander:
         paste = False
         expanded: dict[str, list[Token]] = {}
         for at, token in enumerate(body):
+            raw = bound.get(token)
+            if raw is None and not paste and token != "##" and token != " " and token != "#":
+                made.append((token, hidden))
+                continue
             if token == "##":
                 while made and made[-1][0] == " ":
                     made.pop()
@@ -109,7 +116,6 @@ class Expander:
                 continue
             if token == " " and (paste or (made and made[-1] == ("#", _NONE) and define.parameters)):
                 continue
-            raw = bound.get(token)
             if raw is None:
                 piece = [(token, hidden if token != "#" or not define.parameters else _NONE)]
             elif made and made[-1] == ("#", _NONE):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ptexplore.index.cpp.expand import Expander
 from ptexplore.index.cpp.invocations import Invocations, Made
@@ -16,9 +15,7 @@ from ptexplore.index.cpp.text import Text
 from ptexplore.index.cpp.tree import Frame, Reader, captures
 from ptexplore.symbols import Ref, Symbol
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
+_LOCAL_CLASS = re.compile(rb"(?:struct|class)\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
 
 
@@ -28,33 +25,50 @@ def extract(
     """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
     text = text or Text(path, raw)
     prepared = prepare(text, macros)
-    expander = Expander(lambda name, at: next(iter(prepared.definitions(name, at)), None))
+    expander = Expander(lambda name, at: next(iter(prepared.definitions(name, at)), None), prepared.known)
     reader: Reader | None = None
-    refs: list[Ref] = []
     problems: list[str] = []
     for number, view in enumerate(prepared.views):
         expander.counter = 0
-        made = Invocations(prepared, view, expander).replace()
-        found, failed = captures(bytes(view))
-        one = _read(prepared, view, found, made)
-        if failed:
-            problems.append("the parser met what it does not understand")
-            one = _without_bodies(prepared, view, one, made)
+        invocations = Invocations(prepared, view, expander)
+        made = invocations.replace()
+        one, failed = _read(prepared, view, invocations.code, made)
         if reader is None:
             reader = one
-            refs = references(prepared, view, found, reader)
+            problems += ["the parser met what it does not understand"] * failed
         else:
             _add_hidden(reader, one, prepared, number)
-    symbols = reader.symbols if reader else []
-    symbols += _macro_symbols(prepared)
-    return symbols, refs, problems
+    assert reader is not None  # there is always a first view
+    refs = references(prepared, reader)
+    return reader.symbols + _macro_symbols(prepared), refs, problems
 
 
-def _read(prepared: Prepared, view: bytearray, found: dict[str, list[Node]], made: list[Made]) -> Reader:
-    """The symbols of one view, those of the invocations included."""
+def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made]) -> tuple[Reader, bool]:
+    """The symbols of one view, and whether the parser stumbled.
+
+    Bodies are empty in what is parsed: nothing in one can then hide what follows it, and it takes half the time. Where
+    a body holds a class of its own, the whole is parsed as well, for that class's members.
+    """
     text = prepared.text
-    reader = Reader(text.path, view.decode("ascii"), text.line, text.guards)
+    empty = bytearray(view)
+    for start, end in code.bodies if code.balanced else ():
+        blank(empty, start, end)
+    found, failed = captures(bytes(empty))
+    reader = Reader(text.path, empty.decode("ascii"), text.line, text.guards)
     reader.read(found, marks=tuple(sorted({one.begin for one in made})))
+    if code.balanced and any(_LOCAL_CLASS.search(view, start, end) for start, end in code.bodies):
+        local = Reader(text.path, view.decode("ascii"), text.line, text.guards)
+        local.read(captures(bytes(view))[0])
+        inside = [at for at, offset in enumerate(local.offsets) if code.holds(offset)]
+        reader.symbols += [local.symbols[at] for at in inside if local.symbols[at].kind == "function"]
+        reader.offsets += [local.offsets[at] for at in inside if local.symbols[at].kind == "function"]
+        reader.inherited += [one for one in local.inherited if code.holds(one[0])]
+    _add_made(prepared, reader, made)
+    return reader, failed
+
+
+def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> None:
+    """What the invocations make, in place of what stood for them in the parsed text."""
     heads = {offset: at for at, offset in enumerate(reader.offsets)}
     dropped: set[int] = set()
     for one in made:
@@ -65,35 +79,10 @@ def _read(prepared: Prepared, view: bytearray, found: dict[str, list[Node]], mad
             symbols = _with_extent(symbols, reader.symbols[at])
         reader.symbols += symbols
         reader.offsets += [one.use.start] * len(symbols)
-    for at, symbol in enumerate(reader.symbols):
-        if (
-            symbol.name == "z"
-            and symbol.macro is None
-            and at not in dropped
-            and symbol.kind in ("variable", "member", "function")
-        ):
-            dropped.add(at)
-    reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
-    reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
-    return reader
-
-
-def _without_bodies(prepared: Prepared, view: bytearray, seen: Reader, made: list[Made]) -> Reader:
-    """Read again with all bodies empty, where what stands in one was not understood and may have hidden what follows.
-
-    Of what was seen before, what is local to bodies is kept.
-    """
-    code = CodeRanges(view.decode("ascii"))
-    empty = bytearray(view)
-    for start, end in code.bodies:
-        blank(empty, start, end)
-    found, _ = captures(bytes(empty))
-    reader = _read(prepared, empty, found, made)
-    for offset, symbol in zip(seen.offsets, seen.symbols, strict=True):
-        if symbol.macro is None and code.holds(offset):
-            reader.offsets.append(offset)
-            reader.symbols.append(symbol)
-    return reader
+    dropped |= {at for at, symbol in enumerate(reader.symbols) if symbol.name == "z" and symbol.macro is None}
+    if dropped:
+        reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
+        reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
 
 
 def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
@@ -114,14 +103,12 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
     guards = text.guards(line)
     symbols: dict[tuple[object, ...], Symbol] = {}
     for one in made.texts:
-        if not ("(" in one or "struct" in one or "class" in one or "enum" in one or ";" in one):
-            continue
-        inner = frames[-1].kind == "class"
-        source = "class z{" + one + "};" if inner else one
+        inner = frames[-1].kind in ("class", "enum")
+        source = f"{frames[-1].kind} z{{{one}}};" if inner else one
         reader = Reader(text.path, source, lambda _: line, lambda _: guards)
-        found, _ = captures(source.encode("ascii", "replace"))
-        if inner:
-            found["class"] = [node for node in found.get("class", ()) if node.start_byte]
+        found, _ = captures(_without_bodies(source).encode("ascii", "replace"))
+        if inner:  # the wrapping itself
+            found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
         reader.read(found, frames)
         for symbol in reader.symbols:
             key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
@@ -132,6 +119,19 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
                     end_line=max(last, named),
                 )  # fmt: skip
     return list(symbols.values())
+
+
+def _without_bodies(source: str) -> str:
+    """An expansion with its bodies empty, where they are worth the trouble."""
+    if len(source) < 300 or "{" not in source:
+        return source
+    code = CodeRanges(source)
+    if not code.balanced:
+        return source
+    buffer = bytearray(source.encode("ascii", "replace"))
+    for start, end in code.bodies:
+        blank(buffer, start, end)
+    return buffer.decode("ascii")
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:

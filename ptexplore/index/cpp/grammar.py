@@ -5,27 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ptexplore.index.cpp.text import blank
-
 Rewrite = Callable[["re.Match[str]"], str]
 
 
 def _blanked(match: re.Match[str]) -> str:
-    return blank(match[0])
+    return " " * len(match[0])
 
 
 def _empty_body(match: re.Match[str]) -> str:
     """`= default;` as a body: the grammar takes it for an expression after some return types."""
-    return "{" + blank(match[0][1:-1]) + "}"
+    return "{" + " " * (len(match[0]) - 2) + "}"
 
 
 def _zero(match: re.Match[str]) -> str:
     """`= {…}` as a default argument becomes `= 0`."""
-    return match[1] + "0" + blank(match[2][1:])
+    return match[1] + "0" + " " * (len(match[2]) - 1)
 
 
 def _after_at(match: re.Match[str]) -> str:
     return " " + match[0][1:]
+
+
+def _word(match: re.Match[str]) -> str:
+    """An operator called by name: `->operator!=(` becomes `->operatorxx(`."""
+    if match.string[match.start() - 1 : match.start()] not in (".", ">"):
+        return match[0]
+    return re.sub(r"[^\w\n]", "x", match[0])
+
+
+def _default_of_pointer(match: re.Match[str]) -> str:
+    """The default of an unnamed pointer parameter: `typename X::type* = nullptr>`."""
+    before = match.string[max(0, match.start() - 40) : match.start()].rstrip()
+    return " " * len(match[0]) if before.endswith("*") else match[0]
 
 
 # A word that must stand in the text for the rewrite to be tried, the pattern, the rewrite.
@@ -33,10 +44,12 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("delete", re.compile(r"=\s*delete\s*;"), _empty_body),
     ("default", re.compile(r"=\s*default\s*;"), _empty_body),
     ("{", re.compile(r"(=\s*)(\{[^{};]*\})(?=\s*[,)])"), _zero),
-    ("typename", re.compile(r"\btypename(?=\s+(?:::)?\w+\s*(?:<|::))"), _blanked),
-    ("nullptr", re.compile(r"(?<=\*)\s*=\s*nullptr(?=\s*[>,])"), _blanked),
-    ("template", re.compile(r"(?:\bextern\s+)?\btemplate\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
+    ("typename", re.compile(r"typename(?=\s+(?:::)?\w+\s*(?:<|::))"), _blanked),
+    ("nullptr", re.compile(r"=\s*nullptr(?=\s*[>,])"), _default_of_pointer),
+    ("template", re.compile(r"extern\s+template\s[^;{}=]*;"), _blanked),
+    ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
+    ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
     ("${", re.compile(r"\$\{\w+\}"), _blanked),
 )
 _OBJECTIVE = (

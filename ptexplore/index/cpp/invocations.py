@@ -40,24 +40,44 @@ class Invocations:
     def __init__(self, prepared: Prepared, view: bytearray, expander: Expander) -> None:
         self.prepared, self.view, self.expander = prepared, view, expander
         self.found: list[Made] = []
+        self.code = CodeRanges(view.decode("ascii"))
 
     def replace(self) -> list[Made]:
         """Every invocation outside of code; the view is changed in place."""
         uses = [use for use in self.prepared.uses if use.name not in self.prepared.attributes]
-        if not uses:
-            return []
-        code = CodeRanges(self.view.decode("ascii"))
+        code = self.code
         for use in uses:
-            if not self.view[use.start : use.start + 1].isspace():
-                (self._in_code if code.holds(use.start) else self._one)(use)
+            if self.view[use.start : use.start + 1].isspace():
+                continue
+            if not code.holds(use.start):
+                self._one(use)
+            elif code.enumerates(use.start):
+                self._in_enum(use)
+            else:
+                self._in_code(use)
         return self.found
+
+    def _in_enum(self, use: Use) -> None:
+        """A list macro between enumerators."""
+        view = self.view
+        definitions = self.prepared.definitions(use.name, use.start)
+        if use.arguments is None or view[max(0, use.start - 300) : use.start].rstrip()[-1:] not in (b",", b"{"):
+            return
+        texts = self._expansions(use, definitions)
+        if texts and texts[0].endswith(","):
+            blank(view, use.start, use.arguments[1] + 1)
+            self.found.append(Made(use, texts[:1], use.start))
 
     def _in_code(self, use: Use) -> None:
         """A macro that stands for statements: end it with a semicolon where the text does not, or blank it."""
         view = self.view
         definitions = self.prepared.definitions(use.name, use.start)
         if any(one.parameters is not None for one in definitions):
-            if use.arguments is None or view[max(0, use.start - 300) : use.start].rstrip()[-1:] not in (b";", b"{", b"}"):
+            if use.arguments is None or view[max(0, use.start - 300) : use.start].rstrip()[-1:] not in (
+                b";",
+                b"{",
+                b"}",
+            ):
                 return
             end = use.arguments[1] + 1
             following = _GOES_ON_WITHOUT.match(view, end)
@@ -90,7 +110,9 @@ class Invocations:
     def _prefix(self, start: int) -> tuple[int, str] | None:
         """Where the statement around `start` begins and what of it stands before; None inside an initialiser."""
         view = self.view
-        at = max(view.rfind(b";", 0, start), view.rfind(b"{", 0, start), view.rfind(b"}", 0, start)) + 1
+        least = view.rfind(b";", 0, start) + 1
+        least = max(least, view.rfind(b"}", least, start) + 1)
+        at = max(least, view.rfind(b"{", least, start) + 1)
         prefix = view[at:start].decode("ascii")
         access = _ACCESS.match(prefix)
         if access:
@@ -106,12 +128,15 @@ class Invocations:
         line = self.prepared.text.line(use.start)
         counter = self.expander.counter
         for define in definitions[:_MOST_ALTERNATIVES]:
+            if found and "{" not in define.body and found[0].endswith(";"):
+                continue
             self.expander.counter = counter
             try:
                 made = self.expander.invocation(define, arguments, line, use.start).strip()
             except (TooLongError, RecursionError):
                 continue
-            if made and made not in found:
+            # A further definition (of another platform, say) counts where it may give other functions.
+            if made and made not in found and (not found or "{" in made or not made.endswith(";")):
                 found.append(made)
         return tuple(found)
 
@@ -132,11 +157,7 @@ class Invocations:
             view[use.start : use.start + len(name)] = name.encode()
             texts = tuple(f"{one} {tail} {'{}' if defines else ';'}" for one in texts)
         elif not whole and _TYPE_GOES_ON.match(after):
-            if "\n" in view[use.start : end].decode("ascii"):
-                blank(view, use.start, end)
-                view[use.start : use.start + 1] = b"Z"
-            else:
-                view[use.start : end] = b"Z" * (end - use.start)
+            view[use.start : end] = b"Z" * (end - use.start)
             return
         else:
             assigned = after.lstrip().startswith("=")

@@ -24,7 +24,7 @@ _FIXED = frozenset(
     " __constant__ __extension__ __cdecl __stdcall __ubsan_ignore_undefined__ __managed__ XNN_RESTRICT RESTRICT"
     " __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE PYBIND11_DEPRECATED GTEST_API_"
     " PyObject_HEAD PyObject_VAR_HEAD Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS CUTLASS_DEVICE CUTLASS_HOST_DEVICE"
-    " CUTLASS_GLOBAL CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST CUTLASS_HOST NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END".split()
+    " PRIu8 PRIi8 PRId8 PRIu16 PRId16 PRIu32 PRId32 PRIu64 PRId64 PRIx32 PRIx64 PRIX64 PRIuPTR PRIxPTR CUTLASS_GLOBAL CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST CUTLASS_HOST NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END".split()
 )
 _UNLIKELY = re.compile(
     r"(?<![!\w])defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"
@@ -91,6 +91,11 @@ class MacroTable:
     def used(self, text: str) -> set[str]:
         """The macros of the table that a text names."""
         return set(_WORD.findall(text)) & self.by_name.keys()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every macro of the table, and the attributes that compilers bring."""
+        return self.attributes | self.by_name.keys()
 
     @cached_property
     def attributes(self) -> frozenset[str]:

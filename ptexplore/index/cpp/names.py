@@ -8,9 +8,8 @@ from functools import lru_cache
 _SPACES = re.compile(r"\s+")
 _OPERATOR = re.compile(r"(?:^|(?<=[\s:]))operator\b(?!\s*::)")
 _TIGHT = re.compile(r"\s*(::|[<>(),\[\]]|&&|[&*]|\.\.\.)\s*")
-_NAME_AT_END = re.compile(r"^(.*?[\w>&*.)\]])(\s+|(?<=[&*.>)\]]))([A-Za-z_]\w*)\s*$", re.DOTALL)
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
-_ARRAY = re.compile(r"\s*((?:\[[^\[\]]*\]\s*)+)$")
+_WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _BUILTIN = frozenset(
     "void bool char short int long float double signed unsigned wchar_t char16_t char32_t char8_t auto const volatile"
     " struct class enum union typename mutable register constexpr __int128".split()
@@ -61,16 +60,17 @@ def without_angles(text: str) -> str:
     return "".join(kept)
 
 
+@lru_cache(maxsize=65536)
 def one_line(text: str) -> str:
     """Blanks of any kind become one space; none just inside brackets or before a comma."""
-    text = _SPACES.sub(" ", text).strip()
+    text = " ".join(text.split())
     return text.replace("( ", "(").replace(" )", ")").replace(" ,", ",")
 
 
 @lru_cache(maxsize=65536)
 def parameter_types(listed: str) -> tuple[str, ...]:
     """The types of a parameter list given with its brackets; () for (void)."""
-    inside = listed.strip()[1:-1].strip()
+    inside = one_line(listed)[1:-1].strip()
     if not inside or inside == "void":
         return ()
     return tuple(_type(one) for one in split(inside))
@@ -99,16 +99,17 @@ def _type(parameter: str) -> str:
     """The type of one parameter: default and name taken off."""
     text = _without_default(parameter).strip()
     array = ""
-    found = _ARRAY.search(text)
-    if found and found.start():
-        array, text = found[1].replace(" ", ""), text[: found.start()]
-    inner = _INNER_NAME.search(text)
+    while text.endswith("]") and "[" in text:
+        text, _, size = text.rpartition("[")
+        array, text = f"[{''.join(size.split())}" + array, text.rstrip()
+    inner = _INNER_NAME.search(text) if "(" in text else None
     if inner:
         text = f"{text[: inner.start()]}({inner[1]}{inner[2]}){text[inner.end() :]}"
     else:
-        named = _NAME_AT_END.match(text)
-        if named and named[3] not in _BUILTIN and not _only_qualifiers(named[1]):
-            text = named[1]
+        rest = text.rstrip(_WORD_LETTERS)
+        name = text[len(rest) :]
+        if name and rest and name not in _BUILTIN and not name[0].isdigit() and not _only_qualifiers(rest.rstrip()):
+            text = rest
     return normal_type(text) + array
 
 
@@ -134,6 +135,6 @@ def _without_default(parameter: str) -> str:
 
 def normal_type(text: str) -> str:
     """A type's text with spaces where words need them and after commas only."""
-    text = _TIGHT.sub(r"\1", _SPACES.sub(" ", text).strip())
+    text = _TIGHT.sub(r"\1", " ".join(text.split()))
     text = re.sub(r"([>&*])(?=[A-Za-z_])", r"\1 ", text)
     return text.replace(",", ", ")

@@ -1,4 +1,8 @@
-"""The references in one C++ file: calls, addresses, bases, overrides, includes and uses of macros."""
+"""The references in one C++ file: calls, addresses, bases, overrides, includes and uses of macros.
+
+Calls are read from the text itself, backwards from every opening bracket: a name, what it is reached through, and what
+stands before that, which tells a call from a declaration. A name resolves to nothing here; only libclang knows overloads.
+"""
 
 from __future__ import annotations
 
@@ -10,83 +14,130 @@ from ptexplore.index.cpp.names import name_parts, split, without_angles
 from ptexplore.symbols import Ref
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from ptexplore.index.cpp.prepare import Prepared
     from ptexplore.index.cpp.tree import Reader
 
-# Read backwards from the name of a member: "." or "->", then names with more of these between them.
-_RECEIVER = re.compile(r"(?:\s*(?:\.|>-|::)\s*\w*[A-Za-z_])+|\s*(?:\.|>-)")
+# On the reversed text: "(", template arguments, the name, the names and operators it is reached through, an operator
+# after something else than a name, what stands before.
+_CALL = re.compile(
+    r"\(\s*(?:>(?:[^<>(){};|=?!&]|&(?!&)|>[^<>(){};|=?!]*<)*<\s*)?(\w*[A-Za-z_])((?:\s*(?:::|\.|>-)\s*\w*[A-Za-z_])*)"
+    r"(?:\s*(\.|>-|::))?(?=\s*(\w+|[^\w\s]?)(.?))"
+)
+_NOT_CALLED = frozenset(
+    "if for while switch return sizeof catch decltype alignof noexcept static_assert alignas throw defined delete"
+    " static_cast dynamic_cast reinterpret_cast const_cast typeid operator int float double bool void char long short"
+    " unsigned signed auto and or not new else do case co_return co_await co_yield requires explicit __attribute__"
+    " __declspec template typename using __has_include __has_attribute constexpr const override final".split()
+)
+_BEFORE_CALL = frozenset(
+    "return else throw new case co_return co_await co_yield and or not in do delete typename template".split()
+)
+_REACHED = re.compile(r"(?:\s*::\s*\w*[A-Za-z_])*")
+_ADDRESS = re.compile(r"&\s*((?:::)?(?:\w+::)*[A-Za-z_]\w*)\s*[,)}]")
+_QUALIFIED = re.compile(r"::\s*([a-z_]\w*)\s*[,)}]")
 _NAMED = re.compile(r"(?:::)?(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _INCLUDE = re.compile(r'\s*([<"])([^>"\n]+)[>"]')
 _LONGEST = 120
 
 
-@lru_cache(maxsize=65536)
-def _called(written: str) -> tuple[str, str]:
-    """(name, text without spaces) of a called function as written."""
-    text = "".join((without_angles(written) if "<" in written and "operator" not in written else written).split())
-    return name_parts(text)[-1], text
-
-
-def references(prepared: Prepared, view: bytearray, found: dict[str, list[Node]], reader: Reader) -> list[Ref]:
+def references(prepared: Prepared, reader: Reader) -> list[Ref]:
     """All of one file, in no order."""
     path, line = prepared.text.path, prepared.text.line
-    text = view.decode("ascii")
-    macros = {use.start for use in prepared.uses}
-    refs: list[Ref] = []
-    for node in found.get("call", ()):
-        start = node.start_byte
-        if start in macros:
-            continue
-        name, written = _called(text[start : node.end_byte])
-        refs.append(Ref(path, line(start), name, written[-_LONGEST:], "call"))
-    for node in found.get("member_call", ()):
-        start = node.start_byte
-        name = _called(text[start : node.end_byte])[0]
-        receiver = _RECEIVER.match(text[max(0, start - 80) : start][::-1])
-        before = "".join(receiver[0].split())[::-1] if receiver else ""
-        refs.append(Ref(path, line(start), name, before + name, "call"))
+    refs = _calls(prepared, set(reader.offsets))
     refs += [Ref(path, line(use.start), use.name, use.name, "macro") for use in prepared.uses]
-    refs += _inherits(path, text, found, line)
+    refs += _inherits(reader)
     refs += [
         Ref(path, symbol.line, symbol.name, symbol.qualified, "override")
         for symbol in reader.symbols
         if symbol.signature.endswith(("override", "final"))
     ]
-    refs += _addresses(prepared, found, reader, text)
+    refs += _addresses(prepared, reader)
     refs += _includes(prepared)
     return refs
 
 
-def _inherits(path, text, found, line):  # type: ignore[no-untyped-def]
+def _calls(prepared: Prepared, declared: set[int]) -> list[Ref]:
+    path, line = prepared.text.path, prepared.text.line
+    macros = {use.start for use in prepared.uses}
+    reversed_ = prepared.text.bare[::-1]
+    length = len(reversed_)
+    refs: list[Ref] = []
+    for match in _CALL.finditer(reversed_):
+        name_reversed, through, operator, before, further = match.groups()
+        start = length - match.end(1)
+        if start in macros or start in declared:
+            continue
+        if name_reversed[::-1] in _NOT_CALLED or (
+            not operator and _declares(before[::-1], further, reversed_, match.end(2))
+        ):
+            continue
+        name, text = _written(name_reversed, through, operator or "")
+        refs.append(Ref(path, line(start), name, text, "call"))
+    return refs
+
+
+def _declares(before: str, further: str, reversed_: str, at: int) -> bool:
+    """Whether what stands before a name makes it a declaration: a type, or a type's last bracket, * or &."""
+    if not before:
+        return False
+    if before.isidentifier():
+        return before not in _BEFORE_CALL
+    if before == ">":
+        return not further.isspace() or further == ""
+    if before in "&*":  # "Foo& bar(" declares, "a & bar(" and "(&bar(" do not
+        return reversed_[at : at + 1].isspace() and (further.isalnum() or further in "_>")
+    return before in "~#" or (before == "<" and not reversed_[at : at + 1].isspace() and further.isalnum())
+
+
+@lru_cache(maxsize=65536)
+def _written(name: str, through: str, operator: str) -> tuple[str, str]:
+    """The name, and the text without spaces, of a call whose parts are given backwards."""
+    text = "".join((name + through + operator).split())[::-1]
+    return name[::-1], text[-_LONGEST:]
+
+
+@lru_cache(maxsize=65536)
+def _plain(written: str) -> tuple[str, str]:
+    """(last part, text without spaces and template arguments) of a name as written."""
+    text = "".join((without_angles(written) if "<" in written else written).split())
+    return name_parts(text)[-1], text
+
+
+def _inherits(reader: Reader) -> list[Ref]:
     refs = []
-    for node in found.get("bases", ()):
-        start = node.start_byte
-        at = text.find(":", start) + 1
-        for base in split(text[at : node.end_byte]):
-            written = " ".join(
-                word for word in base.split() if word not in ("public", "private", "protected", "virtual")
-            )
-            name, short = _called(written)
-            refs.append(Ref(path, line(at + len(base) - len(base.lstrip())), name, short, "inherit"))
+    for start, clause in reader.inherited:
+        at = start + clause.find(":") + 1
+        for base in split(clause[clause.find(":") + 1 :]):
+            words = [word for word in base.split() if word not in ("public", "private", "protected", "virtual")]
+            name, short = _plain(" ".join(words))
+            if name:
+                line = reader.line(at + len(base) - len(base.lstrip()))
+                refs.append(Ref(reader.path, line, name, short, "inherit"))
             at += len(base) + 1
     return refs
 
 
-def _addresses(prepared: Prepared, found: dict[str, list[Node]], reader: Reader, text: str) -> list[Ref]:
-    """Functions named without being called: arguments with a scope, and `&f` or macro arguments that this file defines."""
-    path, line = prepared.text.path, prepared.text.line
+def _addresses(prepared: Prepared, reader: Reader) -> list[Ref]:
+    """Functions named without being called: `&f` and arguments of macros that this file defines, and `a::f` as argument."""
+    text = prepared.text
+    bare = text.bare
     functions = {symbol.name for symbol in reader.symbols if symbol.kind == "function"}
-    named = [(node.start_byte, text[node.start_byte : node.end_byte]) for node in found.get("address", ())]
+    named = {match.start(1): match[1] for match in _ADDRESS.finditer(bare)}
+    for match in _QUALIFIED.finditer(bare):
+        name = match[1]
+        reached = _REACHED.match(bare[max(0, match.start() - 100) : match.start(1)][::-1].lstrip())
+        start = match.start(1) - (reached.end() if reached else 0)
+        if bare[start - 1 : start] in ("(", ",", " ", "\n", "&", "{"):
+            named[start] = bare[start : match.end(1)]
     for use in prepared.uses:
-        if use.arguments and use.name not in prepared.attributes:
-            named += [(one.start(), one[0]) for one in _NAMED.finditer(prepared.text.bare, *use.arguments)]
+        if use.arguments and use.name not in prepared.attributes and use.arguments[1] - use.arguments[0] < 2000:
+            named.update((one.start(), one[0]) for one in _NAMED.finditer(bare, *use.arguments))
     refs = []
-    for start, written in dict(named).items():
-        name, short = _called(written)
-        if name in functions or ("::" in short and name[:1].islower() and not (name[0] == "k" and name[1:2].isupper())):
-            refs.append(Ref(path, line(start), name, short, "address"))
+    for start, written in named.items():
+        name, short = _plain(written)
+        constant = name[0] == "k" and name[1:2].isupper()
+        if name in functions or ("::" in short and (name[0].islower() or name[0] == "_") and not constant):
+            refs.append(Ref(text.path, text.line(start), name, short, "address"))
     return refs
 
 

@@ -19,7 +19,7 @@ class CodeRanges:
         self._starts: list[int] = []
         self._enums: set[int] = set()
         self._ends: list[int] = []
-        depth = last = 0
+        depth = last = open_ = 0
         for match in _BRACE.finditer(text):
             at = match.start()
             if text[at] == "{":
@@ -29,6 +29,7 @@ class CodeRanges:
                 head = text[max(text.rfind(";", last, at) + 1, last) : at]
                 if is_scope(head):
                     last = at + 1
+                    open_ += 1
                     continue
                 depth = 1
                 self._starts.append(at)
@@ -36,10 +37,13 @@ class CodeRanges:
                     self._enums.add(at)
             else:
                 last = at + 1
-                if depth:
-                    depth -= 1
-                    if not depth:
-                        self._ends.append(last)
+                if not depth:
+                    open_ -= 1
+                    continue
+                depth -= 1
+                if not depth:
+                    self._ends.append(last)
+        self.balanced = depth == open_ == 0
         self._ends += [len(text)] * (len(self._starts) - len(self._ends))
 
     @property
@@ -52,6 +56,11 @@ class CodeRanges:
         """Whether `offset` lies in code."""
         at = bisect_right(self._starts, offset) - 1
         return at >= 0 and offset < self._ends[at]
+
+    def enumerates(self, offset: int) -> bool:
+        """Whether `offset` lies in the braces of an enumeration."""
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._ends[at] and self._starts[at] in self._enums
 
 
 def is_scope(head: str) -> bool:

@@ -112,10 +112,10 @@ class Text:
         return [Directive(m.start(), m.end(), m[1], m[2]) for m in _DIRECTIVE.finditer(self.bare)]
 
     @cached_property
-    def _arms(self) -> list[tuple[int, tuple[str, ...]]]:
-        """(first line, conditions) of every stretch between conditional directives."""
+    def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:
+        """The first line, and the conditions, of every stretch between conditional directives."""
         stack: list[list[str]] = []  # the conditions tried so far of each open #if
-        found: list[tuple[int, tuple[str, ...]]] = [(1, ())]
+        lines, conditions = [1], [()]  # type: list[int], list[tuple[str, ...]]
         for directive in self.directives:
             word = directive.word
             if word not in _CONDITIONALS:
@@ -129,8 +129,9 @@ class Text:
                 stack[-1].append("")
             elif word == "endif" and stack:
                 stack.pop()
-            found.append((self.line(directive.end) + 1, tuple(_arm(tried) for tried in stack)))
-        return found
+            lines.append(self.line(directive.end) + 1)
+            conditions.append(tuple(_arm(tried) for tried in stack))
+        return lines, conditions
 
     @cached_property
     def include_guard(self) -> str | None:
@@ -144,8 +145,8 @@ class Text:
 
     def guards(self, line: int) -> tuple[str, ...]:
         """The conditions around `line`, outermost first, the include guard left out."""
-        at = bisect_right(self._arms, line, key=lambda arm: arm[0]) - 1
-        arms = self._arms[max(at, 0)][1]
+        lines, conditions = self._arms
+        arms = conditions[max(bisect_right(lines, line) - 1, 0)]
         return arms[1:] if arms and arms[0] == self.include_guard else arms
 
 

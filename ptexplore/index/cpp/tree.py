@@ -38,11 +38,6 @@ _QUERY = """
 (alias_declaration) @alias
 (concept_definition) @concept
 (base_class_clause) @bases
-(call_expression function: [(identifier) (qualified_identifier) (template_function)] @call)
-(call_expression function: (field_expression field: (_) @member_call))
-(argument_list (qualified_identifier) @address)
-(argument_list (pointer_expression argument: [(identifier) (qualified_identifier)] @address))
-(initializer_list (pointer_expression argument: [(identifier) (qualified_identifier)] @address))
 """
 _KEYWORDS = frozenset("if for while switch return else do catch sizeof decltype new delete throw case".split())
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
@@ -106,6 +101,9 @@ class Reader:
     ) -> None:
         """All symbols of the captures, in text order, inside the scopes of `base`."""
         events: list[tuple[int, int, int, str, Any]] = [(mark, -ROOT.end, 0, "mark", None) for mark in marks]
+        self.inherited += [
+            (node.start_byte, self.text[node.start_byte : node.end_byte]) for node in found.get("bases", ())
+        ]
         for kind, nodes in found.items():
             if kind in _HANDLERS:
                 events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
@@ -241,7 +239,7 @@ class Reader:
         return self._add(
             "function", outer, parts, named.start_byte + max(at, 0), begin, node.end_byte, role,
             signature=one_line(text[listed.start_byte : function.end_byte]),
-            parameters=parameter_types(one_line(text[listed.start_byte : listed.end_byte])), template=template, static=static,
+            parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
 
     def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
