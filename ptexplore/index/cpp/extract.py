@@ -25,7 +25,7 @@ def extract(
     """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
     text = text or Text(path, raw)
     prepared = prepare(text, macros)
-    expander = Expander(lambda name, at: next(iter(prepared.definitions(name, at)), None), prepared.known)
+    expander = Expander(prepared.definition, prepared.known)
     reader: Reader | None = None
     problems: list[str] = []
     for number, view in enumerate(prepared.views):
@@ -55,6 +55,7 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
         blank(empty, start, end)
     found, failed = captures(bytes(empty))
     reader = Reader(text.path, empty.decode("ascii"), text.line, text.guards)
+    reader.shown = text.bare
     reader.read(found, marks=tuple(sorted({one.begin for one in made})))
     if code.balanced and any(_LOCAL_CLASS.search(view, start, end) for start, end in code.bodies):
         local = Reader(text.path, view.decode("ascii"), text.line, text.guards)

@@ -39,12 +39,33 @@ def _default_of_pointer(match: re.Match[str]) -> str:
     return " " * len(match[0]) if before.endswith("*") else match[0]
 
 
+def _disambiguator(match: re.Match[str]) -> str:
+    """`x.template f<T>()`: the word says nothing that the grammar needs."""
+    before = match.string[max(0, match.start() - 20) : match.start()].rstrip()
+    return " " * len(match[0]) if before.endswith((".", "->", "::")) else match[0]
+
+
+def _swapped(match: re.Match[str]) -> str:
+    return match[2] + match[1]
+
+
+def _some_type(match: re.Match[str]) -> str:
+    """A trailing `-> decltype(…)` whose expression the grammar may not know."""
+    return "-> T".ljust(len(match[0]))
+
+
+_NESTED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
+
 # A word that must stand in the text for the rewrite to be tried, the pattern, the rewrite.
 _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("delete", re.compile(r"=\s*delete\s*;"), _empty_body),
     ("default", re.compile(r"=\s*default\s*;"), _empty_body),
     ("{", re.compile(r"(=\s*)(\{[^{};]*\})(?=\s*[,)])"), _zero),
     ("typename", re.compile(r"typename(?=\s+(?:::)?\w+\s*(?:<|::))"), _blanked),
+    ("template", re.compile(r"template(?=\s+\w+\s*<)"), _disambiguator),
+    ("[[", re.compile(r"\[\[[\w:, ]*(?:\([^()\[\]]*\))?\s*\]\]"), _blanked),
+    ("friend", re.compile(r"(inline\s+|constexpr\s+|virtual\s+)(friend\s+)"), _swapped),
+    ("decltype", re.compile(rf"->\s*decltype\s*{_NESTED}(?=\s*\{{)"), _some_type),
     ("nullptr", re.compile(r"=\s*nullptr(?=\s*[>,])"), _default_of_pointer),
     ("template", re.compile(r"extern\s+template\s[^;{}=]*;"), _blanked),
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),

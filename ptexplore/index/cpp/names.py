@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 _SPACES = re.compile(r"\s+")
-_OPERATOR = re.compile(r"(?:^|(?<=[\s:]))operator\b(?!\s*::)")
+_OPERATOR = re.compile(r"(?:^|(?<=[\s:]))operator\b")
 _TIGHT = re.compile(r"\s*(::|[<>(),\[\]]|&&|[&*]|\.\.\.)\s*")
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"

@@ -14,6 +14,9 @@ from ptexplore.index.cpp.text import Text
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _RAW_STRING = re.compile(r'R"([^"]*)"')
+BRACKETED = frozenset(("__attribute__", "__declspec", "__launch_bounds__", "_Pragma", "__pragma", "alignas"))
+_NOTHING = Define("", None, "", 0)
+_NOTHING_WITH_BRACKETS = Define("", ("...",), "", 0)
 _NEXT = re.compile(r"\s*")
 
 
@@ -71,6 +74,12 @@ class Prepared:
             if before:
                 return tuple(sorted(before, key=lambda one: not one.likely))
         return self.table.get(name)
+
+    def definition(self, name: str, at: int) -> Define | None:
+        """The one definition to expand a name by: nothing for an attribute, else the likeliest."""
+        if name in self.attributes:
+            return _NOTHING_WITH_BRACKETS if name in BRACKETED else _NOTHING
+        return next(iter(self.definitions(name, at)), None)
 
 
 def blank(buffer: bytearray, start: int, end: int) -> None:
@@ -135,7 +144,6 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
             closing = made.text.closing(opening)
             brackets = None if closing < 0 else (opening + 1, closing)
         if name in made.attributes:
-            takes = name.startswith("__a") or name in ("alignas", "_Pragma", "__launch_bounds__", "__declspec")
-            takes = takes or any(one.parameters is not None for one in made.definitions(name, start))
+            takes = name in BRACKETED or any(one.parameters is not None for one in made.definitions(name, start))
             blank(buffer, start, brackets[1] + 1 if takes and brackets else end)
         made.uses.append(Use(name, start, end, brackets))

@@ -16,7 +16,8 @@ _COMMENT_OR_STRING = re.compile(
     re.DOTALL,
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z_]*)([^\n\\]*(?:\\\n?[^\n\\]*)*)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z_]*)", re.MULTILINE)
+_LOGICAL_LINE = re.compile(r"[^\n\\]*(?:\\\n?[^\n\\]*)*")
 _CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
 _OPEN_CLOSE = re.compile(r"[(){}\[\]]")
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
@@ -109,7 +110,13 @@ class Text:
         """Every preprocessor line, in order."""
         if "#" not in self.bare:
             return []
-        return [Directive(m.start(), m.end(), m[1], m[2]) for m in _DIRECTIVE.finditer(self.bare)]
+        found = []
+        for match in _DIRECTIVE.finditer(self.bare):
+            # In the raw text, since a comment may hide the backslash that continues a line.
+            end = _LOGICAL_LINE.match(self.raw, match.end()).end()  # type: ignore[union-attr]
+            if not found or match.start() >= found[-1].end:
+                found.append(Directive(match.start(), end, match[1], self.bare[match.end() : end]))
+        return found
 
     @cached_property
     def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:

@@ -42,6 +42,7 @@ _QUERY = """
 _KEYWORDS = frozenset("if for while switch return else do catch sizeof decltype new delete throw case".split())
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
+_CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
 PLACEHOLDER = "ptexplore_z"
@@ -91,9 +92,11 @@ class Reader:
         self, path: str, text: str, line: Callable[[int], int], guards: Callable[[int], tuple[str, ...]]
     ) -> None:
         self.path, self.text, self.line, self.guards = path, text, line, guards
+        self.shown = text  # what signatures are shown from: the caller may give the text as written
         self.symbols: list[Symbol] = []
         self.offsets: list[int] = []  # of each symbol's name
         self.inherited: list[tuple[int, str]] = []
+        self._around: Frame | None = None  # the namespace around a class
         self.framed: dict[int, tuple[Frame, ...]] = {}
 
     def read(
@@ -126,8 +129,9 @@ class Reader:
                 continue
             outer = stack[-1]
             template = begin is not None and start < template_end
-            if start < friend_end:  # what a class befriends belongs to the namespace around it
-                outer = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
+            if outer.kind == "class":  # what a class befriends belongs to the namespace around it
+                self._around = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
+                outer = self._around if start < friend_end else outer
             frame = _HANDLERS[kind](self, node, outer, begin if template else start, template)
             begin, friend_end = None, 0
             if frame is not None:
@@ -227,18 +231,28 @@ class Reader:
         if listed is None:
             return None
         name_end = min(named.end_byte, listed.start_byte)
-        written = text[named.start_byte : name_end]
+        name_start = named.start_byte
+        written = text[name_start:name_end]
+        if (
+            "operator" in text[node.start_byte : name_start]
+        ):  # "inline A::operator float()" is taken for a type and a name
+            conversion = _CONVERSION.search(text, node.start_byte, name_start)
+            if conversion:
+                name_start = conversion.start()
+                written = text[name_start:name_end]
         parts = name_parts(written)
         if parts[-1] in _KEYWORDS or not parts[-1]:
             return None
         if len(parts) > 1 and not outer.qualified and role == "definition" and parts[0] not in _TOP:
-            parts = self._through_using(parts, named.start_byte)
+            parts = self._through_using(parts, name_start)
         at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
         start = node.start_byte
-        static = outer.hidden or (outer.kind == "namespace" and "static" in text[start : named.start_byte].split())
+        if outer.kind == "class" and "friend" in text[start:name_start].split():
+            outer = self._around or outer
+        static = outer.hidden or (outer.kind == "namespace" and "static" in text[start:name_start].split())
         return self._add(
-            "function", outer, parts, named.start_byte + max(at, 0), begin, node.end_byte, role,
-            signature=one_line(text[listed.start_byte : function.end_byte]),
+            "function", outer, parts, name_start + max(at, 0), begin, node.end_byte, role,
+            signature=one_line(self.shown[listed.start_byte : function.end_byte]),
             parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
 
