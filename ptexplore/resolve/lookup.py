@@ -17,6 +17,8 @@ from ptexplore.store.store import Store
 from ptexplore.symbols import Dialect
 
 NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"
+PLUMBING = "_generated_plumbing"
+PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
 ANY = "_::*"  # the dialect's name of a fallback for every operator
 
 
@@ -160,11 +162,24 @@ class Lookup:
         entry = source.ref(row.path, row.line, row.end_line)
         if not row.target:
             return Registered(record, entry, None, row.text or None)
+        if row.target.endswith(PLUMBING):
+            return Registered(
+                record, entry, f"at::functorch::{row.target}", row.text or None, self._plumbing(row.target)
+            )
         found = source.scoped(row.target, row.path, row.line)
         names = {one.qualified for one in found.left}
         name = names.pop() if len(names) == 1 else row.target
         body = source.refs(found, row.target) or unknown(source.nothing(found, row.target))
         return Registered(record, entry, name, row.text or None, body)
+
+    def _plumbing(self, name: str) -> SourceRef:
+        """The function template that torchgen writes around a batching rule; its header is in the wheel."""
+        lines = self.tree.lines(PLUMBING_HEADER)
+        found = [n for n, line in enumerate(lines, 1) if f" {name}(" in line and line.rstrip().endswith("{")]
+        if len(found) != 1:
+            return unknown(f"{PLUMBING_HEADER} holds {len(found)} functions {name}")
+        end = next((n for n in range(found[0], len(lines) + 1) if lines[n - 1].startswith("}")), None)
+        return in_runtime(self.tree, PLUMBING_HEADER, found[0], end)
 
     # --- bindings ---
 

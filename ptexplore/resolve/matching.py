@@ -12,14 +12,19 @@ from ptexplore.symbols import Symbol
 _QUALIFIER = re.compile(r"(?:\b\w+)?::(?=\w)")
 _SIGNS = re.compile(r"\s*([&*<>,])\s*")
 _WORDS = re.compile(r"\b(?:class|struct|typename|enum)\b")
-# Aliases of c10/util/ArrayRef.h and ATen/core/ that declarations and definitions write either way.
+# Aliases of c10/util/ArrayRef.h, ATen/core/ and ATen/SparseTensorUtils.h that declarations and definitions write either
+# way. Torchgen's wrappers take symbolic integers where a kernel takes plain ones; a kernel of either kind has a name of
+# its own, so that here both count as one.
 _ALIASES = {
+    "SymInt": "int64_t",
     "IntArrayRef": "ArrayRef<int64_t>",
-    "SymIntArrayRef": "ArrayRef<SymInt>",
+    "SymIntArrayRef": "ArrayRef<int64_t>",
     "TensorList": "ArrayRef<Tensor>",
     "DimnameList": "ArrayRef<Dimname>",
     "OptionalIntArrayRef": "OptionalArrayRef<int64_t>",
-    "OptionalSymIntArrayRef": "OptionalArrayRef<SymInt>",
+    "OptionalSymIntArrayRef": "OptionalArrayRef<int64_t>",
+    "SparseTensor": "Tensor",
+    "SparseCsrTensor": "Tensor",
 }
 _ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
 CODE = ("function", "class", "struct", "variable", "member")
@@ -44,7 +49,7 @@ class Matched:
 def match(found: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
     """Of all definitions of one qualified name those that can be meant. What is not known rules nothing out."""
     here = list({(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}.values())
-    here = [one for one in here if not one.static or wanted.near in (None, one.path)]
+    here = [one for one in here if not one.static or wanted.near == one.path]
     there = [one for one in here if conditions.holds(one.guards, one.path) is not False]
     ruled_out = len(here) - len(there)
     if wanted.near is not None:
