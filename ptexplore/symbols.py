@@ -56,7 +56,8 @@ class Symbol:
 @dataclass(frozen=True, slots=True)
 class Ref:
     """Where a name is used. `text` is as written without spaces ("at::native::resize_output", "self.sizes");
-    `name` its last part; `target` the qualified name it resolves to, where a semantic extractor knows.
+    `name` its last part; `target` the qualified name it resolves to, where a semantic extractor knows; with parameter
+    types where that knows the overload: "at::add(const Tensor &, int)".
     """
 
     path: str

@@ -117,6 +117,12 @@ def _parts(name: str) -> list[str]:
     return bare.split("::") if "::" in bare else bare.split(".") if "operator" not in bare else [bare]
 
 
+def split_target(target: str) -> tuple[str, str]:
+    """The qualified name that a `Ref.target` holds, and its parameter list, "" where the overload is not known."""
+    at = target.find("(", target.find("operator()") + len("operator()") if "operator()" in target else 0)
+    return (target[:at], target[at:]) if at >= 0 else (target, "")
+
+
 def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
     """Whether a use written as `text` in the file `path` can mean what was asked.
 
@@ -125,7 +131,7 @@ def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
     if not asked.qualified:
         return True
     if target is not None:
-        return tuple(_parts(target)[:-1]) in (*asked.cpp, *asked.python)
+        return tuple(_parts(split_target(target)[0])[:-1]) in (*asked.cpp, *asked.python)
     written = tuple(text.split("."))
     if any(written[-len(one) :] == one for one in asked.operators):
         return True

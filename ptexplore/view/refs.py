@@ -11,7 +11,7 @@ from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model import TreeInfo
 from ptexplore.view.excerpt import changed
 from ptexplore.view.full_text import shortened
-from ptexplore.view.qualifiers import Asked, asked_for, fits
+from ptexplore.view.qualifiers import Asked, asked_for, fits, split_target
 from ptexplore.view.trees import IndexedTree, Spot, label, merged, nearest_names, one_tree_a_file, spot, symbol_spot
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ _OF_ROW = {"library": "registrations", "def": "registrations", "impl": "registra
 class Use:
     """One use. `how` says what was found: "resolved" by a semantic reader, "name-matched", or the macro of the row.
 
-    `text` is the line itself; `inside` the function around it; `detail` what a row registers under ("aten::add, CPU").
+    `text` is the line itself; `inside` the function around it; `detail` what a row registers under ("aten::add, CPU"),
+    or the overload that a resolved use is of ("add(const Tensor &, int)").
     """
 
     spot: Spot
@@ -92,7 +93,10 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
             if known.has(one.path):
                 copies[label(indexed.tree.info)] += 1
             elif kind is None or one.group == kind:
-                raw.setdefault((one.path, one.group, one.line, one.written), one)
+                written = (
+                    f"{one.written} {one.detail}" if one.how == "resolved" else one.written
+                )  # overloads side by side
+            raw.setdefault((one.path, one.group, one.line, written), one)
     if not raw and not asked.symbols and not left_out:
         raise _nothing(trees, name)
     groups = [_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
@@ -138,13 +142,14 @@ def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterato
             if fits(asked, ref.path, ref.text, ref.target):
                 yield _raw_ref(indexed, ref)
             elif asked.tellable and last not in _NOBODYS:
-                left_out[ref.target or ref.text] += 1
+                left_out[split_target(ref.target)[0] if ref.target else ref.text] += 1
 
 
 def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
     group = "tests" if _is_test(ref.path) else _OF_REF.get(ref.kind, "calls")
     how = "resolved" if ref.extractor == "libclang" and ref.target else "name-matched"
-    return _Raw(indexed, group, ref.path, ref.line, how, ref.text)
+    parameters = split_target(ref.target)[1] if how == "resolved" and ref.target else ""
+    return _Raw(indexed, group, ref.path, ref.line, how, ref.text, parameters and f"{ref.name}{parameters}")
 
 
 def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:

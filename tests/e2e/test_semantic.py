@@ -68,10 +68,10 @@ def resolved(cli: Cli) -> set[tuple[str, int, str, str | None]]:
 def test_uses_resolve_errors_show_and_stay(refining: Cli, tmp_path: Path) -> None:
     done = refine(refining, "core")
     assert resolved(refining) == {
-        (HEADER, 4, "override", "shapes::Shape::size"),
-        (PATH, 4, "call", "shapes::Shape::size"),
-        (PATH, 5, "call", "shapes::Basket::size"),
-        ("c10/core/broken.cpp", 3, "call", "shapes::Basket::size"),
+        (HEADER, 4, "override", "shapes::Shape::size()"),
+        (PATH, 4, "call", "shapes::Shape::size()"),
+        (PATH, 5, "call", "shapes::Basket::size()"),
+        ("c10/core/broken.cpp", 3, "call", "shapes::Basket::size()"),
     }
     worst, best = done["units"]
     assert (worst["path"], worst["errors"]) == ("c10/core/broken.cpp", 2)
@@ -89,7 +89,7 @@ def test_uses_resolve_errors_show_and_stay(refining: Cli, tmp_path: Path) -> Non
 
     shown = refining("index", "--checkout", "mini", "--semantic", PATH, "--problems")
     assert "1 units parsed" in shown.out
-    assert (PATH, 4, "call", "shapes::Shape::size") in resolved(refining)
+    assert (PATH, 4, "call", "shapes::Shape::size()") in resolved(refining)
 
 
 def test_a_path_without_cpp_and_a_missing_libclang_are_said(refining: Cli, tmp_path: Path) -> None:

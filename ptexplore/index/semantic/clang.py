@@ -87,6 +87,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "clang_getRangeStart": (Location, [Range]),
     "clang_getRangeEnd": (Location, [Range]),
     "clang_getCursorSpelling": (String, [Cursor]),
+    "clang_getCursorDisplayName": (String, [Cursor]),
     "clang_getCursorReferenced": (Cursor, [Cursor]),
     "clang_getCursorSemanticParent": (Cursor, [Cursor]),
     "clang_isCursorDefinition": (c_uint, [Cursor]),

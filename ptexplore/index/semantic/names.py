@@ -13,6 +13,7 @@ class Names:
     def __init__(self, clang: Clang) -> None:
         self._clang = clang
         self._known: dict[int, tuple[str, str]] = {}
+        self._signed: dict[int, tuple[str, str]] = {}
 
     def of(self, cursor: Cursor) -> tuple[str, str]:
         """(last part, qualified name); anonymous and inline namespaces and CPU_CAPABILITY are looked through."""
@@ -20,6 +21,19 @@ class Names:
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._make(cursor)
+        return known
+
+    def signed(self, function: Cursor) -> tuple[str, str]:
+        """As `of`, the qualified name with the parameters' types: "at::add(const Tensor &, int)"."""
+        key = function.data[0] or 0
+        known = self._signed.get(key)
+        if known is None:
+            name, qualified = self.of(function)
+            lib = self._clang.lib
+            spelled = self._clang.text(lib.clang_getCursorSpelling(function))
+            shown = self._clang.text(lib.clang_getCursorDisplayName(function))
+            rest = shown[len(spelled) :] if shown.startswith(spelled) else ""
+            known = self._signed[key] = name, qualified + rest[rest.find("(") :] if "(" in rest else qualified
         return known
 
     def _make(self, cursor: Cursor) -> tuple[str, str]:

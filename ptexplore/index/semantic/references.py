@@ -15,7 +15,7 @@ from ptexplore.symbols import RefKind
 
 
 class Use(NamedTuple):
-    """One resolved use: where, the last part of the name, how it is used, and the qualified name it resolves to."""
+    """One resolved use: where, the last part of the name, how it is used, what it resolves to (see `Ref.target`)."""
 
     line: int
     name: str
@@ -112,7 +112,7 @@ class _Reader:
             self._add(here, line, "type", target)
 
     def _add(self, here: FileUses, line: int, kind: RefKind, target: Cursor) -> None:
-        name, qualified = self._names.of(target)
+        name, qualified = self._names.signed(target) if target.kind in c.FUNCTIONS else self._names.of(target)
         if name:
             here.uses.add(Use(line, name, kind, qualified))
 
@@ -135,7 +135,7 @@ class _Reader:
         if not count.value:
             return
         name = self._names.of(cursor)[0]
-        here.uses.update(Use(line, name, "override", self._names.of(several[at])[1]) for at in range(count.value))
+        here.uses.update(Use(line, name, "override", self._names.signed(several[at])[1]) for at in range(count.value))
         self._lib.clang_disposeOverriddenCursors(several)
 
     def _include(self, here: FileUses, cursor: Cursor, line: int) -> None:

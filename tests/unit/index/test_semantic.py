@@ -77,18 +77,20 @@ def uses(headers: Headers) -> dict[str, FileUses]:
 
 def test_calls_resolve_to_the_overload_and_the_class_they_mean(uses: dict[str, FileUses]) -> None:
     found = uses[PATH].uses
-    assert Use(6, "area", "call", "shapes::Shape::area") in found  # a virtual call, of the static type
-    assert Use(9, "helper", "call", "shapes::helper") in found  # the anonymous namespace is looked through
-    assert Use(9, "scale", "call", "shapes::scale") in found
-    assert Use(9, "twice", "call", "shapes::twice") in found  # an instance of the template
-    assert Use(16, "helper", "address", "shapes::helper") in found
+    assert Use(6, "area", "call", "shapes::Shape::area()") in found  # a virtual call, of the static type
+    assert (
+        Use(9, "helper", "call", "shapes::helper(const Shape &)") in found
+    )  # the anonymous namespace is looked through
+    assert Use(9, "scale", "call", "shapes::scale(double)") in found  # of two overloads
+    assert Use(9, "twice", "call", "shapes::twice(int)") in found  # an instance of the template
+    assert Use(16, "helper", "address", "shapes::helper(const Shape &)") in found
     assert Use(11, "MAKE", "macro", "MAKE") in found
     assert Use(1, "shape.h", "include", HEADER) in found
 
 
 def test_overrides_and_bases_are_the_headers_own(uses: dict[str, FileUses]) -> None:
     found = uses[HEADER].uses
-    assert Use(9, "area", "override", "shapes::Shape::area") in found
+    assert Use(9, "area", "override", "shapes::Shape::area()") in found
     assert Use(8, "Shape", "inherit", "shapes::Shape") in found
     assert not [use for use in uses[PATH].uses if use.kind == "inherit"]
 
