@@ -34,9 +34,10 @@ def _sources(here: Ready) -> Iterator[Source]:
     from ptexplore.index.relation import decide
     from ptexplore.resolve.sources import source
     from ptexplore.source.checkout_tree import checkout_tree
+    from ptexplore.source.fetching import recheck
 
     known = conditions(here.runtime, here.tree)
-    for checkout in found:
+    for checkout in map(recheck, found):
         tree = checkout_tree(checkout)
         index = checkout_index(checkout, here.runtime)
         decision = decide(checkout, here.runtime, tree, here.store, index)
@@ -65,11 +66,12 @@ def checkouts(here: Ready) -> tuple[str, list[CheckoutHealth]]:
     from ptexplore.index.relation import relate
     from ptexplore.source.checkout_tree import checkout_tree
     from ptexplore.source.checkouts import choose, extensions
+    from ptexplore.source.fetching import recheck
     from ptexplore.view.health import CheckoutHealth
 
     choice = choose(here.runtime)
     found = []
-    for checkout in (*([choice.checkout] if choice.checkout is not None else []), *extensions()):
+    for checkout in map(recheck, (*([choice.checkout] if choice.checkout is not None else []), *extensions())):
         index = checkout_index(checkout, here.runtime)
         relation = relate(checkout, here.runtime, checkout_tree(checkout), here.store, index)
         found.append(CheckoutHealth(checkout_tree(checkout, relation.decision.word).info, checkout, relation))

@@ -141,11 +141,23 @@ def indexes(python: str | None = None, only: str | None = None) -> list[Indexed]
 
 
 def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:
-    """The index of one checkout, built now, with progress, where there is none. Raises as `indexes`."""
-    if _open_index(checkout) is None:
-        with _progress("first use of this source: indexing it") as progress:
+    """The index of one checkout, built now, with progress, where there is none. Raises as `indexes`.
+
+    Of a folder used in place it is brought up to date first: a line is claimed of the text that is there now.
+    """
+    from ptexplore.source.registry import is_in_place
+
+    if _open_index(checkout) is None or (is_in_place(checkout) and not _is_fresh(checkout, runtime)):
+        with _progress("this source has no index yet, or changed: indexing it") as progress:
             refresh(checkout, runtime, progress)
     return _opened(checkout)
+
+
+def _is_fresh(checkout: Checkout, runtime: Runtime) -> bool:
+    from ptexplore.index.sources import is_fresh
+    from ptexplore.source.progress import Silent
+
+    return is_fresh(_to_index(checkout, runtime, Silent()), index_of(checkout))
 
 
 def _relation(checkout: Checkout, runtime: Runtime | None) -> Relation:
@@ -216,16 +228,26 @@ def _opened(source: Checkout | Runtime) -> IndexStore:
 def _identity(source: Checkout | Runtime) -> str:
     """What tells this source from another one of its name."""
     from ptexplore.model import Runtime
+    from ptexplore.source.registry import is_in_place
 
     if isinstance(source, Runtime):
         return source.key
+    if is_in_place(source):  # its commit may change under the same files
+        return f"{source.project} {source.root}"
     return f"{source.project} {source.kind} {source.root} {source.commit} {source.sha256}"
 
 
 def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, jobs: int | None = None) -> Built:
-    """Bring the index of `source` up to date, made anew where it must be. Raises PtexploreError as `build` does."""
-    from ptexplore.index.sources import build
+    """Bring the index of `source` up to date, made anew where it must be. Raises PtexploreError as `build` does.
 
+    The record of a folder used in place follows: it may have another commit, or text that is no commit's.
+    """
+    from ptexplore.index.sources import build
+    from ptexplore.model import Checkout
+    from ptexplore.source.fetching import recheck
+
+    if isinstance(source, Checkout):
+        source = recheck(source)
     return build(_to_index(source, runtime, progress), index_of(source), jobs=jobs, progress=progress)
 
 

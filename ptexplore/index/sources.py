@@ -77,6 +77,15 @@ def is_current(store: IndexStore, source_identity: str) -> bool:
     return store.meta("source") == source_identity
 
 
+def is_fresh(source: Source, target: Path) -> bool:
+    """Whether the index at `target` is of `source` as it lies there now: nothing to read, nothing gone."""
+    store = _open(target)
+    if store is None or not is_current(store, source.identity):
+        return False
+    plan = _plan(source.files, store.known())
+    return not plan.removed and _same_unread(store, plan)
+
+
 _Built = tuple[int, int, int, tuple[Unread, ...], bool]
 
 

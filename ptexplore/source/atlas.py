@@ -114,16 +114,19 @@ class Atlas:
 
     def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
         places = (place for one in keys for place in self._places("symbols", one))
-        return [atlas_rows.symbol(path, self._get("outline", path)[row]) for path, row in places]
+        with self._whole():
+            return [atlas_rows.symbol(path, self._get("outline", path)[row]) for path, row in places]
 
     def _pointed(self, section: str, name: str) -> list[Dialect]:
         places = self._places(section, name)
-        return [atlas_rows.dialect(path, self._get("dialect", path)[row]) for path, row in places]
+        with self._whole():
+            return [atlas_rows.dialect(path, self._get("dialect", path)[row]) for path, row in places]
 
     def _places(self, section: str, name: str) -> list[tuple[str, int]]:
         """(path, number of the row in that file) of everything filed under a name."""
         flat = self._get(section, name) or []
-        return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
+        with self._whole():
+            return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
 
     def _fact(self, name: str) -> str:
         return str(self._file.meta.get(name, ""))
