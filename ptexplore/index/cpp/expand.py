@@ -30,7 +30,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 class Expander:
-    """Expands with the macros that `lookup` gives for the names in `known`; `__COUNTER__` counts on over all expansions of one file."""
+    """Expands with the macros that `lookup` gives for the names in `known`; `__COUNTER__` counts on over one file."""
 
     def __init__(self, lookup: Lookup, known: frozenset[str]) -> None:
         self.lookup, self.known = lookup, known
@@ -129,7 +129,9 @@ class Expander:
                 if token not in expanded:
                     expanded[token] = self._expand(raw)
                 piece = expanded[token]
-            if paste and made and piece:
+            if paste and not piece and made and made[-1][0] == ",":  # ", ##__VA_ARGS__" without arguments
+                made.pop()
+            if paste and made and piece and made[-1][0] != ",":
                 made[-1] = (made[-1][0] + piece[0][0], hidden)
                 piece = piece[1:]
             paste = False

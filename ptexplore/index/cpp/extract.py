@@ -11,8 +11,9 @@ from ptexplore.index.cpp.macros import MacroTable
 from ptexplore.index.cpp.prepare import Prepared, blank, prepare
 from ptexplore.index.cpp.references import references
 from ptexplore.index.cpp.scopes import CodeRanges
+from ptexplore.index.cpp.syntax import Frame, captures
 from ptexplore.index.cpp.text import Text
-from ptexplore.index.cpp.tree import Frame, Reader, captures
+from ptexplore.index.cpp.tree import Reader
 from ptexplore.symbols import Ref, Symbol
 
 _LOCAL_CLASS = re.compile(rb"(?:struct|class)\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]")

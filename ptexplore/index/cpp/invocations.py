@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.index.cpp.expand import Expander, TooLongError
+from ptexplore.index.cpp.expand import Expander, TooLongError, tokens
 from ptexplore.index.cpp.macros import Define
 from ptexplore.index.cpp.prepare import Prepared, Use, blank
 from ptexplore.index.cpp.scopes import CodeRanges
@@ -57,11 +57,15 @@ class Invocations:
                 self._in_code(use)
         return self.found
 
+    def _before(self, start: int) -> str:
+        """What stands before an offset, blanks apart; itself a blank where nothing is near."""
+        return self.view[max(0, start - 300) : start].rstrip()[-1:].decode("ascii") or " "
+
     def _in_enum(self, use: Use) -> None:
         """A list macro between enumerators."""
         view = self.view
         definitions = self.prepared.definitions(use.name, use.start)
-        if use.arguments is None or view[max(0, use.start - 300) : use.start].rstrip()[-1:] not in (b",", b"{"):
+        if use.arguments is None or self._before(use.start) not in ",{":
             return
         texts = self._expansions(use, definitions)
         if texts and texts[0].endswith(","):
@@ -73,11 +77,7 @@ class Invocations:
         view = self.view
         definitions = self.prepared.definitions(use.name, use.start)
         if any(one.parameters is not None for one in definitions):
-            if use.arguments is None or view[max(0, use.start - 300) : use.start].rstrip()[-1:] not in (
-                b";",
-                b"{",
-                b"}",
-            ):
+            if use.arguments is None or self._before(use.start) not in ";{}":
                 return
             end = use.arguments[1] + 1
             following = _GOES_ON_WITHOUT.match(view, end)
@@ -128,7 +128,7 @@ class Invocations:
         line = self.prepared.text.line(use.start)
         counter = self.expander.counter
         for define in definitions[:_MOST_ALTERNATIVES]:
-            if found and "{" not in define.body and found[0].endswith(";"):
+            if found and "{" not in define.body and self.prepared.known.isdisjoint(tokens(define.body)):
                 continue
             self.expander.counter = counter
             try:
@@ -143,6 +143,7 @@ class Invocations:
     def _replace(self, use: Use, end: int, begin: int, prefix: str, texts: tuple[str, ...]) -> None:
         view = self.view
         after = view[end : end + 200].decode("ascii")
+        texts = tuple(sorted(texts, key=lambda one: not one.endswith((";", "}"))))
         whole = texts[0].endswith((";", "}"))
         head = None
         if not whole and _FUNCTION_GOES_ON.match(after):

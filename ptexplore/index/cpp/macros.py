@@ -8,27 +8,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ptexplore.index.cpp.text import Text
+from ptexplore.index.cpp.text import Text, words
 
 HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc", ".hxx")
 _DEFINE = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\(([^()]*)\))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 # What compilers and CUDA themselves give, and what may stand in an attribute's expansion.
-_ATTRIBUTE_WORDS = frozenset(
-    "__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__ __inline inline"
-    " static extern constexpr __restrict__ __restrict __launch_bounds__ __shared__ __constant__ __cdecl __stdcall"
-    " _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__ __host_defines__".split()
+_ATTRIBUTE_WORDS = words(
+    """__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__
+    __inline inline static extern constexpr __restrict__ __restrict __launch_bounds__ __shared__ __constant__ __cdecl
+    __stdcall _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__"""
 )
-_FIXED = frozenset(
-    "__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict __shared__"
-    " __constant__ __extension__ __cdecl __stdcall __ubsan_ignore_undefined__ __managed__ XNN_RESTRICT RESTRICT"
-    " __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE PYBIND11_DEPRECATED GTEST_API_"
-    " PyObject_HEAD PyObject_VAR_HEAD Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS CUTLASS_DEVICE CUTLASS_HOST_DEVICE"
-    " PRIu8 PRIi8 PRId8 PRIu16 PRId16 PRIu32 PRId32 PRIu64 PRId64 PRIx32 PRIx64 PRIX64 PRIuPTR PRIxPTR CUTLASS_GLOBAL CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST CUTLASS_HOST NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END".split()
+_FIXED = words(
+    """__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict
+    __shared__ __constant__ __extension__ __cdecl __stdcall __ubsan_ignore_undefined__ __managed__ XNN_RESTRICT RESTRICT
+    __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE
+    PYBIND11_DEPRECATED GTEST_API_ PyObject_HEAD PyObject_VAR_HEAD Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS
+    PRIu8 PRIi8 PRId8 PRIu16 PRId16 PRIu32 PRId32 PRIu64 PRId64 PRIx32 PRIx64 PRIX64 PRIuPTR PRIxPTR
+    CUTLASS_DEVICE CUTLASS_HOST_DEVICE CUTLASS_GLOBAL CUTLASS_HOST CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST
+    NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END"""
 )
 _UNLIKELY = re.compile(
     r"(?<![!\w])defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"
-    r"TORCH_STATIC_ONLY|C10_MOBILE|BUILD_LITE_INTERPRETER|__OBJC__|DOXYGEN\w*|__clang_analyzer__)\s*\)(?!\s*\|\|)"
+    r"C10_USE_GFLAGS|C10_USE_GLOG|__CUDACC__|__HIPCC__|C10_MOBILE|BUILD_LITE_INTERPRETER|__OBJC__|DOXYGEN\w*|__clang_analyzer__)\s*\)(?!\s*\|\|)"
     r"|!\(?defined\(\s*(?:__GNUC__|__GNUG__|__linux__|__x86_64__)\s*\)|(?<![!\w])_MSC_VER"
 )
 

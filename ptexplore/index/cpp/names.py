@@ -1,20 +1,22 @@
-"""Names, parameter lists and types as text: template arguments off, spaces normalised, parameter names and defaults off."""
+"""Names, parameter lists and types as text: without template arguments, parameter names and defaults, evenly spaced."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
+from ptexplore.index.cpp.text import words
+
 _SPACES = re.compile(r"\s+")
 _OPERATOR = re.compile(r"(?:^|(?<=[\s:]))operator\b")
 _TIGHT = re.compile(r"\s*(::|[<>(),\[\]]|&&|[&*]|\.\.\.)\s*")
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-_BUILTIN = frozenset(
-    "void bool char short int long float double signed unsigned wchar_t char16_t char32_t char8_t auto const volatile"
-    " struct class enum union typename mutable register constexpr __int128".split()
+_BUILTIN = words(
+    """void bool char short int long float double signed unsigned wchar_t char16_t char32_t char8_t auto const volatile
+    struct class enum union typename mutable register constexpr __int128"""
 )
-_QUALIFIERS = frozenset("const volatile struct class enum union typename register mutable unsigned signed long".split())
+_QUALIFIERS = words("const volatile struct class enum union typename register mutable")
 OPEN, CLOSE = "([{<", ")]}>"
 
 
@@ -26,7 +28,7 @@ def name_parts(text: str) -> tuple[str, ...]:
     """
     text = text.strip()
     match = _OPERATOR.search(text)
-    tail = ()
+    tail: tuple[str, ...] = ()
     if match:
         tail = (_operator(text[match.end() :]),)
         text = text[: match.start()]

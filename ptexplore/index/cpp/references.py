@@ -1,7 +1,7 @@
 """The references in one C++ file: calls, addresses, bases, overrides, includes and uses of macros.
 
 Calls are read from the text itself, backwards from every opening bracket: a name, what it is reached through, and what
-stands before that, which tells a call from a declaration. A name resolves to nothing here; only libclang knows overloads.
+stands before that, which tells a call from a declaration. No name is resolved here; only libclang knows overloads.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ptexplore.index.cpp.names import name_parts, split, without_angles
+from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Ref
 
 if TYPE_CHECKING:
@@ -23,15 +24,13 @@ _CALL = re.compile(
     r"\(\s*(?:>(?:[^<>(){};|=?!&]|&(?!&)|>[^<>(){};|=?!]*<)*<\s*)?(\w*[A-Za-z_])((?:\s*(?:::|\.|>-)\s*\w*[A-Za-z_])*)"
     r"(?:\s*(\.|>-|::))?(?=\s*(\w+|[^\w\s]?)(.?))"
 )
-_NOT_CALLED = frozenset(
-    "if for while switch return sizeof catch decltype alignof noexcept static_assert alignas throw defined delete"
-    " static_cast dynamic_cast reinterpret_cast const_cast typeid operator int float double bool void char long short"
-    " unsigned signed auto and or not new else do case co_return co_await co_yield requires explicit __attribute__"
-    " __declspec template typename using __has_include __has_attribute constexpr const override final".split()
+_NOT_CALLED = words(
+    """if for while switch return sizeof catch decltype alignof noexcept static_assert alignas throw defined delete
+    static_cast dynamic_cast reinterpret_cast const_cast typeid operator int float double bool void char long short
+    unsigned signed auto and or not new else do case co_return co_await co_yield requires explicit __attribute__
+    __declspec template typename using __has_include __has_attribute constexpr const override final"""
 )
-_BEFORE_CALL = frozenset(
-    "return else throw new case co_return co_await co_yield and or not in do delete typename template".split()
-)
+_BEFORE_CALL = words("return else throw new case co_return co_await co_yield and or not in do delete typename template")
 _REACHED = re.compile(r"(?:\s*::\s*\w*[A-Za-z_])*")
 _ADDRESS = re.compile(r"&\s*((?:::)?(?:\w+::)*[A-Za-z_]\w*)\s*[,)}]")
 _QUALIFIED = re.compile(r"::\s*([a-z_]\w*)\s*[,)}]")
@@ -118,7 +117,7 @@ def _inherits(reader: Reader) -> list[Ref]:
 
 
 def _addresses(prepared: Prepared, reader: Reader) -> list[Ref]:
-    """Functions named without being called: `&f` and arguments of macros that this file defines, and `a::f` as argument."""
+    """Functions named without being called: `&f` and macros' arguments where this file has such a function, `a::f`."""
     text = prepared.text
     bare = text.bare
     functions = {symbol.name for symbol in reader.symbols if symbol.kind == "function"}

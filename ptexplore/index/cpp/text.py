@@ -23,6 +23,11 @@ _OPEN_CLOSE = re.compile(r"[(){}\[\]]")
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
 def blank(text: str) -> str:
     """Spaces of equal length; line ends stay."""
     return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
@@ -70,7 +75,8 @@ class Text:
         return self._blanked(literals=True)
 
     def _blanked(self, literals: bool) -> str:
-        raw, parts, at = self.raw, [], 0
+        raw, at = self.raw, 0
+        parts: list[str] = []
         for match in _COMMENT_OR_STRING.finditer(raw):
             start, end = match.span()
             if raw[start] != "/":
@@ -110,7 +116,7 @@ class Text:
         """Every preprocessor line, in order."""
         if "#" not in self.bare:
             return []
-        found = []
+        found: list[Directive] = []
         for match in _DIRECTIVE.finditer(self.bare):
             # In the raw text, since a comment may hide the backslash that continues a line.
             end = _LOGICAL_LINE.match(self.raw, match.end()).end()  # type: ignore[union-attr]

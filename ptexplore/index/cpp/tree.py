@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
+from ptexplore.index.cpp.syntax import ROOT, Frame, descend, join, placed
+from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Role, Symbol, SymbolKind
 
 if TYPE_CHECKING:
@@ -14,71 +15,11 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-_QUERY = """
-(namespace_definition) @namespace
-(class_specifier body: (_)) @class
-(struct_specifier body: (_)) @class
-(union_specifier body: (_)) @class
-(enum_specifier body: (_)) @enum
-(enumerator) @enumerator
-(function_definition) @function
-(translation_unit (declaration) @declaration)
-(declaration_list (declaration) @declaration)
-(linkage_specification (declaration) @declaration)
-(friend_declaration (declaration) @declaration)
-(template_declaration (declaration) @declaration)
-(field_declaration_list (declaration) @declaration)
-(field_declaration) @declaration
-(translation_unit [(class_specifier !body) (struct_specifier !body)] @forward)
-(declaration_list [(class_specifier !body) (struct_specifier !body)] @forward)
-(template_declaration [(class_specifier !body) (struct_specifier !body)] @forward)
-(template_declaration) @template
-(friend_declaration) @friend
-(type_definition) @typedef
-(alias_declaration) @alias
-(concept_definition) @concept
-(base_class_clause) @bases
-"""
-_KEYWORDS = frozenset("if for while switch return else do catch sizeof decltype new delete throw case".split())
+_KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
-_INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
-PLACEHOLDER = "ptexplore_z"
-
-
-@lru_cache(maxsize=1)
-def parser() -> tuple[Any, Any]:
-    """The C++ parser and the query over its trees; made once a process."""
-    import tree_sitter
-    import tree_sitter_cpp
-
-    language = tree_sitter.Language(tree_sitter_cpp.language())
-    return tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY)
-
-
-class Frame(NamedTuple):
-    """A scope that is open: where it ends, what names in it are prefixed with, and what kind it is."""
-
-    end: int
-    kind: str  # "namespace", "class", "enum", "code"
-    qualified: str
-    scope: str
-    hidden: bool  # an anonymous namespace is around it
-    name: str = ""  # a class's own
-
-
-ROOT = Frame(1 << 62, "namespace", "", "", False)
-
-
-def captures(source: bytes) -> tuple[dict[str, list[Node]], bool]:
-    """The query's captures over a parsed text, and whether the parser met what it does not understand."""
-    import tree_sitter
-
-    made, query = parser()
-    root = made.parse(source).root_node
-    return tree_sitter.QueryCursor(query).captures(root), root.has_error
 
 
 class Reader:
@@ -148,10 +89,10 @@ class Reader:
         role: Role = "definition",
         **more: Any,
     ) -> Symbol:
-        qualified, scope = _placed(outer, parts)
-        line = self.line(at)
+        qualified, scope = placed(outer, parts)
+        line, first, last = self.line(at), self.line(begin), self.line(max(end - 1, at))
         symbol = Symbol(
-            self.path, parts[-1], qualified, kind, line, self.line(max(end - 1, at)), min(self.line(begin), line), role, scope,
+            self.path, parts[-1], qualified, kind, line, last, min(first, line), role, scope,
             guards=self.guards(line), **more,
         )  # fmt: skip
         self.symbols.append(symbol)
@@ -162,15 +103,15 @@ class Reader:
         named = node.child_by_field_name("name")
         start = node.start_byte
         if named is None:
-            return Frame(0, "namespace", outer.qualified, _join(outer.scope, "(anonymous namespace)"), True)
+            return Frame(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
         name = "".join(self.text[named.start_byte : named.end_byte].split())
         qualified = outer.qualified
         looked_through = name == "CPU_CAPABILITY" or self.text.startswith("inline", start)
         name = _NAMESPACE_MACROS.get(name, name)
         if not looked_through:
-            qualified = _join(qualified, name.replace("inline", ""))
+            qualified = join(qualified, name.replace("inline", ""))
             self._add("namespace", outer, tuple(name.split("::")), named.start_byte, begin, node.end_byte)
-        return Frame(0, "namespace", qualified, _join(outer.scope, name), outer.hidden)
+        return Frame(0, "namespace", qualified, join(outer.scope, name), outer.hidden)
 
     def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
         named = node.child_by_field_name("name")
@@ -178,12 +119,12 @@ class Reader:
             return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         kind: Any = _SPECIFIERS[node.type]
-        qualified, scope = _placed(outer, parts)
+        qualified, scope = placed(outer, parts)
         if outer.kind != "code":
             self._add(
                 kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
             )
-        return Frame(0, "class", qualified, _join(scope, parts[-1]), outer.hidden, parts[-1])
+        return Frame(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
 
     def forward(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
         named = node.child_by_field_name("name")
@@ -201,8 +142,8 @@ class Reader:
         self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
         words = self.text[node.start_byte : named.start_byte].split()
         if "class" in words or "struct" in words:
-            qualified, scope = _placed(outer, parts)
-            return Frame(0, "enum", qualified, _join(scope, parts[-1]), outer.hidden)
+            qualified, scope = placed(outer, parts)
+            return Frame(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
         return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
 
     def enumerator(self, node: Node, outer: Frame, begin: int, _: bool) -> None:
@@ -215,13 +156,13 @@ class Reader:
         declarator = node.child_by_field_name("declarator")
         if outer.kind == "code" or declarator is None:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
-        named, function = _descend(declarator)
+        named, function = descend(declarator)
         if function is None:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
         symbol = self._function(node, named, function, outer, begin, template, "definition")
         if symbol is None:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
-        return Frame(0, "code", symbol.qualified, _join(symbol.scope, symbol.name), outer.hidden)
+        return Frame(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
 
     def _function(
         self, node: Node, named: Node, function: Node, outer: Frame, begin: int, template: bool, role: Role
@@ -275,7 +216,7 @@ class Reader:
                 self.forward(named, outer, begin, template)
             return
         for declarator in declarators:
-            named, function = _descend(declarator)
+            named, function = descend(declarator)
             if function is not None:
                 # The grammar takes `f() {};` for a declaration with a braced initialiser.
                 value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
@@ -297,7 +238,7 @@ class Reader:
         if outer.kind == "code":
             return
         for declarator in node.children_by_field_name("declarator"):
-            named, _ = _descend(declarator)
+            named, _ = descend(declarator)
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if parts[-1].isidentifier():
                 self._add("typedef", outer, parts, named.start_byte, begin, node.end_byte, template=template)
@@ -321,75 +262,3 @@ _HANDLERS: dict[str, Any] = {
     "function": Reader.function, "declaration": Reader.declaration, "forward": Reader.forward, "template": None,
     "friend": None, "typedef": Reader.typedef, "alias": Reader.alias, "concept": Reader.concept,
 }  # fmt: skip
-
-
-def _descend(declarator: Node) -> tuple[Node, Node | None]:
-    """The node of the declared name, and that of its parameters where it declares a function."""
-    function: Node | None = None
-    node = declarator
-    while True:
-        kind = node.type
-        inner: Node | None
-        if kind == "function_declarator":
-            function, inner = node, node.child_by_field_name("declarator")
-        elif kind == "init_declarator":
-            inner = node.child_by_field_name("declarator")
-        elif kind in ("pointer_declarator", "array_declarator"):
-            function, inner = None, node.child_by_field_name("declarator")
-        elif kind in _INNER:
-            children = node.named_children
-            function = function if kind == "parenthesized_declarator" else None
-            inner = children[-1] if children else None
-        elif kind == "attributed_declarator":
-            inner = node.named_children[0]
-        elif kind == "operator_cast":
-            return node, _abstract(node)
-        elif kind == "qualified_identifier" and function is None:
-            last = node.child_by_field_name("name")
-            while last is not None and last.type == "qualified_identifier":
-                last = last.child_by_field_name("name")
-            if last is not None and last.type == "operator_cast":
-                return node, _abstract(last)
-            return node, None
-        else:
-            return node, function
-        if inner is None:
-            return node, function
-        node = inner
-
-
-def _abstract(node: Node) -> Node | None:
-    """The parameters of a conversion operator."""
-    found = node.child_by_field_name("declarator")
-    while found is not None and found.type != "abstract_function_declarator":
-        children = found.named_children
-        found = found.child_by_field_name("declarator") or (children[-1] if children else None)
-    return found
-
-
-@lru_cache(maxsize=65536)
-def _join(outer: str, name: str) -> str:
-    return f"{outer}::{name}" if outer else name
-
-
-@lru_cache(maxsize=65536)
-def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str, str]:
-    """The qualified name of `parts` declared inside `qualified` (as written: `scope`), and the scope it stands in."""
-    if len(parts) == 1:
-        return _join(qualified, parts[0]), scope
-    if parts[0] == "":
-        return "::".join(parts[1:]), "::".join(parts[1:-1])
-    written = tuple(part for at, part in enumerate(parts[:-1]) if at == 0 or part != parts[at - 1])
-    around = qualified.split("::") if qualified else []
-    for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
-        if tuple(around[-length:]) == written[:length] and written[0][0].islower():
-            whole = "::".join((*around[:-length], *written))
-            return f"{whole}::{parts[-1]}", whole
-    if around and tuple(around) == written[: len(around)]:
-        return "::".join((*written, parts[-1])), "::".join(written)
-    inner = "::".join(written)
-    return f"{_join(qualified, inner)}::{parts[-1]}", _join(scope, inner)
-
-
-def _placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
-    return _placed_in(outer.qualified, outer.scope, parts)

@@ -1,0 +1,143 @@
+"""The C++ parser, the query that picks declarations out of its trees, and scopes as they nest."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_QUERY = """
+(namespace_definition) @namespace
+(class_specifier body: (_)) @class
+(struct_specifier body: (_)) @class
+(union_specifier body: (_)) @class
+(enum_specifier body: (_)) @enum
+(enumerator) @enumerator
+(function_definition) @function
+(translation_unit (declaration) @declaration)
+(declaration_list (declaration) @declaration)
+(linkage_specification (declaration) @declaration)
+(friend_declaration (declaration) @declaration)
+(template_declaration (declaration) @declaration)
+(field_declaration_list (declaration) @declaration)
+(field_declaration) @declaration
+(translation_unit [(class_specifier !body) (struct_specifier !body)] @forward)
+(declaration_list [(class_specifier !body) (struct_specifier !body)] @forward)
+(template_declaration [(class_specifier !body) (struct_specifier !body)] @forward)
+(template_declaration) @template
+(friend_declaration) @friend
+(type_definition) @typedef
+(alias_declaration) @alias
+(concept_definition) @concept
+(base_class_clause) @bases
+"""
+_INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
+
+
+@lru_cache(maxsize=1)
+def parser() -> tuple[Any, Any]:
+    """The C++ parser and the query over its trees; made once a process."""
+    import tree_sitter
+    import tree_sitter_cpp
+
+    language = tree_sitter.Language(tree_sitter_cpp.language())
+    return tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY)
+
+
+class Frame(NamedTuple):
+    """A scope that is open: where it ends, what names in it are prefixed with, and what kind it is."""
+
+    end: int
+    kind: str  # "namespace", "class", "enum", "code"
+    qualified: str
+    scope: str
+    hidden: bool  # an anonymous namespace is around it
+    name: str = ""  # a class's own
+
+
+ROOT = Frame(1 << 62, "namespace", "", "", False)
+
+
+def captures(source: bytes) -> tuple[dict[str, list[Node]], bool]:
+    """The query's captures over a parsed text, and whether the parser met what it does not understand."""
+    import tree_sitter
+
+    made, query = parser()
+    root = made.parse(source).root_node
+    return tree_sitter.QueryCursor(query).captures(root), root.has_error
+
+
+def descend(declarator: Node) -> tuple[Node, Node | None]:
+    """The node of the declared name, and that of its parameters where it declares a function."""
+    function: Node | None = None
+    node = declarator
+    while True:
+        kind = node.type
+        inner: Node | None
+        if kind == "function_declarator":
+            function, inner = node, node.child_by_field_name("declarator")
+        elif kind == "init_declarator":
+            inner = node.child_by_field_name("declarator")
+        elif kind in ("pointer_declarator", "array_declarator"):
+            function, inner = None, node.child_by_field_name("declarator")
+        elif kind in _INNER:
+            children = node.named_children
+            function = function if kind == "parenthesized_declarator" else None
+            inner = children[-1] if children else None
+        elif kind == "attributed_declarator":
+            inner = node.named_children[0]
+        elif kind == "operator_cast":
+            return node, _abstract(node)
+        elif kind == "qualified_identifier" and function is None:
+            last = node.child_by_field_name("name")
+            while last is not None and last.type == "qualified_identifier":
+                last = last.child_by_field_name("name")
+            if last is not None and last.type == "operator_cast":
+                return node, _abstract(last)
+            return node, None
+        else:
+            return node, function
+        if inner is None:
+            return node, function
+        node = inner
+
+
+def _abstract(node: Node) -> Node | None:
+    """The parameters of a conversion operator."""
+    found = node.child_by_field_name("declarator")
+    while found is not None and found.type != "abstract_function_declarator":
+        children = found.named_children
+        found = found.child_by_field_name("declarator") or (children[-1] if children else None)
+    return found
+
+
+@lru_cache(maxsize=65536)
+def join(outer: str, name: str) -> str:
+    """`name` inside `outer`, which may be empty."""
+    return f"{outer}::{name}" if outer else name
+
+
+@lru_cache(maxsize=65536)
+def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The qualified name of `parts` declared inside `qualified` (as written: `scope`), and the scope it stands in."""
+    if len(parts) == 1:
+        return join(qualified, parts[0]), scope
+    if parts[0] == "":
+        return "::".join(parts[1:]), "::".join(parts[1:-1])
+    written = tuple(part for at, part in enumerate(parts[:-1]) if at == 0 or part != parts[at - 1])
+    around = qualified.split("::") if qualified else []
+    for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
+        if tuple(around[-length:]) == written[:length] and written[0][0].islower():
+            whole = "::".join((*around[:-length], *written))
+            return f"{whole}::{parts[-1]}", whole
+    if around and tuple(around) == written[: len(around)]:
+        return "::".join((*written, parts[-1])), "::".join(written)
+    inner = "::".join(written)
+    return f"{join(qualified, inner)}::{parts[-1]}", join(scope, inner)
+
+
+def placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The qualified name of what is declared as `parts` in a scope, and the scope it stands in."""
+    return _placed_in(outer.qualified, outer.scope, parts)
