@@ -71,7 +71,7 @@ def find(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, 
         group, folded = _symbols(trees, query, wanted)
         groups.append(group)
         if folded:
-            remarks.append(f"{folded} declarations of these are not listed: --declarations")
+            remarks.append(f"{folded} declarations and constructors of these are not listed: --declarations")
         groups.append(_atlas(trees, query, wanted))
     if only in (None, "operator"):
         groups.append(_operators(trees, catalogue, query, wanted.limit))
@@ -102,7 +102,7 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: Wanted) -> tuple[
     kept = [
         (number, symbol)
         for _score, declared, _test, _position, number, symbol in ranked
-        if wanted.declarations or not declared or symbol.qualified not in defined
+        if wanted.declarations or not (_makes_one_of(symbol, defined) or (declared and symbol.qualified in defined))
     ]
     together = merged(trees, kept)
     found = tuple(_symbol(trees, one) for one in together[: wanted.limit])
@@ -119,6 +119,12 @@ def _atlas(trees: Sequence[IndexedTree], query: str, wanted: Wanted) -> Group:
         if kind is None or one.kind == kind
     ]
     return Group("symbols whose text is not here (ptexplore fetch)", tuple(found), None if found else 0)
+
+
+def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
+    """Whether it is the constructor or destructor of a class that is a result itself: the class leads there."""
+    outer = symbol.qualified.rpartition("::")[0]
+    return outer in defined and outer.rpartition("::")[2] == symbol.name.removeprefix("~")
 
 
 def _testing(path: str) -> bool:
