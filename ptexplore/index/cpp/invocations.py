@@ -15,9 +15,7 @@ _TEMPLATE = re.compile(r"^\s*(?:template\s*<[^;{}()=]*>\s*)+")
 _FUNCTION_GOES_ON = re.compile(r"\s*(?:[({:]|->|const\b|noexcept\b|override\b|final\b|try\b)")
 _TYPE_GOES_ON = re.compile(r"\s*(?:[A-Za-z_*&<~]|::)")
 _GOES_ON_WITHOUT = re.compile(rb"\s\s*[A-Za-z_}]")
-_TEST = re.compile(r"(?:TYPED_)?TEST(?:_[FP])?$")
 _MOST_ALTERNATIVES = 4
-_GTEST = Define("TEST", ("suite", "name"), "void suite##_##name##_Test::TestBody()", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +88,7 @@ class Invocations:
         definitions = self.prepared.definitions(use.name, use.start)
         function_like = any(one.parameters is not None for one in definitions)
         if not definitions or (function_like and use.arguments is None):
-            if use.arguments and _TEST.match(use.name):
-                definitions = (_GTEST,)
-            else:
-                return
+            return
         if not function_like and not any(";" in one.body or "{" in one.body or "}" in one.body for one in definitions):
             return
         end = use.end if use.arguments is None or not function_like else use.arguments[1] + 1

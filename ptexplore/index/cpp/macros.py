@@ -71,6 +71,13 @@ def _split(given: str) -> list[str]:
     return [" ".join(one.replace("\\\n", " ").split()) for one in given.split(",")]
 
 
+# What GoogleTest, which is in no tree of ours, makes of its tests.
+_ELSEWHERE = {
+    name: (Define(name, ("suite", "name"), "void suite##_##name##_Test::TestBody()", 0),)
+    for name in ("TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P")
+}
+
+
 class MacroTable:
     """The macros that headers define, by name; several definitions of one name (in `#if` arms) are all kept.
 
@@ -88,7 +95,7 @@ class MacroTable:
 
     def get(self, name: str) -> tuple[Define, ...]:
         """The definitions of a name, the likely ones first; none where no header defines it."""
-        return self.by_name.get(name, ())
+        return self.by_name.get(name) or _ELSEWHERE.get(name, ())
 
     def used(self, text: str) -> set[str]:
         """The macros of the table that a text names."""
@@ -97,7 +104,7 @@ class MacroTable:
     @cached_property
     def names(self) -> frozenset[str]:
         """Every macro of the table, and the attributes that compilers bring."""
-        return self.attributes | self.by_name.keys()
+        return self.attributes | self.by_name.keys() | _ELSEWHERE.keys()
 
     @cached_property
     def attributes(self) -> frozenset[str]:
