@@ -1,4 +1,7 @@
-"""Expanding one macro invocation the way the preprocessor does: arguments, #, ##, nested macros, none twice."""
+"""Expanding one macro invocation the way the preprocessor does: arguments, #, ##, nested macros, none twice.
+
+Only declarations are wanted: bodies are emptied before they are expanded.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from ptexplore.index.cpp.macros import Define
+from ptexplore.index.cpp.scopes import without_bodies
 
 _TOKEN = re.compile(
     r'[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|##|\.\.\.|::|->|&&|\|\||\s+|.',
@@ -42,7 +46,7 @@ class Expander:
     def invocation(self, define: Define, arguments: str, line: int, at: int) -> str:
         """`define` applied to the text between its brackets, at a line and offset; raises TooLongError."""
         self.line, self.at, self._made = line, at, 0
-        given = self._arguments([(token, _NONE) for token in tokens(arguments)])
+        given = self._arguments([(token, _NONE) for token in tokens(without_bodies(arguments))])
         replaced = self._substitute(define, given, frozenset((define.name,)))
         return "".join(token for token, _ in self._expand(replaced))
 
@@ -100,7 +104,7 @@ class Expander:
 
     def _substitute(self, define: Define, given: list[list[Token]], hidden: frozenset[str]) -> list[Token]:
         bound = _bind(define, given)
-        body = tokens(define.body)
+        body = tokens(without_bodies(define.body))
         made: list[Token] = []
         paste = False
         expanded: dict[str, list[Token]] = {}

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from ptexplore.index.cpp.expand import Expander
+from ptexplore.index.cpp.grammar import rewrite
 from ptexplore.index.cpp.invocations import Invocations, Made
 from ptexplore.index.cpp.macros import MacroTable
 from ptexplore.index.cpp.prepare import Prepared, blank, prepare
@@ -16,7 +17,9 @@ from ptexplore.index.cpp.text import Text
 from ptexplore.index.cpp.tree import Reader
 from ptexplore.symbols import Ref, Symbol
 
-_LOCAL_CLASS = re.compile(rb"(?:struct|class)\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]")
+_LOCAL_CLASSES = tuple(
+    re.compile(word + rb"\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]") for word in (b"struct", b"class")
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
 
 
@@ -58,7 +61,7 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     reader = Reader(text.path, empty.decode("ascii"), text.line, text.guards)
     reader.shown = text.bare
     reader.read(found, marks=tuple(sorted({one.begin for one in made})))
-    if code.balanced and any(_LOCAL_CLASS.search(view, start, end) for start, end in code.bodies):
+    if code.balanced and any(code.holds(one.start()) for word in _LOCAL_CLASSES for one in word.finditer(view)):
         local = Reader(text.path, view.decode("ascii"), text.line, text.guards)
         local.read(captures(bytes(view))[0])
         inside = [at for at, offset in enumerate(local.offsets) if code.holds(offset)]
@@ -107,8 +110,10 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
     for one in made.texts:
         inner = frames[-1].kind in ("class", "enum")
         source = f"{frames[-1].kind} z{{{one}}};" if inner else one
-        reader = Reader(text.path, source, lambda _: line, lambda _: guards)
-        found, _ = captures(_without_bodies(source).encode("ascii", "replace"))
+        parsed = rewrite(text.path, source)
+        reader = Reader(text.path, parsed, lambda _: line, lambda _: guards)
+        reader.shown = source
+        found, _ = captures(parsed.encode("ascii", "replace"))
         if inner:  # the wrapping itself
             found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
         reader.read(found, frames)
@@ -121,19 +126,6 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
                     end_line=max(last, named),
                 )  # fmt: skip
     return list(symbols.values())
-
-
-def _without_bodies(source: str) -> str:
-    """An expansion with its bodies empty, where they are worth the trouble."""
-    if len(source) < 300 or "{" not in source:
-        return source
-    code = CodeRanges(source)
-    if not code.balanced:
-        return source
-    buffer = bytearray(source.encode("ascii", "replace"))
-    for start, end in code.bodies:
-        blank(buffer, start, end)
-    return buffer.decode("ascii")
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:

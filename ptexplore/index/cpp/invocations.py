@@ -112,6 +112,8 @@ class Invocations:
         access = _ACCESS.match(prefix)
         if access:
             at, prefix = at + access.end(), prefix[access.end() :]
+        if not prefix.strip():
+            return start, ""
         shorter = _TEMPLATE.sub("", prefix)
         if re.search(r'[=(\[",:]\s*|\b(?:class|struct|union|enum|using|typedef|return)\b', shorter.replace("::", "")):
             return None
@@ -158,6 +160,7 @@ class Invocations:
         else:
             assigned = after.lstrip().startswith("=")
             blank(view, begin, end)
+            view[end - 1 : end] = b";"  # so that the next statement begins here
             if assigned:
                 view[end - 5 : end] = b"int z"
             texts = tuple(one + ";" for one in texts)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 
 _BRACE = re.compile(r"[{}]")
 _NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
 _CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
 _ENUM = re.compile(r"\benum\b[^()=;]*$")
+_WORTH_IT = 80  # characters
 _ANGLES = re.compile(r"<[^<>]*>")
 
 
@@ -73,3 +75,18 @@ def is_scope(head: str) -> bool:
     while shorter != head:
         head, shorter = shorter, _ANGLES.sub(" ", shorter)
     return _CLASS.search(head) is not None and re.search(r"\benum\b", head) is None
+
+
+@lru_cache(maxsize=4096)
+def without_bodies(text: str) -> str:
+    """A text with its bodies empty, where its braces balance: what is declared is all that matters of it."""
+    if "{" not in text or len(text) < _WORTH_IT:
+        return text
+    code = CodeRanges(text)
+    if not code.balanced:
+        return text
+    kept, at = [], 0
+    for start, end in code.bodies:
+        kept.append(text[at:start])
+        at = end
+    return "".join(kept) + text[at:]

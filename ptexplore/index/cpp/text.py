@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 # Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
@@ -92,12 +93,13 @@ class Text:
         return "".join(parts) + raw[at:]
 
     @cached_property
-    def _newlines(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.raw)]
+    def _starts(self) -> list[int]:
+        """Where every line after the first begins."""
+        return list(accumulate(map((1).__add__, map(len, self.raw.split("\n")))))
 
     def line(self, offset: int) -> int:
         """The 1-based line of an offset."""
-        return bisect_right(self._newlines, offset - 1) + 1
+        return bisect_right(self._starts, offset) + 1
 
     def closing(self, opening: int) -> int:
         """The offset of the bracket that closes the one at `opening`; -1 where none does."""

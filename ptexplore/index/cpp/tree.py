@@ -19,6 +19,7 @@ _KEYWORDS = words("if for while switch return else do catch sizeof decltype new 
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
+_PURE = re.compile(r"\s*=\s*0")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 
 
@@ -159,7 +160,9 @@ class Reader:
         named, function = descend(declarator)
         if function is None:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
-        symbol = self._function(node, named, function, outer, begin, template, "definition")
+        pure = _PURE.match(self.text, function.end_byte, node.end_byte)
+        role: Role = "declaration" if pure else "definition"
+        symbol = self._function(node, named, function, outer, begin, template, role)
         if symbol is None:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
         return Frame(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)

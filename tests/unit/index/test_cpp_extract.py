@@ -326,3 +326,9 @@ def test_offsets_are_characters_whatever_the_text_holds() -> None:
 )  # fmt: skip
 def test_hostile_text_ends_soon(text: str) -> None:
     extract("mini/a.cpp", text + "\n", MACROS)
+
+
+def test_pure_functions_are_declared_only() -> None:
+    text = "struct A {\n  virtual ~A() = 0;\n  virtual void f() = 0;\n  void g() = delete;\n};\n"
+    assert functions(text) == [("A::g", 4)]
+    assert functions(text, "declaration") == [("A::~A", 2), ("A::f", 3)]
