@@ -60,7 +60,7 @@ def default_tree() -> str:
 
 
 def prepare(python: str | None, tree: str | None, jobs: int, progress: Progress) -> World:
-    """Index everything anew where it is not up to date. Raises PtexploreError where the two are no pair."""
+    """Index the tree anew, and the installed torch where it is not up to date. Raises PtexploreError where the two are no pair."""
     python = python or default_python()
     if not Path(python).exists():
         raise PtexploreError(f"there is no {python}", "the matched torch is not installed", _INSTALL, MISSING)
@@ -75,6 +75,7 @@ def prepare(python: str | None, tree: str | None, jobs: int, progress: Progress)
         why = f"{len(different)} of {same + len(different)} files that both have differ: {', '.join(different[:3])}"
         raise PtexploreError(f"torch {pair.runtime.version} and {root} are no pair", why, "--python, --tree", MISSING)
     target = index_file("accuracy")
+    target.unlink(missing_ok=True)  # what is measured is what today's extractors make
     build(Source(checkout.name, root, listed), target, jobs=jobs, progress=progress)
     refresh(pair.runtime, pair.runtime, progress, jobs)
     generated = files_of(pair.runtime)

@@ -58,5 +58,5 @@ def arguments(where: Headers, path: str) -> list[str]:
     if where.python is not None:
         folders.append(where.python)
     language = ["-x", "c"] if path.endswith(".c") else ["-x", "c++", "-std=c++17"]
-    quiet = ["-Wno-everything", "-ferror-limit=0"]
-    return [*language, *quiet, *(f"-D{one}" for one in _DEFINES), *(f"-I{one}" for one in folders)]
+    every = ["-ferror-limit=0", "-Wno-pragma-once-outside-header"]  # the latter: a header parsed by itself is no fault
+    return [*language, *every, *(f"-D{one}" for one in _DEFINES), *(f"-I{one}" for one in folders)]
