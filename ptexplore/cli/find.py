@@ -21,7 +21,9 @@ def register(commands: Any) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="+")
     parser.add_argument("--kind", metavar="KIND", help="only this: symbol, operator, file, text; or function, class, …")
     parser.add_argument("--text", action="store_true", help="also the lines that hold QUERY as it stands")
-    parser.add_argument("--declarations", action="store_true", help="also declarations of what is defined, constructors of classes")
+    parser.add_argument(
+        "--declarations", action="store_true", help="also declarations of what is defined, constructors of classes"
+    )
     add_options(parser, limit=20, what="at most N of each sort")
     parser.set_defaults(run=run)
 

@@ -42,7 +42,7 @@ def test_memory_is_that_of_all_processes_at_once(measure: ModuleType, tmp_path: 
     runner = measure.Runner(tmp_path)
     together = runner.run(sys.executable, "-c", code, memory=True).megabytes
     largest = runner.run(sys.executable, "-c", code).megabytes
-    assert 57 < largest  # no upper bound: until it runs its own program a child counts what its parent holds
+    assert largest > 57  # no upper bound: until it runs its own program a child counts what its parent holds
     assert 95 < together < 150
 
 
