@@ -95,7 +95,7 @@ class MacroTable:
 
     def get(self, name: str) -> tuple[Define, ...]:
         """The definitions of a name, the likely ones first; none where no header defines it."""
-        return self.by_name.get(name) or _ELSEWHERE.get(name, ())
+        return self.by_name.get(name) or _ELSEWHERE.get(name) or ()
 
     def used(self, text: str) -> set[str]:
         """The macros of the table that a text names."""

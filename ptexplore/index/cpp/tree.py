@@ -162,40 +162,46 @@ class Reader:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
-        symbol = self._function(node, named, function, outer, begin, template, role)
+        symbol = self._function(node, (named, function), outer, begin, template, role)
         if symbol is None:
             return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
         return Frame(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
 
     def _function(
-        self, node: Node, named: Node, function: Node, outer: Frame, begin: int, template: bool, role: Role
+        self,
+        node: Node,
+        declared: tuple[Node, Node],
+        outer: Frame,
+        begin: int,
+        template: bool,
+        role: Role,
+        end: int = 0,
     ) -> Symbol | None:
+        """`declared`: the nodes of the name and of the parameters; `end` where the whole ends sooner than the node."""
         text = self.text
+        named, function = declared
         listed = function.child_by_field_name("parameters")
         if listed is None:
             return None
         name_end = min(named.end_byte, listed.start_byte)
         name_start = named.start_byte
         written = text[name_start:name_end]
-        if (
-            "operator" in text[node.start_byte : name_start]
-        ):  # "inline A::operator float()" is taken for a type and a name
-            conversion = _CONVERSION.search(text, node.start_byte, name_start)
-            if conversion:
-                name_start = conversion.start()
-                written = text[name_start:name_end]
+        head = text[node.start_byte : name_start]
+        conversion = _CONVERSION.search(text, node.start_byte, name_start) if "operator" in head else None
+        if conversion:  # "inline A::operator float()" is taken for a type and a name
+            name_start = conversion.start()
+            written = text[name_start:name_end]
         parts = name_parts(written)
         if parts[-1] in _KEYWORDS or not parts[-1]:
             return None
         if len(parts) > 1 and not outer.qualified and role == "definition" and parts[0] not in _TOP:
             parts = self._through_using(parts, name_start)
         at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
-        start = node.start_byte
-        if outer.kind == "class" and "friend" in text[start:name_start].split():
+        if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
-        static = outer.hidden or (outer.kind == "namespace" and "static" in text[start:name_start].split())
+        static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
         return self._add(
-            "function", outer, parts, name_start + max(at, 0), begin, node.end_byte, role,
+            "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
             signature=one_line(self.shown[listed.start_byte : function.end_byte]),
             parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
@@ -224,7 +230,10 @@ class Reader:
                 # The grammar takes `f() {};` for a declaration with a braced initialiser.
                 value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
                 body = value is not None and not self.text[function.end_byte : value.start_byte].strip()
-                self._function(node, named, function, outer, begin, template, "definition" if body else "declaration")
+                end = value.end_byte if body and value is not None else 0
+                self._function(
+                    node, named, function, outer, begin, template, "definition" if body else "declaration", end
+                )
                 continue
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if not parts[-1].isidentifier():
