@@ -231,9 +231,8 @@ class Reader:
                 value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
                 body = value is not None and not self.text[function.end_byte : value.start_byte].strip()
                 end = value.end_byte if body and value is not None else 0
-                self._function(
-                    node, named, function, outer, begin, template, "definition" if body else "declaration", end
-                )
+                role: Role = "definition" if body else "declaration"
+                self._function(node, (named, function), outer, begin, template, role, end)
                 continue
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if not parts[-1].isidentifier():
