@@ -1,4 +1,4 @@
-"""What one C++ text gives: symbols where a reader would look for them, whatever macros, conditions and attributes say."""
+"""What one C++ text gives: symbols where a reader would look, whatever macros, conditions and attributes say."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Forward;
 
 
 def test_what_is_local_to_a_body_is_no_symbol_but_a_local_class_has_methods() -> None:
-    text = "void f() {\n  auto g = [](int i) { return i; };\n  int h(3);\n  struct L {\n    int m() { return 1; }\n  };\n}\n"
+    text = "void f() {\n  auto g = [](int i) { return i; };\n  int h(3);\n  struct L { int m() { return 1; } };\n}\n"
     assert [(one.kind, one.qualified) for one in symbols(text)] == [("function", "f"), ("function", "f::L::m")]
 
 
@@ -274,7 +274,8 @@ def test_calls_as_written_and_declarations_are_none() -> None:
   if (a < b && c > (d)) {}
 }
 """
-    assert [(one.line, one.text, one.name) for one in sorted(refs(text, "call"), key=lambda one: (one.line, one.text))] == [
+    found = sorted((one.line, one.text, one.name) for one in refs(text, "call"))
+    assert found == [
         (2, "at::native::add", "add"), (3, ".numel", "numel"), (3, "self.sizes", "sizes"),
         (4, "this->x->y.get", "get"), (5, "g", "g"), (5, "h", "h"), (9, "Node", "Node"),
     ]  # fmt: skip
@@ -306,8 +307,8 @@ void f() { reg("a", &kernel, at::native::mul_kernel, at::kFloat, at::Tensor); }
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n", "void f(", "}}}}", "#define", "#if\n#else\n", "\x00\x01\ufffd\ufffd", "/* open", '"open', 'R"x(open', "'",
-     "namespace {", "template<", "operator", "#define F(", "MINI_IMPL_FUNC(", "MINI_FORALL(MINI_FORALL)"],
+    ["", "\n", "void f(", "}}}}", "#define", "#if\n#else\n", "\x00\x01\ufffd\ufffd", "/* open", '"open', 'R"x(open',
+     "'",      "namespace {", "template<", "operator", "#define F(", "MINI_IMPL_FUNC(", "MINI_FORALL(MINI_FORALL)"],
 )  # fmt: skip
 def test_unfinished_text_gives_what_it_has(text: str) -> None:
     assert functions(text) == []
@@ -322,7 +323,7 @@ def test_offsets_are_characters_whatever_the_text_holds() -> None:
     "text",
     ["{" * 50_000, "(" * 50_000, "template<" * 20_000, "namespace a {" * 2_000, "int x[] = {" + "1," * 1_000_000 + "};",
      "a" * 2_000_000, '"' + "x" * 2_000_000 + '"', "#if A\n" * 5_000, "A::" * 50_000 + "f() {}"],
-    ids=["braces", "brackets", "templates", "namespaces", "two megabytes on a line", "one word", "one string", "ifs", "scopes"],
+    ids=["braces", "brackets", "templates", "namespaces", "2 MB", "one word", "one string", "ifs", "scopes"],
 )  # fmt: skip
 def test_hostile_text_ends_soon(text: str) -> None:
     extract("mini/a.cpp", text + "\n", MACROS)
