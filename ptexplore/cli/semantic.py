@@ -38,7 +38,7 @@ def refine(
         raise PtexploreError("there is no torch to take headers from", why, "ptexplore index --python PATH", MISSING)
     decision = known(checkout, runtime)
     note = ""
-    if decision is None or decision.word != "matches":
+    if checkout.project == "pytorch" and (decision is None or decision.word != "matches"):
         version = checkout.release or checkout.version or "an unknown version"
         note = f"headers are of torch {runtime.version}, the checkout is {version}: expect errors where they differ"
     folder = generated.ensure(runtime, progress)

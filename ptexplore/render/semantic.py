@@ -34,6 +34,6 @@ def print_refined(done: Refined, note: str, *, everything: bool) -> None:
             print(f"      {clean(message.path)}:{message.line}: {message.severity}: {clean(message.text)}")
     if len(worst) > _SHOWN and not everything:
         print(f"    … and {len(worst) - _SHOWN:,} more units: --problems lists them")
-    for title, paths in (("not C++ that libclang reads here", done.not_read), ("changed since", done.changed)):
+    for title, paths in (("not read", done.not_read), ("changed", done.changed)):
         if paths:
-            print(f"  {len(paths):,} files {title}, such as {clean(paths[0])}")
+            print(f"  {title:<12}{len(paths):,}, such as {clean(paths[0])}")
