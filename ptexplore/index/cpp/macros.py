@@ -107,6 +107,11 @@ class MacroTable:
         return self.attributes | self.by_name.keys() | _ELSEWHERE.keys()
 
     @cached_property
+    def encoded(self) -> frozenset[bytes]:
+        """`names` as bytes."""
+        return frozenset(name.encode("ascii", "replace") for name in self.names)
+
+    @cached_property
     def attributes(self) -> frozenset[str]:
         """The macros that are nothing but attributes, specifiers or pragmas, with those that compilers bring."""
         return attributes(self.by_name, _FIXED)

@@ -12,7 +12,7 @@ from ptexplore.index.cpp.grammar import rewrite
 from ptexplore.index.cpp.macros import Define, MacroTable, attributes, defines
 from ptexplore.index.cpp.text import Text
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD_BYTES = bytes(at if at < 128 and (chr(at).isalnum() or at == ord("_")) else 32 for at in range(256))
 _RAW_STRING = re.compile(r'R"([^"]*)"')
 BRACKETED = frozenset(("__attribute__", "__declspec", "__launch_bounds__", "_Pragma", "__pragma", "alignas"))
 _NOTHING = Define("", None, "", 0)
@@ -131,7 +131,10 @@ def _plain_strings(bare: str, buffer: bytearray) -> None:
 
 def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
     """Blank attribute macros and their brackets; note every other macro's use."""
-    names = set(_WORD.findall(made.text.bare)) & made.known
+    found = set(bytes(buffer).translate(_WORD_BYTES).split())
+    names = {name.decode() for name in found & made.table.encoded} | {
+        name for name in made.local if name.encode("ascii", "replace") in found
+    }
     if not names:
         return
     plain = buffer.decode("ascii")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
@@ -19,6 +20,7 @@ _KEYWORDS = words("if for while switch return else do catch sizeof decltype new 
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
+_IN_ORDER = itemgetter(0, 1, 2)
 _PURE = re.compile(r"\s*=\s*0")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 
@@ -52,7 +54,7 @@ class Reader:
         for kind, nodes in found.items():
             if kind in _HANDLERS:
                 events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
-        events.sort(key=lambda event: event[:3])
+        events.sort(key=_IN_ORDER)
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
