@@ -60,7 +60,7 @@ def default_tree() -> str:
 
 
 def prepare(python: str | None, tree: str | None, jobs: int, progress: Progress) -> World:
-    """Index the tree anew, the installed torch where it is not up to date. Raises PtexploreError: the two are no pair."""
+    """Index the tree anew, the installed torch where it is not up to date. Raises PtexploreError: not a pair."""
     python = python or default_python()
     if not Path(python).exists():
         raise PtexploreError(f"there is no {python}", "the matched torch is not installed", _INSTALL, MISSING)

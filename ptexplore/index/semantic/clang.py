@@ -24,6 +24,7 @@ DECL_REF_EXPR, MEMBER_REF_EXPR, CALL_EXPR = 101, 102, 103
 TRANSLATION_UNIT, MACRO_EXPANSION, INCLUSION = 350, 502, 503
 FUNCTIONS = frozenset((FUNCTION, CXX_METHOD, CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE))
 TYPES = frozenset((2, 3, 4, 5, 20, 31, 32, 36, 601))  # struct, union, class, enum, typedef, templates, aliases
+NOT_AVAILABLE = 2  # the availability of a deleted function
 BREAK, CONTINUE, RECURSE = 0, 1, 2  # what a visitor answers
 
 # Options of a parse.
@@ -93,8 +94,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "clang_isCursorDefinition": (c_uint, [Cursor]),
     "clang_Cursor_isInlineNamespace": (c_uint, [Cursor]),
     "clang_Cursor_isAnonymous": (c_uint, [Cursor]),
+    "clang_getCursorAvailability": (c_int, [Cursor]),
     "clang_CXXMethod_isDefaulted": (c_uint, [Cursor]),
-    "clang_CXXMethod_isDeleted": (c_uint, [Cursor]),
     "clang_getOverriddenCursors": (None, [Cursor, POINTER(POINTER(Cursor)), POINTER(c_uint)]),
     "clang_disposeOverriddenCursors": (None, [POINTER(Cursor)]),
     "clang_getNumOverloadedDecls": (c_uint, [Cursor]),

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ptexplore.index.semantic.clang import CONTINUE, FUNCTION_TEMPLATE, FUNCTIONS, RECURSE, VISITOR, Cursor
+from ptexplore.index.semantic.clang import (
+    CONTINUE,
+    FUNCTION_TEMPLATE,
+    FUNCTIONS,
+    NOT_AVAILABLE,
+    RECURSE,
+    VISITOR,
+    Cursor,
+)
 from ptexplore.index.semantic.names import Names
 from ptexplore.index.semantic.unit import Unit
 
@@ -38,7 +46,7 @@ def definitions(unit: Unit, wanted: Callable[[str], bool]) -> list[Definition]:
             return CONTINUE if file else RECURSE
         if cursor.kind not in FUNCTIONS or not wanted(path):
             return RECURSE
-        bodiless = lib.clang_CXXMethod_isDefaulted(cursor) or lib.clang_CXXMethod_isDeleted(cursor)
+        bodiless = lib.clang_CXXMethod_isDefaulted(cursor) or lib.clang_getCursorAvailability(cursor) == NOT_AVAILABLE
         if bodiless or lib.clang_isCursorDefinition(cursor):
             qualified = names.of(cursor)[1]
             _, use = clang.place(location, expanded=True)

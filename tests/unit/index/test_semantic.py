@@ -35,6 +35,7 @@ struct Square : Shape {
 template <typename T> T twice(T value) { return value + value; }
 int scale(int by);
 double scale(double by);
+int scale(char* by) = delete;
 }
 """
 SHAPE_CPP = """#include "c10/core/shape.h"
@@ -102,7 +103,9 @@ def test_what_depends_on_a_template_stays_open(uses: dict[str, FileUses]) -> Non
 
 def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
     with parsed(libclang.load(), headers.root, f"{headers.root}/{PATH}", arguments(headers, PATH)) as unit:
-        found = {(one.path, one.qualified, one.line) for one in definitions(unit, lambda _: True) if not one.bodiless}
+        seen = definitions(unit, lambda _: True)
+        found = {(one.path, one.qualified, one.line) for one in seen if not one.bodiless}
+        without = {(one.path, one.qualified, one.line) for one in seen if one.bodiless}
         assert unit.skipped()[PATH] == [(12, 14)]
     assert found == {
         (HEADER, "shapes::twice", 12),
@@ -112,6 +115,7 @@ def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
         (PATH, "shapes::scale", 11),
         (PATH, "shapes::pick", 15),
     }
+    assert without == {(HEADER, "shapes::Shape::~Shape", 4), (HEADER, "shapes::scale", 15)}
 
 
 def test_errors_are_counted_and_named(headers: Headers) -> None:
