@@ -29,7 +29,7 @@ _FIXED = words(
     NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END"""
 )
 _UNLIKELY = re.compile(
-    r"(?<![!\w])defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"
+    r"(?<![!\w])(?<!!\()defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"
     r"C10_USE_GFLAGS|C10_USE_GLOG|__CUDACC__|__HIPCC__|C10_MOBILE|BUILD_LITE_INTERPRETER|__OBJC__|DOXYGEN\w*|__clang_analyzer__)\s*\)(?!\s*\|\|)"
     r"|!\(?defined\(\s*(?:__GNUC__|__GNUG__|__linux__|__x86_64__)\s*\)|(?<![!\w])_MSC_VER"
 )
