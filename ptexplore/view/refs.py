@@ -93,10 +93,9 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
             if known.has(one.path):
                 copies[label(indexed.tree.info)] += 1
             elif kind is None or one.group == kind:
-                written = (
-                    f"{one.written} {one.detail}" if one.how == "resolved" else one.written
-                )  # overloads side by side
-            raw.setdefault((one.path, one.group, one.line, written), one)
+                # a resolved use names its overload: two of one name on one line are two uses
+                written = f"{one.written} {one.detail}" if one.how == "resolved" else one.written
+                raw.setdefault((one.path, one.group, one.line, written), one)
     if not raw and not asked.symbols and not left_out:
         raise _nothing(trees, name)
     groups = [_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
