@@ -248,7 +248,21 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
 
     if isinstance(source, Checkout):
         source = recheck(source)
+        done = _unchanging(source)
+        if done is not None:
+            return done
     return build(_to_index(source, runtime, progress), index_of(source), jobs=jobs, progress=progress)
+
+
+def _unchanging(checkout: Checkout) -> Built | None:
+    """What a refresh of a checkout in the cache comes to when its index is whole: nobody edits one there."""
+    from ptexplore.index.sources import Built
+    from ptexplore.source.registry import is_in_place
+
+    store = None if is_in_place(checkout) or checkout.project != "pytorch" else _open_index(checkout)
+    if store is None or store.meta("unread") not in (None, "[]"):
+        return None
+    return Built(0, store.counts()["files"], 0, (), anew=False, seconds=0.0)
 
 
 def _to_index(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress) -> Source:

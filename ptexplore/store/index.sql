@@ -8,7 +8,7 @@
 
 -- Facts about the index: "tree" (name), "source" (what tells it from another of that name), "complete", "recipe" (version
 -- of the extractors), "next_file", "unread" (JSON: files that could not be read), "macro_table" (JSON: the macros that
--- files were read with), "worn" (files replaced since it was made anew).
+-- files were read with), "worn" (files replaced since it was made anew), "tally" (JSON: rows by kind).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE file (

@@ -255,10 +255,7 @@ class IndexStore:
 
     @cached_property
     def _tally(self) -> Counter[str]:
-        tally: Counter[str] = Counter()
-        for (one,) in self.rows("SELECT tally FROM file"):
-            tally.update(json.loads(one))
-        return tally
+        return Counter(json.loads(self.meta("tally") or "{}"))
 
     def counts(self) -> dict[str, int]:
         """Numbers of "files", "lines", "bytes", "symbols", "refs", "dialect", and by kind ("symbol function")."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -91,7 +93,11 @@ class IndexWriter:
         joined = names.fetchone()[0]
         self._db.execute("DELETE FROM names")
         self._db.execute("INSERT INTO names VALUES (?)", (f"\n{joined}\n" if joined else "\n",))
-        self.put_meta({"next_file": str(self._next), "recipe": str(packed.RECIPE), "complete": "yes"})
+        tally: Counter[str] = Counter()
+        for (one,) in self._db.execute("SELECT tally FROM file"):
+            tally.update(json.loads(one))
+        facts = {"next_file": str(self._next), "recipe": str(packed.RECIPE), "tally": json.dumps(tally)}
+        self.put_meta({**facts, "complete": "yes"})
         self._db.execute("COMMIT")
         if self._aside is None:
             return
