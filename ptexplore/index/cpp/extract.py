@@ -20,7 +20,7 @@ from ptexplore.symbols import Ref, Symbol
 _LOCAL_CLASSES = tuple(
     re.compile(word + rb"\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]") for word in (b"struct", b"class")
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w+")
+_NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
 
 
 def extract(
@@ -129,14 +129,20 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
-    """The line of the longest argument word that is part of the name; the invocation's where none is."""
+    """The line of the longest argument that the name is made with; the invocation's where none is.
+
+    Only an argument that is a name itself counts, and where it stands in the made one as a whole: "add" in "add_stub",
+    not the "at" of some lambda in "Generate".
+    """
     arguments = made.use.arguments
     if arguments is None or "\n" not in prepared.text.raw[slice(*arguments)]:
         return line
     best: tuple[int, int] | None = None
-    for match in _IDENTIFIER.finditer(prepared.text.bare, *arguments):
-        if match[0] in name and (best is None or len(match[0]) > best[0]):
-            best = (len(match[0]), match.start())
+    for match in _NAME_ARGUMENT.finditer(prepared.text.bare[slice(*arguments)]):
+        word = match[1]
+        longer = best is None or len(word) > best[0]
+        if longer and word in name and re.search(rf"(?<![A-Za-z0-9]){word}(?![a-z0-9])", name):
+            best = (len(word), arguments[0] + match.start(1))
     return prepared.text.line(best[1]) if best else line
 
 

@@ -333,3 +333,18 @@ def test_pure_functions_are_declared_only() -> None:
     text = "struct A {\n  virtual ~A() = 0;\n  virtual void f() = 0;\n  void g() = delete;\n};\n"
     assert functions(text) == [("A::g", 4)]
     assert functions(text, "declaration") == [("A::~A", 2), ("A::f", 3)]
+
+
+def test_what_an_invocation_on_several_lines_makes_stands_at_the_argument_that_names_it() -> None:
+    text = (
+        "#define MAKE(id, body) struct Functor_##id { int Generate(int n) { return body(n); } };\n"
+        "MAKE(\n"
+        "    prim_Cat,\n"
+        "    [](int n) {\n"
+        "      int at = n, Functor = 1, rate = 2;\n"
+        "      return at;\n"
+        "    })\n"
+    )
+    assert functions(text) == [("Functor_prim_Cat::Generate", 2)]
+    symbols, _, _ = extract("mini/a.cpp", text, MACROS)
+    assert [(one.name, one.line) for one in symbols if one.kind == "struct"] == [("Functor_prim_Cat", 3)]
