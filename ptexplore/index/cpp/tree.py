@@ -120,6 +120,8 @@ class Reader:
         named = node.child_by_field_name("name")
         if named is None:
             return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
+        if named.type == "template_type":  # a specialisation's arguments may compare: their > closes nothing
+            named = named.child_by_field_name("name") or named
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         kind: Any = _SPECIFIERS[node.type]
         qualified, scope = placed(outer, parts)

@@ -348,3 +348,9 @@ def test_what_an_invocation_on_several_lines_makes_stands_at_the_argument_that_n
     assert functions(text) == [("Functor_prim_Cat::Generate", 2)]
     symbols, _, _ = extract("mini/a.cpp", text, MACROS)
     assert [(one.name, one.line) for one in symbols if one.kind == "struct"] == [("Functor_prim_Cat", 3)]
+
+
+def test_a_specialisation_is_named_without_its_arguments() -> None:
+    text = "template <class T, int n>\nstruct Load<T, n, enable_if_t<(n >= 1 && n * 2 == 2)>> {\n  void f() {}\n};\n"
+    symbols, _, _ = extract("mini/a.cpp", text + "template <class R, class C> struct Strip<R (C::*)()> {};\n", MACROS)
+    assert [(one.qualified, one.line) for one in symbols] == [("Load", 2), ("Load::f", 3), ("Strip", 5)]
