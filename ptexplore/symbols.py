@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Language = Literal["cpp", "python", "yaml", "other"]
 Role = Literal["definition", "declaration"]
@@ -53,11 +53,12 @@ class Symbol:
     extractor: Extractor = "tree-sitter"
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """Where a name is used. `text` is as written without spaces ("at::native::resize_output", "self.sizes");
-    `name` its last part; `target` the qualified name it resolves to, where a semantic extractor knows; with parameter
-    types where that knows the overload: "at::add(const Tensor &, int)".
+class Ref(NamedTuple):
+    """Where a name is used; a tuple, since these are made by the hundred thousand.
+
+    `text` is as written without spaces ("at::native::resize_output", "self.sizes"); `name` its last part; `target` the
+    qualified name it resolves to, where a semantic extractor knows; with parameter types where that knows the overload:
+    "at::add(const Tensor &, int)".
     """
 
     path: str

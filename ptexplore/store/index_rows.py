@@ -30,7 +30,6 @@ _REF_CODE = {kind: number for number, kind in enumerate(REF_KINDS)}
 _DIALECT_CODE = {kind: number for number, kind in enumerate(DIALECT_KINDS)}
 # attrgetter, since every use in the source passes here
 _KIND = attrgetter("kind")
-_REF_KEY = attrgetter("name", "kind", "text", "target", "extractor")
 _EXTRACTOR_CODE = {kind: number for number, kind in enumerate(EXTRACTORS)}
 
 
@@ -129,8 +128,8 @@ def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
 def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row]:
     """The rows of one file's references; `texts` takes the strings that rows name by id."""
     places: defaultdict[tuple[str, RefKind, str, str | None, Extractor], list[int]] = defaultdict(list)
-    for one in refs:
-        places[_REF_KEY(one)].append(one.line)
+    for _, line, name, text, kind, target, extractor in refs:
+        places[name, kind, text, target, extractor].append(line)
     rows = []
     for number, ((name, kind, text, target, extractor), lines) in enumerate(places.items(), base):
         where = lines[0] if len(lines) == 1 else pack_lines(lines)

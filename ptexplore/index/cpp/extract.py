@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
+from itertools import accumulate
 
 from ptexplore.index.cpp.expand import Expander
 from ptexplore.index.cpp.grammar import rewrite
@@ -150,10 +152,12 @@ def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) 
     """What only this view shows: the symbols named in spans that the first view had blanked."""
     first = prepared.hidden[0]
     shown = set(prepared.hidden[number])
-    spans = [span for span in first if span not in shown]
+    spans = sorted(span for span in first if span not in shown)
+    starts = [start for start, _ in spans]
+    ends = [0, *accumulate((end for _, end in spans), max)]  # how far the spans up to each one reach
     known = set(zip(reader.offsets, (symbol.qualified for symbol in reader.symbols), strict=True))
     for offset, symbol in zip(other.offsets, other.symbols, strict=True):
-        if any(start <= offset < end for start, end in spans) and (offset, symbol.qualified) not in known:
+        if offset < ends[bisect_right(starts, offset)] and (offset, symbol.qualified) not in known:
             reader.symbols.append(symbol)
             reader.offsets.append(offset)
 

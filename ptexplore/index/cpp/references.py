@@ -30,6 +30,7 @@ _NOT_CALLED = words(
     unsigned signed auto and or not new else do case co_return co_await co_yield requires explicit __attribute__
     __declspec template typename using __has_include __has_attribute constexpr const override final"""
 )
+_NOT_CALLED_BACKWARDS = frozenset(word[::-1] for word in _NOT_CALLED)
 _BEFORE_CALL = words("return else throw new case co_return co_await co_yield and or not in do delete typename template")
 _REACHED = re.compile(r"(?:\s*::\s*\w*[A-Za-z_])*")
 _ADDRESS = re.compile(r"&\s*((?:::)?(?:\w+::)*[A-Za-z_]\w*)\s*[,)}]")
@@ -57,28 +58,24 @@ def references(prepared: Prepared, reader: Reader) -> list[Ref]:
 
 def _calls(prepared: Prepared, declared: set[int]) -> list[Ref]:
     path, line = prepared.text.path, prepared.text.line
-    macros = {use.start for use in prepared.uses}
+    others = declared.union(use.start for use in prepared.uses)
     reversed_ = prepared.text.bare[::-1]
     length = len(reversed_)
     refs: list[Ref] = []
     for match in _CALL.finditer(reversed_):
         name_reversed, through, operator, before, further = match.groups()
+        if name_reversed in _NOT_CALLED_BACKWARDS:
+            continue
         start = length - match.end(1)
-        if start in macros or start in declared:
+        if start in others or (not operator and before and _declares(before[::-1], further, reversed_, match.end(2))):
             continue
-        if name_reversed[::-1] in _NOT_CALLED or (
-            not operator and _declares(before[::-1], further, reversed_, match.end(2))
-        ):
-            continue
-        name, text = _written(name_reversed, through, operator or "")
+        name, text = _written(name_reversed, through, operator)
         refs.append(Ref(path, line(start), name, text, "call"))
     return refs
 
 
 def _declares(before: str, further: str, reversed_: str, at: int) -> bool:
-    """Whether what stands before a name makes it a declaration: a type, or a type's last bracket, * or &."""
-    if not before:
-        return False
+    """Whether what stands before a name, if only one character, makes it a declaration: a type, or the end of one."""
     if before.isidentifier():
         return before not in _BEFORE_CALL
     if before == ">":
@@ -89,9 +86,9 @@ def _declares(before: str, further: str, reversed_: str, at: int) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _written(name: str, through: str, operator: str) -> tuple[str, str]:
+def _written(name: str, through: str, operator: str | None) -> tuple[str, str]:
     """The name, and the text without spaces, of a call whose parts are given backwards."""
-    text = "".join((name + through + operator).split())[::-1]
+    text = "".join((name + through + (operator or "")).split())[::-1]
     return name[::-1], text[-_LONGEST:]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -94,12 +95,13 @@ class Text:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where every line after the first begins."""
-        return list(accumulate(map((1).__add__, map(len, self.raw.split("\n")))))
+        """Where every line begins."""
+        return [0, *accumulate(map((1).__add__, map(len, self.raw.split("\n"))))]
 
-    def line(self, offset: int) -> int:
-        """The 1-based line of an offset."""
-        return bisect_right(self._starts, offset) + 1
+    @cached_property
+    def line(self) -> Callable[[int], int]:
+        """The 1-based line of an offset; no method, since every use of a name asks."""
+        return partial(bisect_right, self._starts)
 
     def closing(self, opening: int) -> int:
         """The offset of the bracket that closes the one at `opening`; -1 where none does."""
