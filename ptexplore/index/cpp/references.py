@@ -75,7 +75,7 @@ def _calls(prepared: Prepared, declared: set[int]) -> list[Ref]:
 
 
 def _declares(before: str, further: str, reversed_: str, at: int) -> bool:
-    """Whether what stands before a name, if only one character, makes it a declaration: a type, or the end of one."""
+    """Whether `before`, not empty, makes the name after it a declaration: a type, or a type's last bracket, * or &."""
     if before.isidentifier():
         return before not in _BEFORE_CALL
     if before == ">":

@@ -25,6 +25,11 @@ _PURE = re.compile(r"\s*=\s*0")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 
 
+def between(text: str) -> Callable[[int, int], str]:
+    """What gives a text's part between two offsets."""
+    return lambda start, end: text[start:end]
+
+
 class Reader:
     """Reads the captures of one text into `symbols`.
 
@@ -36,7 +41,8 @@ class Reader:
         self, path: str, text: str, line: Callable[[int], int], guards: Callable[[int], tuple[str, ...]]
     ) -> None:
         self.path, self.text, self.line, self.guards = path, text, line, guards
-        self.shown = text  # what signatures are shown from: the caller may give the text as written
+        # What signatures are shown as, between two offsets: the caller may give the text as written.
+        self.shown = between(text)
         self.symbols: list[Symbol] = []
         self.offsets: list[int] = []  # of each symbol's name
         self.inherited: list[tuple[int, str]] = []
@@ -206,7 +212,7 @@ class Reader:
         static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
-            signature=one_line(self.shown[listed.start_byte : function.end_byte]),
+            signature=one_line(self.shown(listed.start_byte, function.end_byte)),
             parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
 

@@ -1,0 +1,35 @@
+"""A text with spans taken out, and where an offset of the one is in the other."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+
+class Cuts:
+    """`spans` are in order and apart. What stands behind a cut, not before it, has the offset of the cut."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self.spans = spans
+        self._ends = [end for _, end in spans]
+        self._at: list[int] = []  # where each cut is in what is left
+        self._gone = [0]  # characters taken out before each, and in all
+        for start, end in spans:
+            self._at.append(start - self._gone[-1])
+            self._gone.append(self._gone[-1] + end - start)
+
+    def left(self, text: str) -> str:
+        """What is left of a text."""
+        kept, at = [], 0
+        for start, end in self.spans:
+            kept.append(text[at:start])
+            at = end
+        return "".join(kept) + text[at:]
+
+    def whole(self, offset: int) -> int:
+        """The offset in the whole of a character that is left."""
+        return offset + self._gone[bisect_right(self._at, offset)]
+
+    def shorter(self, offset: int) -> int:
+        """The offset, in what is left, of a character of the whole that stands in no span."""
+        return offset - self._gone[bisect_right(self._ends, offset)]
