@@ -99,7 +99,8 @@ class Reader:
         **more: Any,
     ) -> Symbol:
         qualified, scope = placed(outer, parts)
-        line, first, last = self.line(at), self.line(begin), self.line(max(end - 1, at))
+        line, last = self.line(at), self.line(max(end - 1, at))
+        first = line if begin == at else self.line(begin)
         symbol = Symbol(
             self.path, parts[-1], qualified, kind, line, last, min(first, line), role, scope,
             guards=self.guards(line), **more,

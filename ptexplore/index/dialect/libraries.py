@@ -46,7 +46,7 @@ def libraries(piece: Piece) -> tuple[list[Dialect], list[tuple[int, int]]]:
     """The rows of every block of a piece, and the offsets between which the blocks stand."""
     rows: list[Dialect] = []
     spans: list[tuple[int, int]] = []
-    for match, closing in piece.calls(_BLOCK):
+    for match, closing in piece.calls(_BLOCK, word="TORCH_LIBRARY"):
         nested = spans and match.start() < spans[-1][1] and not match[1]
         block = None if nested else _block(piece, match, closing)
         if block is None:

@@ -91,15 +91,32 @@ class Piece:
         return (start > 0 or floor == 0) and _DIRECTIVE_START.match(bare, start, offset) is not None
 
     def calls(
-        self, pattern: re.Pattern[str], start: int = 0, stop: int | None = None
+        self, pattern: re.Pattern[str], start: int = 0, stop: int | None = None, word: str = ""
     ) -> Iterator[tuple[re.Match[str], int]]:
-        """Every match, outside directives, of a pattern that ends in an opening parenthesis; with where that closes."""
+        """Every match, outside directives, of a pattern that ends in an opening parenthesis; with where that closes.
+
+        With `word`, in the whole text: the pattern begins with an identifier that holds it.
+        """
         bare = self.text.bare
-        for match in pattern.finditer(bare, start, len(bare) if stop is None else stop):
+        stop = len(bare) if stop is None else stop
+        for match in _matches(pattern, word, bare) if word else pattern.finditer(bare, start, stop):
             if not self.directive(match.start()):
                 closing = self.brackets.closing(match.end() - 1)
                 if closing >= 0:
                     yield match, closing
+
+
+def _matches(pattern: re.Pattern[str], word: str, text: str) -> Iterator[re.Match[str]]:
+    """What `finditer` gives: a pattern that begins with no literal is slow to search for, a word is not."""
+    at = text.find(word)
+    while at >= 0:
+        begin = at
+        while begin and (text[begin - 1].isalnum() or text[begin - 1] == "_"):
+            begin -= 1
+        match = pattern.match(text, begin)
+        if match:
+            yield match
+        at = text.find(word, match.end() if match else at + len(word))
 
 
 def one_line(text: str) -> str:

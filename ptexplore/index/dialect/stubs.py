@@ -23,7 +23,7 @@ def stubs(piece: Piece) -> Iterator[Dialect]:
     What REGISTER_DISPATCH registers for depends on the compiler that reads the file: here on the file's suffix
     (CUDA, MPS, else CPU: every CPU capability that is built).
     """
-    for match, closing in piece.calls(_STUB):
+    for match, closing in piece.calls(_STUB, word="_DISPATCH"):
         row = _stub(piece, match, closing)
         if row is not None:
             yield row
@@ -64,7 +64,7 @@ def _device(word: str, path: str) -> str | None:
 
 def structured(piece: Piece) -> Iterator[Dialect]:
     """A row for every structured kernel's meta or impl function that a piece defines."""
-    for match, closing in piece.calls(_STRUCTURED):
+    for match, closing in piece.calls(_STRUCTURED, word="_FUNC"):
         arguments = piece.arguments(match.end(), closing)
         name = "_".join(arguments)
         if not name.isidentifier():

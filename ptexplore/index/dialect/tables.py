@@ -125,7 +125,7 @@ def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
 
 def flags(piece: Piece) -> Iterator[Dialect]:
     """The command line flags a piece defines (c10/util/Flags.h)."""
-    for match, closing in piece.calls(_FLAG):
+    for match, closing in piece.calls(_FLAG, word="_DEFINE_"):
         arguments = piece.arguments(match.end(), closing)
         kind = _FLAG_TYPES.get(match[1]) or arguments.pop(0)
         if arguments and arguments[0].isidentifier():
