@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +26,7 @@ _QUERY = """
 _OPERATOR = re.compile(rb"\b(?:torch\s*\.\s*ops\s*\.\s*(\w+)|(?<!\.)(aten|prims))\s*\.\s*(\w+)(?:\s*\.\s*(\w+))?")
 _SPACE = re.compile(rb"\s+")
 _DOTTED_END = re.compile(rb"[\w.]*\Z")
+_PLAIN = re.compile(rb"[\w.]*").fullmatch  # what `dotted` leaves as it is
 _CHAIN = re.compile(rb"[^\W\d]\w*(?:\s*\.\s*\w+)+")
 _NOT_CODE = frozenset({"comment", "string_content", "string", "string_start", "string_end", "escape_sequence"})
 _LONGEST = 400  # characters of a signature that are kept
@@ -61,8 +62,7 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
     reader = _Reader(path, source)
     found = _tools().captures(tree.root_node)
     reader.definitions(found)
-    for node in found.get("call", ()):
-        reader.call(node)
+    reader.calls(found.get("call", ()))
     for node in found.get("decorator", ()):
         reader.decorator(node)
     for node in found.get("import", ()):
@@ -213,9 +213,17 @@ class _Reader:
         plain = _DOTTED_END.search(text)
         return plain[0] if plain else text
 
-    def call(self, node: Node) -> None:
-        """A call, at the line of the name that is called."""
-        self.ref(node.end_point[0] + 1, self.dotted(node), "call")
+    def calls(self, nodes: Iterable[Node]) -> None:
+        """Every call, at the line of the name that is called."""
+        path, source, add = self.path, self.source, self.refs.append
+        for node in nodes:  # most of what there is: `ref` and `dotted` in one
+            text = source[node.start_byte : node.end_byte]
+            if not _PLAIN(text):
+                text = self.dotted(node)
+            written = text.decode("utf-8", "replace")
+            name = written[written.rfind(".") + 1 :]
+            if name:
+                add(Ref(path, node.end_point[0] + 1, name, written, "call"))
 
     def decorator(self, node: Node) -> None:
         """What decorates is called; dotted names among its arguments are references too."""
