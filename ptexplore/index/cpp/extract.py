@@ -54,7 +54,7 @@ def extract(
 def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made]) -> tuple[Reader, bool]:
     """The symbols of one view, and whether the parser stumbled.
 
-    Bodies are cut out of what is parsed: nothing in one can then hide what follows it, and it takes a quarter of the
+    Bodies are cut out of what is parsed: nothing in one can then hide what follows it, and it takes less
     time. Where a body holds a class of its own, the whole is parsed as well, for that class's members.
     """
     text = prepared.text
