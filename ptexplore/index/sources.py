@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,9 +96,9 @@ def _build(source: Source, target: Path, jobs: int, watcher: Progress) -> _Built
     plan = _plan(source.files, known)
     if store is not None and is_current(store, source.identity) and not plan.removed and _same_unread(store, plan):
         return 0, len(known), 0, tuple(Unread(*one) for one in _unread(store)), False
-    macros = _macros(source, store, plan, watcher)
+    macros = functools.cache(functools.partial(_macros, source, store, plan, watcher))
     if store is not None:
-        plan = _plan(source.files, known, _users(store, macros))
+        plan = _plan(source.files, known, _users(store, macros()))
     anew = store is None or 2 * plan.sure > len(source.files) or _is_worn(store, len(known))
     if anew:
         known, plan = {}, _plan(source.files, {})
@@ -173,7 +174,9 @@ def _same_unread(store: IndexStore, plan: _Plan) -> bool:
 class _Changes:
     """Results on their way into the index. The index is opened for writing when there is something to write."""
 
-    def __init__(self, source: Source, target: Path, anew: bool, known: dict[str, Known], macros: MacroTable) -> None:
+    def __init__(
+        self, source: Source, target: Path, anew: bool, known: dict[str, Known], macros: Callable[[], MacroTable]
+    ) -> None:
         self.source, self.target, self.anew, self.known, self.macros = source, target, anew, known, macros
         self.read = self.replaced = 0
         self.unread: list[Unread] = []
@@ -201,7 +204,7 @@ class _Changes:
             self.unread.sort(key=lambda one: one.path)
             facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
             facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
-            facts["macro_table"] = macro_table.as_text(self.macros)
+            facts["macro_table"] = macro_table.as_text(self.macros())
             writer.put_meta(facts)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pickle
 import stat
+import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.errors import PtexploreError
@@ -27,6 +31,7 @@ LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives
 _TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
 _ALONE = 1_500_000  # bytes that are read sooner than workers start
 _BATCH = 400_000  # bytes that a worker is given at a time
+_MEANWHILE = 4_000_000  # bytes of each worker's share that need no macros, read while these are collected
 _WORD_BYTES = bytes(c if c > 127 or c == 95 or chr(c).isalnum() else 32 for c in range(256))
 
 
@@ -60,39 +65,64 @@ class Unread:
 Result = Rows | Same | Unread
 
 
-def read_all(tasks: Sequence[Task], macros: MacroTable, jobs: int) -> Generator[Result, None, None]:
+def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int) -> Generator[Result, None, None]:
     """Every task's result, in no order; by `jobs` processes where there is enough to do.
 
-    Raises PtexploreError where a worker died.
+    `macros` is called once, when these have begun. Raises PtexploreError where a worker died.
     """
     if jobs < 2 or sum(task.size for task in tasks) < _ALONE:
+        table = macros()
         for task in tasks:
-            yield read(task, macros)
+            yield read(task, table)
         return
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool
 
     # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
     context = multiprocessing.get_context("spawn")
-    batches = _batches(tasks)
     try:
-        yield from _in_pool(batches, macros, min(jobs, len(batches)), context)
+        yield from _in_pool(tasks, macros, min(jobs, len(_batches(tasks))), context)
     except BrokenProcessPool as error:
         raise PtexploreError(
             "the source could not be read", "a process that reads files died", "ptexplore index --jobs 1"
         ) from error
 
 
-def _in_pool(batches: list[list[Task]], macros: MacroTable, jobs: int, context: BaseContext) -> Iterator[Result]:
-    with ProcessPoolExecutor(jobs, context, _begin, (macros, os.getpid())) as pool:
+def _in_pool(
+    tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int, context: BaseContext
+) -> Iterator[Result]:
+    early, later = _parted(tasks, jobs * _MEANWHILE)
+    begun = _batches(early)
+    begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whether there is something for it or not
+    with (
+        tempfile.TemporaryDirectory(prefix="ptexplore-") as folder,
+        ProcessPoolExecutor(jobs, context, _begin, (f"{folder}/macros", os.getpid())) as pool,
+    ):
         try:
             with _uninterrupted():  # what starts here keeps it so, and leaves interrupting to us
-                pending = {pool.submit(_read_batch, batch) for batch in batches}
+                pending = {pool.submit(_read_batch, batch) for batch in begun}
+            with open(f"{folder}/macros", "wb") as file:
+                pickle.dump(macros(), file, pickle.HIGHEST_PROTOCOL)
+            with _uninterrupted():
+                pending |= {pool.submit(_read_batch, batch) for batch in _batches(later)}
             for done in as_completed(pending):
                 pending.discard(done)
                 yield from done.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _parted(tasks: Sequence[Task], most: int) -> tuple[list[Task], list[Task]]:
+    """The biggest tasks that need no macros, about `most` bytes of them, and the others."""
+    early: list[Task] = []
+    later: list[Task] = []
+    for task in sorted(tasks, key=lambda task: (-task.size, task.path)):
+        if most > 0 and language_of(task.path) != "cpp":
+            early.append(task)
+            most -= task.size
+        else:
+            later.append(task)
+    return early, later
 
 
 @contextlib.contextmanager
@@ -123,29 +153,54 @@ def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
     return batches
 
 
-_macros: MacroTable
+_table_file: str
 
 
-def _begin(macros: MacroTable, parent: int) -> None:
-    """Make this process a worker that ends with `parent`, however that ends."""
+def _begin(table_file: str, parent: int) -> None:
+    """Make this process a worker that ends with `parent`, however that ends; its macros will lie in `table_file`."""
     import gc
     import threading
 
     gc.freeze()
     gc.set_threshold(200_000)  # a file's records live as long as it is read; looking through them costs a tenth
-    global _macros  # noqa: PLW0603  (a worker's one table, given once instead of with each batch)
-    _macros = macros
+    _keep_memory()
+    global _table_file  # noqa: PLW0603  (where a worker's one table lies, given once instead of with each batch)
+    _table_file = table_file
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
+        with contextlib.suppress(OSError):  # what the parent had no time to take away; another worker may have
+            Path(table_file).unlink(missing_ok=True)
+            Path(table_file).parent.rmdir()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
+def _keep_memory() -> None:
+    """Have the C library keep what a file's tree leaves free for the next one: to and from the system costs a tenth."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other C libraries have no such thing
+        mallopt = ctypes.CDLL(None).mallopt
+        for option, value in ((-1, 1 << 29), (-2, 1 << 25), (-3, 1 << 25)):  # trim threshold, top pad, mmap threshold
+            mallopt(option, value)
+
+
+@cache
+def _macros() -> MacroTable:
+    """A worker's one table: there before its first batch with C++ is given out."""
+    with open(_table_file, "rb") as file:
+        table: MacroTable = pickle.load(file)
+    return table
+
+
+_NO_MACROS = MacroTable({})
+
+
 def _read_batch(batch: list[Task]) -> list[Result]:
-    return [read(task, _macros) for task in batch]
+    return [read(task, _macros() if language_of(task.path) == "cpp" else _NO_MACROS) for task in batch]
 
 
 def read(task: Task, macros: MacroTable) -> Result:
