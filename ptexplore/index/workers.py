@@ -10,7 +10,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,6 +98,7 @@ def _in_pool(
         tempfile.TemporaryDirectory(prefix="ptexplore-") as folder,
         ProcessPoolExecutor(jobs, context, _begin, (f"{folder}/macros", os.getpid())) as pool,
     ):
+        pending: set[Future[list[Result]]] = set()
         try:
             with _uninterrupted():  # what starts here keeps it so, and leaves interrupting to us
                 pending = {pool.submit(_read_batch, batch) for batch in begun}
@@ -109,6 +110,8 @@ def _in_pool(
                 pending.discard(done)
                 yield from done.result()
         finally:
+            for waiting in pending:  # the pool's own cancelling is lost where the pool is gone before its thread looks
+                waiting.cancel()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
