@@ -103,7 +103,7 @@ def rows(database: Path) -> dict[str, Any]:
             file.path: (
                 astuple(file),
                 [astuple(one) for one in store.outline(file.path)],
-                [astuple(one) for one in store.refs_in(file.path)],
+                [tuple(one) for one in store.refs_in(file.path)],
                 [astuple(one) for one in store.dialect_in(file.path)],
                 dict(store.problems()).get(file.path),
             )
