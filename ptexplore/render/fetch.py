@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ptexplore.render.plain import clean
+from ptexplore.render.progress import Lines
 
 
 class _Bar:
@@ -33,17 +34,7 @@ class _Bar:
             self._bar.update(self._tasks[self._last], detail=clean(text))
 
 
-class _Lines:
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def step(self, name: str, done: float | None = None) -> None:
-        """Say a step once, when it begins; `done` matters to bars only."""
-        del done
-        if name not in self._seen:
-            self._seen.add(name)
-            print(f"  {clean(name)}", file=sys.stderr, flush=True)
-
+class _Lines(Lines):
     def detail(self, text: str) -> None:
         """Nothing: a log needs no figures that change."""
         del text

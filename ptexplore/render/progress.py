@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ptexplore.render.plain import clean
+
 
 class _Bar:
     """One rich task a step name; `done` is the share from 0 to 1, None while it cannot be told."""
@@ -22,7 +24,9 @@ class _Bar:
             self._bar.update(self._tasks[name], total=1.0, completed=done)
 
 
-class _Lines:
+class Lines:
+    """One line a step, for logs and pipes."""
+
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
@@ -31,15 +35,15 @@ class _Lines:
         del done
         if name not in self._seen:
             self._seen.add(name)
-            print(f"  {name}", file=sys.stderr, flush=True)
+            print(f"  {clean(name)}", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[_Bar | _Lines]:
+def progress_bar(title: str) -> Iterator[_Bar | Lines]:
     """Show steps as they are reported; the bar goes away when all is done."""
     print(title, file=sys.stderr, flush=True)
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield Lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
