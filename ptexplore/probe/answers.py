@@ -7,7 +7,8 @@ import json
 import traceback
 from typing import Any
 
-from . import dispatch, names, passes
+from . import dispatch, names, native, passes
+from .stepper import Unavailable
 from .syntax import Refused
 
 TEXT_LIMIT = 4000  # characters kept of an error's own message
@@ -17,12 +18,15 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     message: dict[str, Any]
     try:
-        message = {"type": "pass", "recorder": recorder, **passes.run(recorder, request, known)}
+        found = native.run(request) if recorder == "native" else passes.run(recorder, request, known)
+        message = {"type": "pass", "recorder": recorder, **found}
     except Refused as error:
         place = {"where": error.where, "source": error.source}
         message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
     except passes.Raised as raised:
         message = _raised(raised.stage, raised.error)
+    except Unavailable as error:
+        message = {"type": "unavailable", "recorder": recorder, "message": str(error)}
     except (MemoryError, RecursionError) as error:
         message = _raised("expression", error)
     except dispatch.Broken as error:

@@ -17,6 +17,7 @@ from typing import Any
 
 PACKAGE = "_ptexplore_probe"
 PASSES = ("ops", "frames", "dispatch")
+NATIVE = "native"  # the last: it may die of what it does, and nothing else is lost then
 PASSED = re.compile(rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"')  # how a good answer begins
 
 
@@ -96,6 +97,8 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         digests.append(digest)
     if len(set(digests)) > 1:
         run_pass("again", request, known, channel)
+    if request.get("native"):
+        run_pass(NATIVE, request, known, channel)
 
 
 def work(request: dict[str, Any], channel: Channel) -> None:

@@ -58,7 +58,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     names.fill(tree)
     if tree is not None:
         check_attributes(tree, names.values)
-    one = _prepared(recorder, request, names, tree)
+    one = prepared(recorder, request, names, tree)
     result, trees = _observe(one)
     found: Observations = []
     if one.calls is not None:  # the calls come first: events refer to them
@@ -73,7 +73,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     return {"sequence": sequence, "bound": names.bound, "result": result, "observations": found}
 
 
-def _prepared(recorder: str, request: dict[str, Any], names: Namespace, tree: ast.Expression | None) -> Pass:
+def prepared(recorder: str, request: dict[str, Any], names: Namespace, tree: ast.Expression | None) -> Pass:
     """The pass with its way to evaluate: the script, the expression, or the expression with the recorder in it."""
     if tree is None:
         return Pass(recorder, request, names, lambda: _script(request["script"]))
@@ -104,8 +104,8 @@ def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]
     script = one.request.get("script")
     hook = frames.recording((script,) if script else ()) if one.recorder in ("frames", "once") else nullcontext(None)
     profile = api.profiler()
-    with _stage("context"), ExitStack() as stack:
-        _enter_contexts(stack, one)
+    with stage("context"), ExitStack() as stack:
+        enter_contexts(stack, one)
         with profile, hook as seen, one.calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
@@ -135,12 +135,12 @@ def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]
 
 def _evaluated(one: Pass) -> tuple[Any, autograd.Starts]:
     """The result, and what backward was run from where it was asked for."""
-    with _stage("script" if one.request.get("script") else "expression"):
+    with stage("script" if one.request.get("script") else "expression"):
         result = one.evaluate()
     if not one.request["backward"]:
         return result, []
     starts = autograd.roots(result)
-    with _stage("backward"):
+    with stage("backward"):
         return result, autograd.backward(starts)
 
 
@@ -163,7 +163,7 @@ def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
         yield event if parent == event["parent"] else {**event, "parent": parent}
 
 
-def _enter_contexts(stack: ExitStack, one: Pass) -> None:
+def enter_contexts(stack: ExitStack, one: Pass) -> None:
     for text in one.request["contexts"]:
         tree = parse(text, f"--with {text}")
         try:
@@ -174,7 +174,7 @@ def _enter_contexts(stack: ExitStack, one: Pass) -> None:
 
 
 @contextmanager
-def _stage(name: str) -> Iterator[None]:
+def stage(name: str) -> Iterator[None]:
     """Tell whatever the user's code raises by where it did; a script that exits with 0 has ended well."""
     try:
         yield
