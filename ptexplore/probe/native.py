@@ -84,9 +84,13 @@ class _Once:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.one)
-            parts = [_part("forward", stepper.step(self._forward)[1])]
+            with passes.stage("expression"):  # outside of what is stepped, as little of ours as can be inside
+                self.value, steps = stepper.step(self.one.evaluate)
+            parts = [_part("forward", steps)]
             if self.request["backward"]:
-                parts.append(_part("backward", stepper.step(self._backward)[1]))
+                starts = autograd.roots(self.value)
+                with passes.stage("backward"):
+                    parts.append(_part("backward", stepper.step(autograd.backward, starts)[1]))
         self._describe()
         return parts
 
