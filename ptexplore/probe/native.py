@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import mmap
 import os
 import time
 import zlib
@@ -52,10 +53,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     else:
         steps = [_operator_call(once, stepper, wanted)]
     said = {"warm_ups": WARM_UPS, "threads": 1, "projected": round(projected, 3), "own": list(stepper.code)}
-    observations = [
-        {"recorder": "native", "kind": "steps", "data": {**part, **said}}
-        for part in steps
-    ]
+    observations = [{"recorder": "native", "kind": "steps", "data": {**part, **said}} for part in steps]
     observations.append({"recorder": "native", "kind": "maps", "data": {"text": _maps()}})
     return {"bound": once.names.bound, "result": once.result, "observations": observations}
 
@@ -103,7 +101,7 @@ class _Once:
         return steps
 
     def profiled(self) -> list[tuple[str, str | None]]:
-        """Evaluate under the profiler: the operators that were called, in order, with overloads where it records them."""
+        """Evaluate under the profiler: the operators called, in order, with overloads where it records them."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.one)
             with api.profiler() as profile:
@@ -181,14 +179,11 @@ def _symbols(name: str, overloads: set[str | None]) -> set[bytes]:
 def _address(beginning: bytes) -> int | None:
     """The address of the one exported function of libtorch_cpu whose mangled name begins so."""
     path = os.path.join(api.torch_dir(), "lib", LIBRARY)
-    with open(path, "rb") as file:
-        import mmap
-
-        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
-            at = data.find(b"\0" + beginning)
-            if at < 0:
-                return None
-            name = data[at + 1 : data.find(b"\0", at + 1)]
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+        at = data.find(b"\0" + beginning)
+        if at < 0:
+            return None
+        name = data[at + 1 : data.find(b"\0", at + 1)]
     return ctypes.cast(ctypes.CDLL(path)[name.decode()], ctypes.c_void_p).value
 
 

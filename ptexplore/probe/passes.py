@@ -164,6 +164,7 @@ def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
 
 
 def enter_contexts(stack: ExitStack, one: Pass) -> None:
+    """Enter what --with names, on `stack`. Raises Refused for what is no context manager."""
     for text in one.request["contexts"]:
         tree = parse(text, f"--with {text}")
         try:

@@ -1,7 +1,8 @@
 """Step a call instruction by instruction: a SIGTRAP handler in machine code that logs every jump, and its runner.
 
-x86-64 Linux. The handler runs with the trap flag of the flags register (Intel 64 manual, volume 3, 17.3.1.4): after each
-instruction the kernel delivers SIGTRAP, and the handler writes a row when the instruction pointer did not simply go on.
+x86-64 Linux. The handler runs with the trap flag of the flags register (Intel 64 manual, volume 3, 17.3.1.4): after
+each instruction the kernel delivers SIGTRAP, and the handler writes a row when the instruction pointer did not simply
+go on.
 The same handler meets a breakpoint (int3) at a function's first byte and steps from there until that call returns.
 """
 
@@ -51,7 +52,9 @@ BREAKPOINT = 0xCC
 RDI, RSI, RDX, RSP, RIP, FLAGS = 104, 112, 136, 160, 168, 176
 
 # The handler's own state: eight bytes each.
-CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, BREAK, ORIGINAL, HITS, WANTED, STOP, REARM, AFTER = range(0, 112, 8)
+(
+    CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, BREAK, ORIGINAL, HITS, WANTED, STOP, REARM, AFTER,
+) = range(0, 112, 8)  # fmt: skip
 RUNNING, FULL, LIMIT, LEFT = range(4)  # what STATUS says: why the handler stopped stepping
 
 
@@ -70,99 +73,104 @@ class Steps:
 
 
 def handler(state: int) -> list[Instruction | Label]:
-    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`.
+    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`."""
+    return [constant("rax", state), *_COMING_IN, *_LOGGING, *_STOPPING, *_AT_THE_BREAKPOINT]
 
-    In the part that logs, r9 and r10 are instruction and stack pointer now, r11 and rdi those one instruction ago.
-    """
-    return [
-        constant("rax", state),
-        load("r9", "rdx", RIP),
-        load("r10", "rdx", RSP),
-        load("rcx", "rax", REARM),  # first: one instruction after a breakpoint can be one byte after it
-        alu_constant("cmp", "rcx", 0),
-        jump("jne", "rearm"),
-        load("rcx", "rax", AFTER),
-        alu("cmp", "rcx", "r9"),
-        jump("je", "breakpoint"),
-        # one instruction ran
-        increment("rax", COUNT),
-        load("r11", "rax", LAST_RIP),
-        load("rdi", "rax", LAST_RSP),
-        store("rax", LAST_RIP, "r9"),
-        store("rax", LAST_RSP, "r10"),
-        alu_memory("cmp", "r10", "rax", STOP),  # the stack is above the stepped call's: it has returned or thrown
-        jump("ja", "left"),
-        move("r8", "r9"),
-        alu("sub", "r8", "r11"),
-        alu_constant("cmp", "r8", SEQUENTIAL),
-        jump("jbe", "done"),
-        Label("log"),
-        load("rcx", "rax", CURSOR),
-        alu_memory("cmp", "rcx", "rax", END),
-        jump("jae", "full"),
-        load("r8", "rax", COUNT),
-        alu_memory("cmp", "r8", "rax", MOST),
-        jump("jae", "limit"),
-        store("rcx", 0, "r9"),
-        store("rcx", 8, "r10"),
-        store("rcx", 16, "r11"),
-        store("rcx", 24, "rdi"),
-        store("rcx", 32, "r8"),
-        load("r8", "rdx", RDI),
-        store("rcx", 40, "r8"),
-        load("r8", "rdx", RSI),
-        store("rcx", 48, "r8"),
-        load("r8", "rdx", RDX),
-        store("rcx", 56, "r8"),
-        alu_constant("add", "rcx", ROW),
-        store("rax", CURSOR, "rcx"),
-        Label("done"),
-        RETURN,
-        # no more stepping: the call goes on at full speed
-        Label("full"),
-        put("rax", STATUS, FULL),
-        jump("jmp", "stop"),
-        Label("limit"),
-        put("rax", STATUS, LIMIT),
-        jump("jmp", "stop"),
-        Label("left"),
-        put("rax", STATUS, LEFT),
-        Label("stop"),
-        memory_constant("and", "rdx", FLAGS, ~TRAP),
-        RETURN,
-        # int3 was met: the instruction it covers is put back and comes next, under the trap flag
-        Label("breakpoint"),
-        increment("rax", HITS),
-        load("rcx", "rax", BREAK),
-        load("r8", "rax", ORIGINAL),
-        store_byte("rcx", 0, "r8"),
-        store("rdx", RIP, "rcx"),
-        memory_constant("or", "rdx", FLAGS, TRAP),
-        load("r8", "rax", HITS),
-        alu_memory("cmp", "r8", "rax", WANTED),
-        jump("je", "begin"),
-        put("rax", REARM, 1),
-        RETURN,
-        # the call that was asked for begins: logged as a call from nowhere
-        Label("begin"),
-        put("rax", AFTER, 0),
-        store("rax", STOP, "r10"),
-        store("rax", LAST_RIP, "rcx"),
-        store("rax", LAST_RSP, "r10"),
-        move("r9", "rcx"),
-        move("rdi", "r10"),
-        alu_constant("add", "rdi", 8),
-        constant("r11", 0),
-        jump("jmp", "log"),
-        # one instruction after a call that was not asked for: the breakpoint is set again
-        Label("rearm"),
-        load("rcx", "rax", BREAK),
-        constant("r8", BREAKPOINT),
-        store_byte("rcx", 0, "r8"),
-        put("rax", REARM, 0),
-        memory_constant("and", "rdx", FLAGS, ~TRAP),
-        RETURN,
-    ]
+
+# From here on r9 and r10 are instruction and stack pointer now, r11 and rdi those one instruction ago.
+_COMING_IN = [
+    load("r9", "rdx", RIP),
+    load("r10", "rdx", RSP),
+    load("rcx", "rax", REARM),  # first: one instruction after a breakpoint can be one byte after it
+    alu_constant("cmp", "rcx", 0),
+    jump("jne", "rearm"),
+    load("rcx", "rax", AFTER),
+    alu("cmp", "rcx", "r9"),
+    jump("je", "breakpoint"),
+    # one instruction ran
+    increment("rax", COUNT),
+    load("r11", "rax", LAST_RIP),
+    load("rdi", "rax", LAST_RSP),
+    store("rax", LAST_RIP, "r9"),
+    store("rax", LAST_RSP, "r10"),
+    alu_memory("cmp", "r10", "rax", STOP),  # the stack is above the stepped call's: it has returned or thrown
+    jump("ja", "left"),
+    move("r8", "r9"),
+    alu("sub", "r8", "r11"),
+    alu_constant("cmp", "r8", SEQUENTIAL),
+    jump("jbe", "done"),
+]
+_LOGGING = [
+    Label("log"),
+    load("rcx", "rax", CURSOR),
+    alu_memory("cmp", "rcx", "rax", END),
+    jump("jae", "full"),
+    load("r8", "rax", COUNT),
+    alu_memory("cmp", "r8", "rax", MOST),
+    jump("jae", "limit"),
+    store("rcx", 0, "r9"),
+    store("rcx", 8, "r10"),
+    store("rcx", 16, "r11"),
+    store("rcx", 24, "rdi"),
+    store("rcx", 32, "r8"),
+    load("r8", "rdx", RDI),
+    store("rcx", 40, "r8"),
+    load("r8", "rdx", RSI),
+    store("rcx", 48, "r8"),
+    load("r8", "rdx", RDX),
+    store("rcx", 56, "r8"),
+    alu_constant("add", "rcx", ROW),
+    store("rax", CURSOR, "rcx"),
+    Label("done"),
+    RETURN,
+]
+_STOPPING = [  # the call goes on at full speed
+    Label("full"),
+    put("rax", STATUS, FULL),
+    jump("jmp", "stop"),
+    Label("limit"),
+    put("rax", STATUS, LIMIT),
+    jump("jmp", "stop"),
+    Label("left"),
+    put("rax", STATUS, LEFT),
+    Label("stop"),
+    memory_constant("and", "rdx", FLAGS, ~TRAP),
+    RETURN,
+]
+_AT_THE_BREAKPOINT = [
+    # int3 was met: the instruction it covers is put back and comes next, under the trap flag
+    Label("breakpoint"),
+    increment("rax", HITS),
+    load("rcx", "rax", BREAK),
+    load("r8", "rax", ORIGINAL),
+    store_byte("rcx", 0, "r8"),
+    store("rdx", RIP, "rcx"),
+    memory_constant("or", "rdx", FLAGS, TRAP),
+    load("r8", "rax", HITS),
+    alu_memory("cmp", "r8", "rax", WANTED),
+    jump("je", "begin"),
+    put("rax", REARM, 1),
+    RETURN,
+    # the call that was asked for begins: logged as a call from nowhere
+    Label("begin"),
+    put("rax", AFTER, 0),
+    store("rax", STOP, "r10"),
+    store("rax", LAST_RIP, "rcx"),
+    store("rax", LAST_RSP, "r10"),
+    move("r9", "rcx"),
+    move("rdi", "r10"),
+    alu_constant("add", "rdi", 8),
+    constant("r11", 0),
+    jump("jmp", "log"),
+    # one instruction after a call that was not asked for: the breakpoint is set again
+    Label("rearm"),
+    load("rcx", "rax", BREAK),
+    constant("r8", BREAKPOINT),
+    store_byte("rcx", 0, "r8"),
+    put("rax", REARM, 0),
+    memory_constant("and", "rdx", FLAGS, ~TRAP),
+    RETURN,
+]
 
 
 def runner(function: int) -> list[Instruction | Label]:

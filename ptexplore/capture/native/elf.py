@@ -67,9 +67,11 @@ class Elf:
             self.build_id = self._build_id()
             self.stripped = not any(one.type == _SYMTAB for one in self.sections)
             self._strings, self._starts, self._sizes, self._names = self._functions(cache)
-            self._slots = [(one.address, one.address + one.size) for one in self.sections if one.name.startswith(".plt")]
+            self._slots = [
+                (one.address, one.address + one.size) for one in self.sections if one.name.startswith(".plt")
+            ]
             self._imports = self._imported()
-        except (struct.error, ValueError, IndexError) as error:
+        except (struct.error, ValueError, IndexError, OverflowError) as error:
             raise NotElf(str(error)) from error
 
     def address_of(self, offset: int) -> int:
@@ -122,7 +124,10 @@ class Elf:
         count, names = struct.unpack_from("<HH", self._bytes, 0x3C)
         raw = [struct.unpack_from("<IIQQQQI", self._bytes, table + 64 * index) for index in range(count)]
         strings = raw[names][4] if raw else 0
-        return [Section(self._text(strings, row[0]), *row[1:6], row[6]) for row in raw]
+        return [
+            Section(self._text(strings, name), kind, flags, address, offset, size, link)
+            for name, kind, flags, address, offset, size, link in raw
+        ]
 
     def _build_id(self) -> str | None:
         for section in self.sections:

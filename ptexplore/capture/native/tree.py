@@ -1,8 +1,8 @@
 """Logged jumps become a tree of calls: what called what, how many instructions each ran, what it was given.
 
-The rule, from the rows alone: a call lowers the stack pointer by eight, a return raises it, anything else is a jump, and a
-jump to the start of another function is a tail call. Frames end when the stack pointer rises above them, so that
-exceptions, which leave many frames at once, need no rule of their own.
+The rule, from the rows alone: a call lowers the stack pointer by eight, a return raises it, anything else is a jump,
+and a jump to the start of another function is a tail call. Frames end when the stack pointer rises above them, so
+that exceptions, which leave many frames at once, need no rule of their own.
 """
 
 from __future__ import annotations

@@ -1,0 +1,152 @@
+"""Names for addresses, against what the dynamic linker says; jumps into calls, on made-up and on real rows."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptexplore.capture.native.elf import Elf, NotElf
+from ptexplore.capture.native.symbols import Demangler, Place, Symbols, regions
+from ptexplore.capture.native.tree import build
+
+torch = pytest.importorskip("torch")
+LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+ADD = "_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE"
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="no libtorch_cpu.so")
+def test_functions_lie_where_the_linker_says(tmp_path: Path) -> None:
+    linked = ctypes.CDLL(str(LIBRARY))
+    at = ctypes.cast(linked[ADD], ctypes.c_void_p).value or 0
+    maps = Path("/proc/self/maps").read_text()
+    for _ in range(2):  # read, then from the cache
+        place = Symbols(maps, tmp_path).at(at + 3)
+        assert (place.library, place.kind, place.start, place.mangled) == (LIBRARY.name, "function", at, ADD)
+    assert [one.suffix for one in tmp_path.iterdir()] == [".npy"]
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="no libtorch_cpu.so")
+def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
+    whole = Elf(str(LIBRARY), tmp_path)
+    address = whole.named(ADD) or 0
+    for file in tmp_path.iterdir():
+        file.write_bytes(file.read_bytes()[:1000])
+    assert Elf(str(LIBRARY), tmp_path).at(address).name == ADD
+    assert not whole.stripped
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x7fELF\x02\x01" + b"\xff" * 200])
+def test_what_is_no_elf_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "x.so"
+    file.write_bytes(content)
+    with pytest.raises(NotElf):
+        Elf(str(file))
+
+
+def test_names_are_demangled() -> None:
+    demangler = Demangler()
+    assert demangler.demangle("_ZN2at6native3addEv.cold") == "at::native::add()"
+    assert demangler.demangle("PyObject_Call") == "PyObject_Call"
+    assert demangler.demangle("_Znonsense!") == "_Znonsense!"
+
+
+def test_only_what_can_run_is_a_region() -> None:
+    maps = "1000-2000 r-xp 00000400 08:01 7 /a b.so\n2000-3000 rw-p 0 08:01 7 /a b.so\n5000-6000 r-xp 0 00:00 0\nbad\n"
+    assert [(one.low, one.offset, one.path) for one in regions(maps)] == [(0x1000, 0x400, "/a b.so"), (0x5000, 0, "")]
+
+
+class Made(Symbols):
+    """Functions of 16 bytes each: f1 at 16, f2 at 32, …; the ninth is a slot that stands for what it jumps to."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def at(self, address: int) -> Place:
+        number = address // 16
+        return Place("made.so", "plt" if number == 9 else "function", number * 16, f"f{number}")
+
+
+def rows(*made: tuple[int, int, int, int, int]) -> bytes:
+    return b"".join(struct.pack("<8Q", *row, 7, 8, 9) for row in made)
+
+
+def shape(data: bytes, total: int) -> str:
+    def told(call: object) -> str:
+        inner = ",".join(told(one) for one in call.calls)  # type: ignore[attr-defined]
+        tail = "~" if call.tail else ""  # type: ignore[attr-defined]
+        return f"{tail}{call.place.mangled}:{call.inclusive}/{call.own}" + (f"({inner})" if inner else "")  # type: ignore[attr-defined]
+
+    return ",".join(told(one) for one in build(data, total, Made()).calls)
+
+
+def test_calls_and_returns_nest() -> None:
+    data = rows((16, 92, 4, 100, 1), (32, 84, 20, 92, 5), (22, 92, 40, 84, 9), (6, 100, 30, 92, 12))
+    assert shape(data, 20) == "f1:11/7(f2:4/4)"
+
+
+def test_a_jump_to_another_function_is_a_tail_call() -> None:
+    data = rows((16, 92, 4, 100, 1), (32, 92, 20, 92, 5), (6, 100, 40, 92, 12))
+    assert shape(data, 20) == "f1:11/4(~f2:7/7)"
+
+
+def test_a_jump_inside_a_function_is_none() -> None:
+    assert shape(rows((16, 92, 4, 100, 1), (28, 92, 17, 92, 5), (6, 100, 30, 92, 12)), 20) == "f1:11/11"
+
+
+def test_a_slot_is_what_it_jumps_to() -> None:
+    assert shape(rows((144, 92, 4, 100, 1), (32, 92, 145, 92, 2), (6, 100, 40, 92, 12)), 20) == "f2:11/11"
+
+
+def test_an_exception_leaves_many_frames_at_once() -> None:
+    data = rows(
+        (16, 92, 4, 100, 1), (32, 84, 20, 92, 5), (48, 76, 36, 84, 7), (24, 92, 60, 76, 10), (6, 100, 30, 92, 12)
+    )
+    assert shape(data, 20) == "f1:11/6(f2:5/2(f3:3/3))"
+
+
+def test_what_is_cut_ends_where_stepping_ended() -> None:
+    assert shape(rows((16, 92, 4, 100, 1), (32, 84, 20, 92, 5)), 20) == "f1:19/4(f2:15/15)"
+
+
+def test_the_landmarks_of_an_addition(tmp_path: Path) -> None:
+    stepper = pytest.importorskip("ptexplore.probe.stepper")
+    if stepper.why_not() is not None:
+        pytest.skip(stepper.why_not())
+    code = """
+import base64, importlib, json, torch
+S = importlib.import_module("ptexplore.probe.stepper")
+torch.set_num_threads(1)
+a, b = torch.randn(3, 3, requires_grad=True), torch.randn(3, 3)
+for _ in range(3): torch.add(a, b)
+_, steps = S.Stepper().step(torch.add, a, b)
+print(json.dumps([base64.b64encode(steps.rows).decode(), steps.instructions, open("/proc/self/maps").read()]))
+"""
+    import base64
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    packed, instructions, maps = json.loads(done.stdout)
+    root = build(base64.b64decode(packed), instructions, Symbols(maps, tmp_path))
+    demangler = Demangler()
+    names = [demangler.demangle(call.place.mangled) for call in root.walk()]
+    landmarks = [
+        "torch::autograd::THPVariable_add(",
+        "at::_ops::add_Tensor::call(",
+        "torch::autograd::VariableType::(anonymous namespace)::add_Tensor(",
+        "at::_ops::add_Tensor::redispatch(",
+        "at::(anonymous namespace)::wrapper_CPU_add_Tensor(",
+        "at::meta::structured_add_Tensor::meta(",
+        "at::TensorIteratorBase::build(",
+        "at::native::structured_ufunc_add_CPU::impl(",
+        "at::native::(anonymous namespace)::add_kernel(",
+    ]
+    found = [next(n for n, name in enumerate(names) if name.startswith(one)) for one in landmarks]
+    assert found == sorted(found)
+    assert all(call.own >= 0 for call in root.walk())
+    assert root.inclusive == instructions

@@ -1,0 +1,136 @@
+"""The stepper: its machine code reads back as written, what it steps gives what it would, nothing stays set."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+assembly = importlib.import_module("ptexplore.probe.assembly")
+stepper = importlib.import_module("ptexplore.probe.stepper")
+ROOT = Path(__file__).resolve().parents[3]
+stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
+
+
+@pytest.mark.parametrize(
+    "program", [stepper.handler(0x7F12_3456_7890), stepper.runner(0x1234_5678_9ABC)], ids=["handler", "runner"]
+)
+def test_machine_code_reads_back_as_written(program: list[Any]) -> None:
+    capstone = pytest.importorskip("capstone")
+    code, labels = assembly.assemble(program)
+    read = list(capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64).disasm(code, 0))
+    written = [one for one in program if isinstance(one, assembly.Instruction)]
+    texts = [f"{one.text} {labels[one.target]:#x}" if one.target else one.text for one in written]
+    assert [f"{one.mnemonic} {one.op_str}".strip() for one in read] == texts
+    assert sum(one.size for one in read) == len(code)
+
+
+def test_a_jump_to_no_label_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        assembly.assemble([assembly.jump("jmp", "nowhere")])
+
+
+def child(code: str) -> str:
+    """Run code in a process of its own, which may die of it, and return what it printed."""
+    header = (
+        "import importlib, torch\nS = importlib.import_module('ptexplore.probe.stepper')\ntorch.set_num_threads(1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", header + code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+    return done.stdout.strip()
+
+
+WARM = """
+a, b = torch.randn(3, 3), torch.randn(3, 3)
+for _ in range(3): torch.add(a, b)
+s = S.Stepper()
+"""
+
+
+@stepped
+def test_a_stepped_call_gives_what_it_gives_at_full_speed() -> None:
+    said = child(f"{WARM}result, steps = s.step(torch.add, a, b)\nprint(torch.equal(result, a + b), steps.cut)\n"
+                 "print(1_000 < steps.instructions < 100_000, len(steps.rows) % S.ROW, len(steps.rows) > 0)")  # fmt: skip
+    assert said.split("\n") == ["True None", "True 0 True"]
+
+
+@stepped
+def test_two_runs_take_the_same_jumps_inside_torch() -> None:
+    """Warm, on one thread, an operator takes the same way; the allocator alone may find another block."""
+    said = child(f"""{WARM}
+import ctypes, os
+lib = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
+at = ctypes.cast(lib["_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE"], ctypes.c_void_p).value
+ways = []
+for _ in range(2):
+    _, steps = s.step_call(at, 2, lambda: [torch.add(a, b) for _ in range(3)])
+    ways.append([row[0] for row in S.rows_of(steps)])
+print(ways[0] == ways[1], steps.hits, S.rows_of(steps)[0][0] == at, len(ways[0]) > 500)
+""")
+    assert said == "True 2 True True"
+
+
+@stepped
+def test_what_the_call_raises_is_raised_and_the_process_goes_on() -> None:
+    said = child(f"""{WARM}
+for wrong in (lambda: torch.mm(a, torch.randn(4, 4)), lambda: [].pop()):
+    try: s.step(wrong)
+    except (RuntimeError, IndexError) as error: print(type(error).__name__)
+print(torch.equal(s.step(torch.add, a, b)[0], a + b))
+""")
+    assert said.split("\n") == ["RuntimeError", "IndexError", "True"]
+
+
+@stepped
+@pytest.mark.parametrize(("limits", "why"), [("rows=100", "the log was full"), ("most=500", "500 instructions")])
+def test_a_limit_ends_the_stepping_and_not_the_call(limits: str, why: str) -> None:
+    said = child(f"{WARM}result, steps = S.Stepper({limits}).step(torch.add, a, b)\n"
+                 "print(torch.equal(result, a + b), steps.cut)")  # fmt: skip
+    assert said.startswith("True ")
+    assert why in said
+
+
+@stepped
+def test_the_handler_that_was_there_comes_back() -> None:
+    said = child(f"""{WARM}
+import signal
+met = []
+signal.signal(signal.SIGTRAP, lambda *_: met.append(1))
+s.step(torch.add, a, b)
+try: s.step(lambda: 1 / 0)
+except ZeroDivisionError: pass
+signal.raise_signal(signal.SIGTRAP)
+print(met, signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+""")
+    assert said == "[1] False"
+
+
+@stepped
+def test_signals_that_come_meanwhile_are_handled() -> None:
+    said = child(f"""{WARM}
+import signal
+met = []
+signal.signal(signal.SIGALRM, lambda *_: met.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+result, steps = s.step(lambda: [torch.add(a, b) for _ in range(20)][-1])
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(bool(met), torch.equal(result, a + b), steps.cut)
+""")
+    assert said == "True True None"
+
+
+@stepped
+def test_where_the_signal_is_blocked_stepping_is_refused() -> None:
+    said = child("""
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTRAP})
+try: S.Stepper()
+except S.Unavailable as error: print(error)
+""")
+    assert said == "the signal SIGTRAP is blocked here"
