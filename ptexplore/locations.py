@@ -34,6 +34,11 @@ def index_file(tree: str) -> Path:
     return cache_root() / "index" / f"{tree}.sqlite"
 
 
+def symbols_dir() -> Path:
+    """The function tables of the libraries that were stepped through, a file a build id."""
+    return cache_root() / "symbols"
+
+
 def lock_file(target: Path) -> Path:
     """The lock that keeps two builders of `target` apart."""
     return target.with_name(target.name + ".lock")

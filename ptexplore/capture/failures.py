@@ -68,6 +68,23 @@ def _caret(source: Any, where: Any) -> str:
     return f"{shown[start : start + 100]}\n       {' ' * (column - start - 1)}^"
 
 
+def no_native(message: dict[str, Any]) -> str:
+    """Why there is no native call tree, for a message of the native pass that is not its answer."""
+    kind = message.get("type")
+    if kind == "raised":
+        return f"under the stepper it raised {message.get('exception')}: {_first_line(message)}"
+    if kind == "died":
+        signal = message.get("signal")
+        if signal == "SIGTRAP":
+            return "it started a thread or process, or blocked SIGTRAP, while it was stepped: that cannot be followed"
+        return f"its process ended by {signal or 'itself'} while it was stepped"
+    return _first_line(message)
+
+
+def _first_line(message: dict[str, Any]) -> str:
+    return (str(message.get("message") or "").strip().split("\n")[0] or "it says nothing more")[:TEXT_LIMIT]
+
+
 def _what(request: TraceRequest) -> str:
     text = request.script or request.expression or ""
     return text if len(text) <= 200 else f"{text[:200]}…"

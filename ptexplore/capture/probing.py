@@ -20,11 +20,15 @@ IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
 DEBUG = "PTEXPLORE_DEBUG=1 shows what it printed"
 
 
+class Stopped(PtexploreError):
+    """The probe was ended in the middle of a run: it took too long, or died. What it sent before is good."""
+
+
 def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
     """Yield the probe's messages after its "ready"; each run that it begins may take `timeout` seconds.
 
-    Raises PtexploreError for a probe that cannot start, has no torch or another one, breaks the channel or takes too
-    long. The probe's whole process group is gone when the iterator ends, however it ends.
+    Raises PtexploreError for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
+    one that takes too long or dies. The probe's whole process group is gone when the iterator ends, however it ends.
     """
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
@@ -47,7 +51,7 @@ def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[d
         status = child.stop()
     if not ended:
         why = f"{_how(status)} during {running}, before it was done"
-        raise PtexploreError("the probe died", why, DEBUG, FAILED)
+        raise Stopped("the probe died", why, DEBUG, FAILED)
 
 
 def _start(runtime: Runtime, given: IO[bytes]) -> processes.Child:
@@ -88,4 +92,4 @@ def _too_slow(timeout: float, running: str) -> PtexploreError:
         return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
     why = f"{running} was stopped, and whatever it had started with it"
     hint = "--timeout S gives it longer"
-    return PtexploreError(f"the expression did not end within {timeout:g} s", why, hint, FAILED)
+    return Stopped(f"the expression did not end within {timeout:g} s", why, hint, FAILED)

@@ -9,7 +9,10 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class TraceRequest:
-    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for each run."""
+    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for each run.
+
+    `native` asks for the native pass, `native_op` ("add.Tensor#2") for one operator call to be stepped in it.
+    """
 
     expression: str | None = None
     script: str | None = None
@@ -22,3 +25,5 @@ class TraceRequest:
     timeout: float = 60.0
     seed: int = field(default=SEED)
     cwd: str = "/"
+    native: bool = False
+    native_op: str | None = None

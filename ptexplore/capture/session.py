@@ -43,6 +43,31 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_count, value))
+
+
+def _are_functions(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, list) and len(one) == 4 and all(map(_is_text, one)) for one in value
+    )
+
+
+def _are_registers(value: Any) -> bool:
+    return isinstance(value, dict) and all(_are_counts(one) and len(one) == 3 for one in value.values())
+
+
+def _is_tree(data: dict[str, Any]) -> bool:
+    """Whether the lists of "calls" are of one length, name functions that there are, and nest."""
+    depths, count = data["depth"], len(data["functions"])
+    if {len(data[name]) for name in ("function", "begin", "end")} != {len(depths)}:
+        return False
+    deeper = zip([-1, *depths], depths, strict=False)
+    nested = all(depth <= before + 1 for before, depth in deeper)
+    timed = all(begin <= end for begin, end in zip(data["begin"], data["end"], strict=True))
+    return nested and timed and all(one < count for one in data["function"])
+
+
 # What each kind of observation must have; others and further keys are let through: a format only ever grows.
 REQUIRED: Mapping[str, Mapping[str, Check]] = {
     "event": {
@@ -56,6 +81,11 @@ REQUIRED: Mapping[str, Mapping[str, Check]] = {
     "table": {"op": _is_text, "dump": _is_text, "table": _is_text},
     "output": {"text": _is_text},
     "cut": {"text": _is_text},
+    "calls": {
+        "part": _is_text, "instructions": _is_count, "functions": _are_functions, "function": _are_counts,
+        "depth": _are_counts, "begin": _are_counts, "end": _are_counts, "tail": _are_counts,
+        "registers": _are_registers, "closed": _is_object,
+    },
     "nondeterministic": {"text": _is_text},
     "perturbed": {"text": _is_text},
 }  # fmt: skip
@@ -157,6 +187,8 @@ def _observation(data: Any, name: str) -> Observation:
     if not _is_count(found.id) or wrong:
         what = f"`{wrong[0]}` of observation {str(found.id)[:20]}" if wrong else "an observation's id"
         raise _refused(name, f"{what} is missing or of the wrong kind")
+    if found.kind == "calls" and not _is_tree(found.data):
+        raise _refused(name, f"the calls of observation {found.id} are no tree")
     if _depth(found.data) > MAX_DEPTH:
         raise _refused(name, f"observation {found.id} nests deeper than any real one")
     return found

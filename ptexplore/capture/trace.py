@@ -3,53 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ptexplore.capture.compare import AGAIN, compare
-from ptexplore.capture.failures import failure
-from ptexplore.capture.probing import ask
+from ptexplore.capture.failures import failure, no_native
+from ptexplore.capture.probing import Stopped, ask
 from ptexplore.capture.request import TraceRequest
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.locations import symbols_dir
 from ptexplore.model import Observation, Runtime, Session
 
-NO_NATIVE = "the native pass is not part of this version"
 RECORDERS = ("ops", "frames", "dispatch")
+NATIVE = "native"
+NOT_ASKED = "the native pass was not asked for"
+ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
 def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None) -> Session:
     """Run the expression or script in a probe of `runtime` and keep what its recorders saw.
 
-    `digests` are the catalogue's, by operator: only operators that differ from it tell their tables.
+    `digests` are the catalogue's, by operator: only operators that differ from it tell their tables. The native pass
+    may fail alone: the session then says why, and holds what the others saw.
     Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
     """
     _check(request)
+    request = replace(request, native=request.native and not request.once)
     asked: dict[str, Any] = {
         "work": "trace",
         "torch_dir": runtime.torch_dir,
         "digests": dict(digests or {}),
         **asdict(request),
     }
-    passes: dict[str, dict[str, Any]] = {}
-    observations: list[Observation] = []
+    heard = _Heard(request)
+    try:
+        for message in ask(runtime, asked, request.timeout):
+            heard.take(message)
+    except Stopped as error:
+        if heard.running != NATIVE:
+            raise
+        heard.no_native = f"{error.why}"
+    for kind, data in compare(heard.passes):
+        heard.add("compare", kind, data)
+    return _session(request, runtime, heard)
 
-    def add(recorder: str, kind: str, data: dict[str, Any]) -> None:
-        observations.append(Observation(len(observations) + 1, recorder, kind, data))
 
-    for message in ask(runtime, asked, request.timeout):
+@dataclass
+class _Heard:
+    """What a probe has said so far."""
+
+    request: TraceRequest
+    passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    observations: list[Observation] = field(default_factory=list)
+    running: str = ""  # the recorder that runs now
+    no_native: str | None = None
+
+    def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
+        """Keep one observation."""
+        self.observations.append(Observation(len(self.observations) + 1, recorder, kind, data))
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Keep one message. Raises PtexploreError for what ends the whole trace."""
         kind, recorder = message.get("type"), str(message.get("recorder"))
-        if kind == "output" and not passes and message.get("text"):
-            add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
+        if kind == "begin":
+            self.running = recorder
+        elif recorder == NATIVE:
+            self._native(message)
+        elif kind == "output" and not self.passes and message.get("text"):
+            self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
-            passes[recorder] = message
+            self.passes[recorder] = message
             for seen in message["observations"] if recorder != AGAIN else ():
-                add(seen["recorder"], seen["kind"], seen["data"])
+                self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
-            raise failure(message, request)
-    for kind, data in compare(passes):
-        add("compare", kind, data)
-    return _session(request, runtime, passes, observations)
+            raise failure(message, self.request)
+
+    def _native(self, message: dict[str, Any]) -> None:
+        if message["type"] == "pass":
+            from ptexplore.capture.native.record import calls  # numpy, only where it is needed
+
+            for seen in calls(message["observations"], symbols_dir()):
+                self.add(seen["recorder"], seen["kind"], seen["data"])
+        elif message["type"] != "output":
+            self.no_native = no_native(message)
+
+    @property
+    def native(self) -> dict[str, Any]:
+        """Whether the native pass told anything, and why not."""
+        if any(o.kind == "calls" for o in self.observations):
+            return {"native": True, "reason": None}
+        given = ONCE if self.request.once else self.no_native if self.request.native else NOT_ASKED
+        return {"native": False, "reason": given or "the native pass said nothing"}
 
 
 def _check(request: TraceRequest) -> None:
@@ -62,11 +107,9 @@ def _check(request: TraceRequest) -> None:
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
 
 
-def _session(
-    request: TraceRequest, runtime: Runtime, passes: Mapping[str, dict[str, Any]], observations: list[Observation]
-) -> Session:
-    first = next(iter(passes.values()))
-    captured: dict[str, Any] = {name: "once" in passes or name in passes for name in RECORDERS}
+def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
+    first = next(iter(heard.passes.values()))
+    captured: dict[str, Any] = {name: "once" in heard.passes or name in heard.passes for name in RECORDERS}
     if request.script is not None:
         captured["dispatch"] = False
     torch = {
@@ -81,7 +124,7 @@ def _session(
         torch=torch,
         bound=tuple(first["bound"]),
         options={k: v for k, v in asdict(request).items() if k not in ("cwd", "expression")},
-        captured={**captured, "native": False, "reason": NO_NATIVE},
+        captured={**captured, **heard.native},
         result=first["result"],
-        observations=tuple(observations),
+        observations=tuple(heard.observations),
     )

@@ -52,6 +52,9 @@ def register(commands: Any) -> None:
     given.add_argument("--grad", action="store_true", help="tensors that are bound require grad")
     given.add_argument("--backward", action="store_true", help="run backward too (a non-scalar result is summed)")
     given.add_argument("--once", action="store_true", help="run once only: for code with side effects")
+    native = given.add_mutually_exclusive_group()
+    native.add_argument("--no-native", action="store_true", help="don't step through its machine code")
+    native.add_argument("--native-op", metavar="NAME[#N]", help="step this operator call of it alone: add.Tensor#2")
     given.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that each run of it may take (60)"
     )
@@ -133,6 +136,8 @@ def _request(options: argparse.Namespace) -> TraceRequest:
         once=options.once,
         timeout=options.timeout,
         cwd=os.getcwd(),
+        native=not options.no_native,
+        native_op=options.native_op,
     )
 
 

@@ -46,6 +46,22 @@ OBSERVED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
     ("ops", "output", {"text": "printed", "cut": False}),
     ("compare", "nondeterministic", {"text": "two runs …"}),
+    (
+        "native",
+        "calls",
+        {
+            "part": "forward",
+            "instructions": 40,
+            "functions": [["libc10.so", "function", "_Z1fv", "f()"], ["libc.so.6", "unknown", "", ""]],
+            "function": [0, 1, 0],
+            "depth": [0, 1, 1],
+            "begin": [1, 5, 20],
+            "end": [39, 9, 30],
+            "tail": [2],
+            "registers": {"0": [1, 2, 3]},
+            "closed": {"libc.so.6": 4},
+        },
+    ),
 )
 
 
@@ -163,6 +179,23 @@ def test_nesting_without_end(session: Session) -> None:
         document = json.loads(json.dumps(document))
         change(document)
         refused(lambda document=document: session_from_document(document, "x.json"))
+
+
+NO_TREES: tuple[dict[str, Any], ...] = (
+    {"depth": [0, 2, 1]},
+    {"depth": [1, 1, 1]},
+    {"begin": [1, 5]},
+    {"function": [0, 2, 0]},
+    {"end": [0, 9, 30]},
+    {"registers": {"0": [1, 2]}},
+)
+
+
+@pytest.mark.parametrize("wrong", NO_TREES)
+def test_calls_that_are_no_tree(session: Session, wrong: dict[str, Any]) -> None:
+    document = json.loads(session_to_json(session))
+    document["observations"][-1]["data"].update(wrong)
+    refused(lambda: session_from_document(document, "x.json"))
 
 
 def test_two_observations_of_one_id(session: Session) -> None:
