@@ -42,3 +42,8 @@ def symbols_dir() -> Path:
 def lock_file(target: Path) -> Path:
     """The lock that keeps two builders of `target` apart."""
     return target.with_name(target.name + ".lock")
+
+
+def trust_file() -> Path:
+    """The hashes of notes whose labs their reader allowed to run."""
+    return cache_root() / "trusted-notes.json"
