@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ptexplore.store.index_store import IndexStore
     from ptexplore.symbols import Dialect, DialectKind, Symbol
 
-_QUALIFIER = re.compile(r"(?:[^\W\d]\w*)?::")
+_QUALIFIER = re.compile(r"(?:[^\W\d]\w*)?::\s*")
 _BLOCK = re.compile(r"[A-Z][A-Z0-9_]+\(.*\)?")
 _YAML: tuple[DialectKind, ...] = ("yaml-function", "yaml-derivative")
 _NAMED: tuple[DialectKind, ...] = (
@@ -45,7 +45,7 @@ class Candidate:
 
 def plain_types(parameters: str) -> str:
     """Parameter types without spaces and qualifiers: `c10::optional<at::Tensor>` is `optional<Tensor>` anywhere."""
-    return _QUALIFIER.sub("", "".join(parameters.split()))
+    return "".join(_QUALIFIER.sub("", parameters).split())
 
 
 def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known: str | None) -> list[Candidate]:

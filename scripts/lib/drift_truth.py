@@ -33,7 +33,7 @@ def read_truth(file: Path) -> Truth:
 
 
 def ours(found: Resolved, cell: str) -> Verdict:
-    """How our answer compares. `symbol`: the whole symbol was named, for want of anything surer, and holds the place."""
+    """How our answer compares. `symbol`: the whole symbol is named, for want of anything surer, and holds the place."""
     if not found.placed:
         return "rightly unplaced" if cell in (GONE, NONE) else "unplaced"
     path, _, line = cell.rpartition(":")
