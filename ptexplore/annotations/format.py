@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["tour", "note"]
 MOST_STOPS = 300
+_LONGEST = 16_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
 _HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
 _BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 _KEYS: dict[Kind, tuple[str, ...]] = {
@@ -161,6 +162,12 @@ def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
 
 
 def _tokens(reading: _Reading, end: int) -> list[Token]:
+    length = 0
+    for number, line in enumerate(reading.lines[end:], end + 1):
+        length = length + len(line) + 1 if line.strip() else 0
+        if length > _LONGEST:
+            reading.problem(number, f"there are more than {_LONGEST:,} characters without an empty line")
+            return []
     try:
         return tokens("\n" * end + reading.source(end + 1, len(reading.lines)))
     except (RecursionError, ValueError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LARGEST = 512 * 1024  # bytes; the longest honest tour is a tenth of it
+LARGEST = 256 * 1024  # bytes; the longest honest tour is a sixth of it
 _FRONT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _DECLARED = re.compile(rb"^encoding:[ \t]*[\"']?([A-Za-z0-9_-]*)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")

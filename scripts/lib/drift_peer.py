@@ -1,8 +1,8 @@
 """How CodeTour's own rules would place a stop: by the line's number, or by the first match of the line's text.
 
-As its player and recorder do it (github.com/microsoft/codetour, src/player/index.ts, src/recorder/commands.ts): `line` is
-taken as it is; `pattern` is the recorded line without its indentation, and the first match of that very text in the file
-counts; a step that matches nothing is shown at line 2000.
+As its player and recorder do it (github.com/microsoft/codetour, src/player/index.ts, src/recorder/commands.ts):
+`line` is taken as it is; `pattern` is the recorded line without its indentation, and the first match of that very text
+in the file counts; a step that matches nothing is shown at line 2000.
 """
 
 from __future__ import annotations
