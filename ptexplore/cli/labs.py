@@ -39,7 +39,7 @@ def _ptexplore_guard(scratch):
     def is_outside(path):
         if isinstance(path, int):
             return False
-        return not os.path.realpath(os.fsdecode(path)).startswith(scratch + os.sep)
+        return not f"{os.path.realpath(os.fsdecode(path))}/".startswith(f"{scratch}/")
     def guard(event, arguments):
         if event in refused:
             raise PermissionError(f"a lab may not do this: {event} {str(arguments[:1])[:80]}")

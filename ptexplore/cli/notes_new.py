@@ -35,8 +35,12 @@ def run(options: argparse.Namespace) -> int:
     """Write the note and open it; the file stays where the editor cannot be started."""
     from ptexplore.view.new_note import note_text
 
+    target = options.target.strip()
+    if not target:
+        hint = "ptexplore notes new at::native::add_kernel"
+        raise PtexploreError("there is nothing to write about", "the target is empty", hint, USAGE)
     here = tree_of(options)
-    anchor, title = _anchor(here, options.target.strip())
+    anchor, title = _anchor(here, target)
     name = options.id or _id(anchor.symbol)
     text = note_text(anchor, name, title, here.tree.info.version)
     if options.only_print:
@@ -86,14 +90,16 @@ def _anchor(here: Indexed, target: str) -> tuple[Anchor, str]:
     """The anchor of the one thing that the target names. Raises PtexploreError (USAGE) where there is not one."""
     from ptexplore.view.new_note import anchor_at, anchor_of, anchor_of_row
     from ptexplore.view.targets import candidates
+    from ptexplore.view.trees import label
 
-    found = candidates([here], None, target) if target else []
-    if not found and target:
+    found = candidates([here], None, target)
+    if not found:
         rows = [row for row in here.store.dialect(_operator(target), ("yaml-function",)) if row.path.endswith(".yaml")]
         if len(rows) == 1:
             return anchor_of_row(rows[0]), rows[0].name
     if not found:
-        raise PtexploreError(f"there is nothing named {target}", "", "ptexplore find NAME", USAGE)
+        why = f"searched: {label(here.tree.info)}"
+        raise PtexploreError(f"there is nothing named {target}", why, "ptexplore find NAME", USAGE)
     if len(found) > 1:
         raise _several(target, found)
     one = found[0]
@@ -105,7 +111,8 @@ def _anchor(here: Indexed, target: str) -> tuple[Anchor, str]:
         rows = here.store.dialect(one.name, ("yaml-function",))
         if len(rows) == 1:
             return anchor_of_row(rows[0]), rows[0].name
-        raise PtexploreError(f"{one.name} has no one place in this source", one.detail, "ptexplore show", USAGE)
+        why = f"{len(rows)} entries of that name are in its YAML"
+        raise PtexploreError(f"{one.name} has no one place in this source", why, "ptexplore show NAME", USAGE)
     return anchor_of(here.tree, here.store, one.symbol), one.symbol.qualified
 
 

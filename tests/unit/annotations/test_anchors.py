@@ -94,13 +94,19 @@ def test_other_text_is_changed_and_the_token_is_found_only_where_it_is_certain(
     once = make_tree({MIX: TEXT[MIX].replace(old, "int use(Mixer& m) {\n  m.more();\n  return m.turn(1) * mix(2);\n}")})
     found = once.resolve("x#y", one, entry)
     assert (found.outcome, found.line, found.why) == ("changed", line_of(TEXT[MIX], old) + 2, "")
-    twice = make_tree({MIX: TEXT[MIX].replace(old, "int use(Mixer& m) {\n  m.turn(2);\n  return m.turn(1) * mix(2);\n}")})
+    twice = make_tree(
+        {MIX: TEXT[MIX].replace(old, "int use(Mixer& m) {\n  m.turn(2);\n  return m.turn(1) * mix(2);\n}")}
+    )
     found = twice.resolve("x#y", one, entry)
     assert (found.outcome, found.line) == ("changed", line_of(TEXT[MIX], old))
     assert "2 times" in found.why
     never = make_tree({MIX: TEXT[MIX].replace(old, "int use(Mixer& m) {\n  return mix(2);\n}")})
     found = never.resolve("x#y", one, entry)
-    assert (found.outcome, found.line, found.end_line) == ("changed", line_of(TEXT[MIX], old), line_of(TEXT[MIX], old) + 2)
+    assert (found.outcome, found.line, found.end_line) == (
+        "changed",
+        line_of(TEXT[MIX], old),
+        line_of(TEXT[MIX], old) + 2,
+    )
     assert "not there any more" in found.why
 
 
@@ -202,7 +208,9 @@ def test_a_namespace_renamed_is_followed_by_its_text_alone(base: Resolver, make_
     renamed = make_tree({MIX: TEXT[MIX].replace("namespace at::native", "namespace at::fresh")})
     found = renamed.resolve("x#y", one, entry)
     assert (found.outcome, found.name) == ("exact", "at::fresh::Mixer::turn")
-    changed = TEXT[MIX].replace("namespace at::native", "namespace at::fresh").replace("return mix(a); }", "return 2; }")
+    changed = (
+        TEXT[MIX].replace("namespace at::native", "namespace at::fresh").replace("return mix(a); }", "return 2; }")
+    )
     assert make_tree({MIX: changed}).resolve("x#y", one, entry).outcome == "lost"
 
 
