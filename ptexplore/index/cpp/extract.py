@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import TypeVar
@@ -155,7 +154,7 @@ def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
     """The last function of a head's expansion gets the extent that the parsed text gives it."""
     for at in range(len(symbols) - 1, -1, -1):
         if symbols[at].kind == "function":
-            symbols[at] = replace(symbols[at], end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
+            symbols[at] = symbols[at]._replace(end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
             break
     return symbols
 
@@ -169,24 +168,43 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
     guards = text.guards(line)
     symbols: dict[tuple[object, ...], Symbol] = {}
     for one in made.texts:
-        inner = frames[-1].kind in ("class", "enum")
-        source = f"{frames[-1].kind} z{{{one}}};" if inner else one
-        parsed = rewrite(text.path, source)
-        reader = Reader(text.path, parsed, lambda _: line, lambda _: guards)
-        reader.shown = between(source)
-        found, _ = captures(parsed.encode("ascii", "replace"))
-        if inner:  # the wrapping itself
-            found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
-        reader.read(found, frames)
+        reader = _reader_of(text.path, one, frames, lambda _: line, lambda _: guards)
         for symbol in reader.symbols:
             key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
             if key not in symbols:
                 named = _line_of(prepared, made, symbol.name, line)
-                symbols[key] = replace(
-                    symbol, macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
+                symbols[key] = symbol._replace(
+                    macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
                     end_line=max(last, named),
                 )  # fmt: skip
     return list(symbols.values())
+
+
+def _reader_of(
+    path: str,
+    made: str,
+    frames: tuple[Frame, ...],
+    line: Callable[[int], int],
+    guards: Callable[[int], tuple[str, ...]],
+) -> Reader:
+    """A reader of one expansion that stands in the scopes `frames`."""
+    parsed = rewrite(path, made)
+    scanned = scan(parsed)
+    if scanned.all is not None:
+        plain = PlainReader(path, parsed, line, guards)
+        plain.shown = between(made)
+        plain.read_all(scanned.all, base=frames)
+        return plain
+    inner = frames[-1].kind in ("class", "enum")
+    source = f"{frames[-1].kind} z{{{made}}};" if inner else made
+    parsed = rewrite(path, source)
+    reader = Reader(path, parsed, line, guards)
+    reader.shown = between(source)
+    found, _ = captures(parsed.encode("ascii", "replace"))
+    if inner:  # the wrapping itself
+        found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
+    reader.read(found, frames)
+    return reader
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:

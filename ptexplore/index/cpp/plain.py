@@ -7,6 +7,7 @@ others stay for the parser, and so do the scopes around both, unless nothing in 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ptexplore.index.cpp.scopes import is_scope
@@ -14,42 +15,56 @@ from ptexplore.index.cpp.text import words
 
 _INSIDE = r"[\w\s:,*&.]*"
 _ANGLES = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>"
-_TYPE = rf"(?:::)?[A-Za-z_]\w*(?:{_ANGLES})?(?:::[A-Za-z_]\w*(?:{_ANGLES})?)*(?:\s+const\b)?"
+_SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+)?(?:int|long|char|short|double)\b"
+_TYPE = rf"(?:{_SIZED}|(?:::)?[A-Za-z_]\w*(?:{_ANGLES})?(?:::[A-Za-z_]\w*(?:{_ANGLES})?)*)(?:\s+const\b)?"
 _THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
 _DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\})"
-_PARAMETER = rf"(?:const\s+)?{_TYPE}{_THEN_NAME}[A-Za-z_]\w*(?:{_DEFAULT})?"
+_UNNAMED = rf"const\s+{_TYPE}\s*[*&]*|{_TYPE}\s*[*&]+|void(?=\s*\))"
+_PARAMETER = rf"(?:(?:const\s+)?{_TYPE}{_THEN_NAME}[A-Za-z_]\w*|{_UNNAMED})(?:{_DEFAULT})?"
+_PARAMETERS = rf"\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\)"
+_OPERATOR = r"operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s()\[\]{};,\"']+)"
+_NAME = rf"(?:\w+(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+(?:{_ANGLES})?)"
+_CODE = r"[^(){};]*(?:\{\s*\}[^(){};]*)*"
+_CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*\){_CODE})*\)"
+_INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
 _STATEMENT = re.compile(
-    rf"""\s*(?:
+    rf"""(?:
     (?P<close>\}}(?:\s*;)?|;)
     |(?P<access>(?:public|private|protected)\s*:(?!:))
     |(?P<scope>namespace)(?:\s+(?P<namespace>\w+(?:::\w+)*))?\s*\{{
-    |(?P<class>struct|class)\s+(?P<class_name>\w+)\s*(?:(?P<forward>;)|(?:final\s*)?(?P<bases>:[\w\s:,<>]*)?\{{)
-    |(?P<using>using)\s+(?:[\w:]+\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
-    |(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable)\s+)*)
-     (?P<type>{_TYPE}){_THEN_NAME}(?P<name>\w+(?:::\w+)*)\s*(?:
-      (?P<listed>\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\))
-       (?P<after>(?:\s*\b(?:const|noexcept|override)\b)*)\s*(?:(?P<body>\{{\s*\}})(?!\s*;)|(?:=\s*0\s*)?;)
-      |(?P<value>=[^;{{}}<>,]*)?;)
-    )""",
+    |(?P<template>template\s*{_ANGLES}\s*)?(?:
+     (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
+      (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:[\w\s:,<>]*)?\{{)
+     |(?P<using>using)\s+(?:[\w:]+\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
+     |(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct)\s+)*)
+      (?P<type>{_TYPE}){_THEN_NAME}(?P<name>{_NAME})\s*(?:
+       (?P<listed>{_PARAMETERS})(?P<after>(?:\s*\b(?:const|noexcept|override)\b)*(?:\s*&{{1,2}})?)\s*
+        (?:(?P<body>\{{\s*\}})(?!\s*;)|(?:=\s*0\s*)?;)
+       |(?:\[[\w\s:]*\]\s*)?(?P<value>=[^;{{}}<>,]*(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+)?\s*;)
+     |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
+      (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_PARAMETERS})
+      (?P<made_after>(?:\s*\b(?:noexcept|override)\b)*)\s*
+      (?::(?!:)\s*{_INITIALISER}(?:\s*,\s*{_INITIALISER})*)?\s*\{{\s*\}}(?!\s*;)
+    ))""",
     re.VERBOSE,
 )
-_SPACE = re.compile(r"\s*")
+_SPACE = re.compile(r"\s*(?:\\\n\s*)*")
 _END = re.compile(r"[;{}]")
 _BRACE = re.compile(r"[{}]")
 _NO_TYPE = words(
     """static inline constexpr virtual extern const mutable volatile explicit friend return using typedef struct class
     enum union typename template namespace public private protected operator goto case new delete throw else do if for
     while switch catch try concept requires export import module default thread_local consteval constinit register
-    static_assert asm and or not co_return co_await co_yield final override noexcept sizeof decltype alignas unsigned
-    signed long short z"""
+    static_assert asm and or not co_return co_await co_yield final override noexcept sizeof decltype alignas"""
 )
-_NO_NAME = _NO_TYPE | {"int", "void", "bool", "char", "float", "double", "auto"}
+_NO_NAME = _NO_TYPE | words("int void bool char float double auto unsigned signed long short")
+_CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\w+::)*(\w+)")
 
 
 class Plain(NamedTuple):
     """One statement that was understood, or the head of a scope: what the expression found, and where it ends."""
 
-    kind: str  # "function", "variable", "alias", "forward"; of a scope "namespace", "class"
+    kind: str  # "function", "made" (constructor, destructor), "variable", "alias", "forward"; "namespace", "class"
     match: re.Match[str]
     start: int
     end: int
@@ -76,15 +91,17 @@ class _Scanner:
         self.statements: list[Plain] = []
         self.cuts: list[tuple[int, int]] = []
         self.all: list[Plain] = []
-        self.open: list[int] = []  # where each open scope is in `all`; -1 for one that is left to the parser
+        # Where each open scope is in `all`, -1 for one that is left to the parser; the classes that it may be.
+        self.open: list[tuple[int, Sequence[str | None]]] = []
         self.known = True
 
     def run(self) -> None:
-        text, length, match_at = self.text, len(self.text), _STATEMENT.match
+        text, length, match_at, space = self.text, len(self.text), _STATEMENT.match, _SPACE.match
         at = 0
         while at < length:
-            match = match_at(text, at)
-            at = self._other(at) if match is None else self._understood(match, at)
+            start = space(text, at).end()  # type: ignore[union-attr]
+            match = match_at(text, start)
+            at = self._other(at, start) if match is None else self._understood(match, at)
 
     def _cut(self, start: int, end: int) -> None:
         if self.cuts and self.cuts[-1][1] == start:
@@ -94,44 +111,56 @@ class _Scanner:
 
     def _understood(self, match: re.Match[str], at: int) -> int:
         """Take what the expression found at `at`; where to go on."""
-        close, access, class_, using, name = match.group("close", "access", "class", "using", "name")
-        end = match.end()
+        close, access, class_, using, name, made = match.group("close", "access", "class", "using", "name", "made")
         if name is not None:
-            if (
-                match["type"] in _NO_TYPE
-                or match["type"].endswith("operator")
-                or not _NO_NAME.isdisjoint(name.split("::"))
-            ):
-                return self._other(at)
-            start = match.start("specifiers")
-            self._leaf("variable" if match["listed"] is None else "function", match, at, start)
+            if match["type"] in _NO_TYPE or match["type"].endswith("operator") or _is_keyword(name):
+                return self._other(at, match.start())
+            kind = "variable" if match["listed"] is None else "function"
+            if kind == "variable" and "operator" in name:  # "operator>>=(…)" may look like one
+                return self._other(at, match.start())
+            self._leaf(kind, match, at, match.start("specifiers"))
         elif close is not None:
             self._close(close, match.start("close"))
         elif using is not None:
             self._leaf("using" if match["alias"] is None else "alias", match, at, match.start("using"))
         elif access is not None:
             self._cut(at, match.start("access"))
+        elif made is not None:
+            if not self._makes(made):
+                return self._other(at, match.start())
+            self._leaf("made", match, at, match.start("made_specifiers"))
         elif match["forward"] is not None:
             self._leaf("forward", match, at, match.start("class"))
         else:
-            kind, start = ("namespace", match.start("scope")) if class_ is None else ("class", match.start("class"))
-            self._cut(at, start)
-            self.open.append(len(self.all))
-            self.all.append(Plain(kind, match, start, end))
-        return end
+            self._open(
+                match, at, *(("namespace", match.start("scope")) if class_ is None else ("class", match.start("class")))
+            )
+        return match.end()
+
+    def _makes(self, name: str) -> bool:
+        """Whether a function without a type is a constructor or destructor: it has the name of the class around it."""
+        *around, last = name.split("::")
+        classes = [around[-1].partition("<")[0]] if around else self.open[-1][1] if self.open else ()
+        return last.lstrip("~") in classes
 
     def _leaf(self, kind: str, match: re.Match[str], at: int, start: int) -> None:
         end = match.end()
         self._cut(at, end)
         if kind != "using":  # which declares nothing of its own
-            one = Plain(kind, match, start, end)
+            one = Plain(kind, match, start if match["template"] is None else match.start("template"), end)
             self.statements.append(one)
             self.all.append(one)
+
+    def _open(self, match: re.Match[str], at: int, kind: str, start: int) -> None:
+        start = start if match["template"] is None else match.start("template")
+        self._cut(at, start)
+        self.open.append((len(self.all), (match["class_name"],)))
+        self.all.append(Plain(kind, match, start, match.end()))
 
     def _close(self, close: str, start: int) -> None:
         if close[0] == ";":
             return
-        opened = self.open.pop() if self.open else -1
+        opened = self.open.pop()[0] if self.open else -1
         if opened < 0:
             self.known = False
             return
@@ -139,10 +168,9 @@ class _Scanner:
         self.all[opened] = one._replace(end=start + 1)
         self.known = self.known and (one.kind == "namespace" or len(close) > 1)
 
-    def _other(self, at: int) -> int:
+    def _other(self, at: int, start: int) -> int:
         """Pass over what is left to the parser, up to its end or into its scope."""
         text = self.text
-        start = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if start == len(text):
             return start
         self.known = False
@@ -152,11 +180,16 @@ class _Scanner:
         if found is None:
             return len(text)
         if found[0] == "{":
-            if is_scope(text[start : found.start()]):
-                self.open.append(-1)
+            head = text[start : found.start()]
+            if is_scope(head):
+                self.open.append((-1, _CLASS.findall(head)))
                 return found.end()
             return _closing(text, found.end())
         return found.end() if found[0] == ";" else found.start()
+
+
+def _is_keyword(name: str) -> bool:
+    return name in _NO_NAME or ("::" in name and not _NO_NAME.isdisjoint(name.split("::")))
 
 
 def _closing(text: str, start: int) -> int:

@@ -15,9 +15,9 @@ from ptexplore.index.cpp.tree import Reader
 class PlainReader(Reader):
     """Reads what `plain.scan` found in one text."""
 
-    def read_all(self, found: Sequence[Plain], marks: Sequence[int]) -> None:
-        """Everything of a text that needs no parser; `marks` are in order."""
-        stack = [ROOT]
+    def read_all(self, found: Sequence[Plain], marks: Sequence[int] = (), base: tuple[Frame, ...] = (ROOT,)) -> None:
+        """Everything of a text that needs no parser, inside the scopes of `base`; `marks` are in order."""
+        stack = [frame._replace(end=ROOT.end) for frame in base]
         waiting = list(reversed(marks))
         for one in found:
             while waiting and waiting[-1] <= one.start:
@@ -42,17 +42,27 @@ class PlainReader(Reader):
         _LEAVES[one.kind](self, one.match, one.start, one.end, outer)
 
     def _plain_function(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
-        written, listed, specifiers = match.group("name", "listed", "specifiers")
-        parts = name_parts(written)
-        at, opening = match.start("name"), match.start("listed")
         declared = match["body"] is None
+        self._plain_head(match, start, end, outer, ("name", "listed", "after"), declared, match["specifiers"])
+
+    def _plain_made(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        self._plain_head(match, start, end, outer, ("made", "made_of", "made_after"), False, "")
+
+    def _plain_head(
+        self, match: re.Match[str], start: int, end: int, outer: Frame, groups: Sequence[str], declared: bool, said: str
+    ) -> None:
+        name, listed, after = groups
+        written, opening = match[name], match.start(listed)
+        parts = name_parts(written)
+        last = parts[-1]
         if len(parts) > 1 and not outer.qualified and not declared:
-            parts = self.through_using(parts, at)
-        static = outer.hidden or (outer.kind == "namespace" and "static" in specifiers.split())
+            parts = self.through_using(parts, match.start(name))
+        at = match.start(name) + max(written.rfind("operator" if last.startswith("operator") else last), 0)
         self._add(
-            "function", outer, parts, at + max(written.rfind(parts[-1]), 0), start, end,
-            "declaration" if declared else "definition", signature=one_line(self.shown(opening, match.end("after"))),
-            parameters=parameter_types(listed), static=static,
+            "function", outer, parts, at, start, end, "declaration" if declared else "definition",
+            signature=one_line(self.shown(opening, match.end(after))), parameters=parameter_types(match[listed]),
+            template=match["template"] is not None,
+            static=outer.hidden or (outer.kind == "namespace" and "static" in said.split()),
         )  # fmt: skip
 
     def _plain_variable(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
@@ -61,17 +71,26 @@ class PlainReader(Reader):
         declared = "extern" in specifiers and match["value"] is None
         self._add(
             "member" if outer.kind == "class" else "variable", outer, parts, match.end("name") - len(parts[-1]), start,
-            end, "declaration" if declared else "definition",
+            end, "declaration" if declared else "definition", template=match["template"] is not None,
             static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
         )  # fmt: skip
 
     def _plain_alias(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
-        self._add("typedef", outer, (match["alias"],), match.start("alias"), start, end)
+        self._add(
+            "typedef",
+            outer,
+            (match["alias"],),
+            match.start("alias"),
+            start,
+            end,
+            template=match["template"] is not None,
+        )
 
     def _plain_forward(self, match: re.Match[str], start: int, _: int, outer: Frame) -> None:
         kind: Any = match["class"]
-        end = match.end("class_name")
-        self._add(kind, outer, (match["class_name"],), match.start("class_name"), start, end, "declaration")
+        at, end = match.start("class_name"), match.end("class_name" if match["special"] is None else "special")
+        template = match["template"] is not None
+        self._add(kind, outer, (match["class_name"],), at, start, end, "declaration", template=template)
 
     def _namespace(self, one: Plain, outer: Frame) -> Frame:
         name = one.match["namespace"]
@@ -82,13 +101,16 @@ class PlainReader(Reader):
         kind: Any = match["class"]
         name, bases = match.group("class_name", "bases")
         qualified, scope = placed(outer, (name,))
-        self._add(kind, outer, (name,), match.start("class_name"), one.start, one.end, static=outer.hidden)
+        self._add(
+            kind, outer, (name,), match.start("class_name"), one.start, one.end,
+            template=match["template"] is not None, static=outer.hidden,
+        )  # fmt: skip
         if bases is not None:
             self.inherited.append((self.whole(match.start("bases")), bases.rstrip()))
         return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
 
 
 _LEAVES = {
-    "function": PlainReader._plain_function, "variable": PlainReader._plain_variable,
+    "function": PlainReader._plain_function, "made": PlainReader._plain_made, "variable": PlainReader._plain_variable,
     "alias": PlainReader._plain_alias, "forward": PlainReader._plain_forward,
 }  # fmt: skip
