@@ -13,38 +13,52 @@ from typing import NamedTuple
 from ptexplore.index.cpp.scopes import is_scope
 from ptexplore.index.cpp.text import words
 
-_INSIDE = r"[\w\s:,*&.]*"
+_INSIDE = r"[\w\s:,*&.()]*"
+_GIVEN = r"[\w\s:,*&.()=!]*"  # of a template's head
 _ANGLES = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>"
+_HEAD = rf"<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}>{_GIVEN})*>{_GIVEN})*>{_GIVEN})*>"
 _SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+)?(?:int|long|char|short|double)\b"
 _TYPE = rf"(?:{_SIZED}|(?:::)?[A-Za-z_]\w*(?:{_ANGLES})?(?:::[A-Za-z_]\w*(?:{_ANGLES})?)*)(?:\s+const\b)?"
 _THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
 _DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\})"
 _UNNAMED = rf"const\s+{_TYPE}\s*[*&]*|{_TYPE}\s*[*&]+|void(?=\s*\))"
-_PARAMETER = rf"(?:(?:const\s+)?{_TYPE}{_THEN_NAME}[A-Za-z_]\w*|{_UNNAMED})(?:{_DEFAULT})?"
+_PARAMETER = (
+    rf"(?:(?:const\s+)?{_TYPE}{_THEN_NAME}[A-Za-z_]\w*|{_UNNAMED}|(?P<BARE>{_TYPE})(?=\s*[,)=]))(?:{_DEFAULT})?"
+)
 _PARAMETERS = rf"\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\)"
 _OPERATOR = r"operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s()\[\]{};,\"']+)"
 _NAME = rf"(?:\w+(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+(?:{_ANGLES})?)"
 _CODE = r"[^(){};]*(?:\{\s*\}[^(){};]*)*"
 _CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*\){_CODE})*\)"
 _INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
+_AFTER = rf"(?:\s*\b(?:const|noexcept|override|final)\b)*(?:\s*&{{1,2}})?(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
+
+
+def _parameters(bare: str) -> str:
+    """A list in brackets; one without a name is in the groups `bare` and a number."""
+    return _PARAMETERS.replace("BARE", bare + "1", 1).replace("BARE", bare + "2", 1)
+
+
 _STATEMENT = re.compile(
     rf"""(?:
     (?P<close>\}}(?:\s*;)?|;)
     |(?P<access>(?:public|private|protected)\s*:(?!:))
     |(?P<scope>namespace)(?:\s+(?P<namespace>\w+(?:::\w+)*))?\s*\{{
-    |(?P<template>template\s*{_ANGLES}\s*)?(?:
+    |(?P<template>template\s*{_HEAD}\s*)?(?:
      (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
-      (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:[\w\s:,<>]*)?\{{)
-     |(?P<using>using)\s+(?:[\w:]+\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
+      (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:(?!:)[\w\s:,<>]*)?\{{)
+     |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
+     |(?P<assertion>static_assert)\s*{_CALLED}\s*;
+     |typedef\s+(?:struct\s+)?{_TYPE}{_THEN_NAME}(?P<typedef>\w+)\s*;
      |(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct)\s+)*)
       (?P<type>{_TYPE}){_THEN_NAME}(?P<name>{_NAME})\s*(?:
-       (?P<listed>{_PARAMETERS})(?P<after>(?:\s*\b(?:const|noexcept|override)\b)*(?:\s*&{{1,2}})?)\s*
+       (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
         (?:(?P<body>\{{\s*\}})(?!\s*;)|(?:=\s*0\s*)?;)
-       |(?:\[[\w\s:]*\]\s*)?(?P<value>=[^;{{}}<>,]*(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+)?\s*;)
+       |(?:\[[\w\s:]*\]\s*)?(?P<value>=[^;{{}}<>,]*(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
-      (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_PARAMETERS})
+      (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_parameters("made_bare")})
       (?P<made_after>(?:\s*\b(?:noexcept|override)\b)*)\s*
-      (?::(?!:)\s*{_INITIALISER}(?:\s*,\s*{_INITIALISER})*)?\s*\{{\s*\}}(?!\s*;)
+      (?:(?P<unmade>;)|(?::(?!:)\s*{_INITIALISER}(?:\s*,\s*{_INITIALISER})*)?\s*\{{\s*\}}(?!\s*;))
     ))""",
     re.VERBOSE,
 )
@@ -111,30 +125,30 @@ class _Scanner:
 
     def _understood(self, match: re.Match[str], at: int) -> int:
         """Take what the expression found at `at`; where to go on."""
-        close, access, class_, using, name, made = match.group("close", "access", "class", "using", "name", "made")
+        close, access, class_, name, made = match.group("close", "access", "class", "name", "made")
         if name is not None:
-            if match["type"] in _NO_TYPE or match["type"].endswith("operator") or _is_keyword(name):
+            if not _is_clear(match, name):
                 return self._other(at, match.start())
-            kind = "variable" if match["listed"] is None else "function"
-            if kind == "variable" and "operator" in name:  # "operator>>=(…)" may look like one
-                return self._other(at, match.start())
-            self._leaf(kind, match, at, match.start("specifiers"))
+            self._leaf("variable" if match["listed"] is None else "function", match, at)
         elif close is not None:
             self._close(close, match.start("close"))
-        elif using is not None:
-            self._leaf("using" if match["alias"] is None else "alias", match, at, match.start("using"))
         elif access is not None:
             self._cut(at, match.start("access"))
         elif made is not None:
-            if not self._makes(made):
+            bare = match["unmade"] is not None and (match["made_bare1"] or match["made_bare2"])
+            if bare or not self._makes(made):
                 return self._other(at, match.start())
-            self._leaf("made", match, at, match.start("made_specifiers"))
+            self._leaf("made", match, at)
+        elif match["using"] or match["typedef"] or match["assertion"]:
+            if match["all_of"] is None:  # looked for where it stands
+                self._leaf("typedef" if match["alias"] or match["typedef"] else "", match, at)
         elif match["forward"] is not None:
-            self._leaf("forward", match, at, match.start("class"))
+            self._leaf("forward", match, at)
         else:
-            self._open(
-                match, at, *(("namespace", match.start("scope")) if class_ is None else ("class", match.start("class")))
-            )
+            self._cut(at, match.start())
+            self.open.append((len(self.all), (match["class_name"],)))
+            kind = "namespace" if class_ is None else "class"
+            self.all.append(Plain(kind, match, match.start(), match.end()))
         return match.end()
 
     def _makes(self, name: str) -> bool:
@@ -143,19 +157,14 @@ class _Scanner:
         classes = [around[-1].partition("<")[0]] if around else self.open[-1][1] if self.open else ()
         return last.lstrip("~") in classes
 
-    def _leaf(self, kind: str, match: re.Match[str], at: int, start: int) -> None:
+    def _leaf(self, kind: str, match: re.Match[str], at: int) -> None:
+        """Cut a statement out, and keep it where it declares something."""
         end = match.end()
         self._cut(at, end)
-        if kind != "using":  # which declares nothing of its own
-            one = Plain(kind, match, start if match["template"] is None else match.start("template"), end)
+        if kind:
+            one = Plain(kind, match, match.start(), end)
             self.statements.append(one)
             self.all.append(one)
-
-    def _open(self, match: re.Match[str], at: int, kind: str, start: int) -> None:
-        start = start if match["template"] is None else match.start("template")
-        self._cut(at, start)
-        self.open.append((len(self.all), (match["class_name"],)))
-        self.all.append(Plain(kind, match, start, match.end()))
 
     def _close(self, close: str, start: int) -> None:
         if close[0] == ";":
@@ -188,8 +197,19 @@ class _Scanner:
         return found.end() if found[0] == ";" else found.start()
 
 
-def _is_keyword(name: str) -> bool:
-    return name in _NO_NAME or ("::" in name and not _NO_NAME.isdisjoint(name.split("::")))
+def _is_clear(match: re.Match[str], name: str) -> bool:
+    """Whether what looks like a function or variable is one and nothing else."""
+    type_, listed = match.group("type", "listed")
+    if type_ in _NO_TYPE or type_.endswith("operator") or name in _NO_NAME:
+        return False
+    if "::" in name and not _NO_NAME.isdisjoint(name.split("::")):
+        return False
+    if listed is None:
+        return "operator" not in name  # "operator>>=(…)" may look like a variable
+    if match["bare1"] is None and match["bare2"] is None:
+        return True
+    # "T x(y);" may be a variable
+    return bool(match["body"] or match["after"]) or "virtual" in match["specifiers"]
 
 
 def _closing(text: str, start: int) -> int:

@@ -46,7 +46,7 @@ class PlainReader(Reader):
         self._plain_head(match, start, end, outer, ("name", "listed", "after"), declared, match["specifiers"])
 
     def _plain_made(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
-        self._plain_head(match, start, end, outer, ("made", "made_of", "made_after"), False, "")
+        self._plain_head(match, start, end, outer, ("made", "made_of", "made_after"), match["unmade"] is not None, "")
 
     def _plain_head(
         self, match: re.Match[str], start: int, end: int, outer: Frame, groups: Sequence[str], declared: bool, said: str
@@ -75,16 +75,10 @@ class PlainReader(Reader):
             static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
         )  # fmt: skip
 
-    def _plain_alias(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
-        self._add(
-            "typedef",
-            outer,
-            (match["alias"],),
-            match.start("alias"),
-            start,
-            end,
-            template=match["template"] is not None,
-        )
+    def _plain_typedef(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        group = "typedef" if match["alias"] is None else "alias"
+        template = match["template"] is not None
+        self._add("typedef", outer, (match[group],), match.start(group), start, end, template=template)
 
     def _plain_forward(self, match: re.Match[str], start: int, _: int, outer: Frame) -> None:
         kind: Any = match["class"]
@@ -112,5 +106,5 @@ class PlainReader(Reader):
 
 _LEAVES = {
     "function": PlainReader._plain_function, "made": PlainReader._plain_made, "variable": PlainReader._plain_variable,
-    "alias": PlainReader._plain_alias, "forward": PlainReader._plain_forward,
+    "typedef": PlainReader._plain_typedef, "forward": PlainReader._plain_forward,
 }  # fmt: skip
