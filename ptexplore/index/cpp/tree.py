@@ -87,7 +87,7 @@ class Reader:
             if frame is not None:
                 stack.append(frame._replace(end=-negative_end))
 
-    def _add(
+    def _add(  # noqa: PLR0913  (what differs from symbol to symbol)
         self,
         kind: SymbolKind,
         outer: Frame,
@@ -96,14 +96,19 @@ class Reader:
         begin: int,
         end: int,
         role: Role = "definition",
-        **more: Any,
+        *,
+        signature: str = "",
+        parameters: tuple[str, ...] | None = None,
+        template: bool = False,
+        static: bool = False,
     ) -> Symbol:
         qualified, scope = placed(outer, parts)
         line, last = self.line(at), self.line(max(end - 1, at))
-        first = line if begin == at else self.line(begin)
-        symbol = Symbol(
-            self.path, parts[-1], qualified, kind, line, last, min(first, line), role, scope,
-            guards=self.guards(line), **more,
+        first = line if begin == at else min(self.line(begin), line)
+        symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
+            Symbol,
+            (self.path, parts[-1], qualified, kind, line, last, first, role, scope, signature, parameters,
+             self.guards(line), None, template, static, "tree-sitter"),
         )  # fmt: skip
         self.symbols.append(symbol)
         self.offsets.append(self.whole(at))
