@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 assembly = importlib.import_module("ptexplore.probe.assembly")
+trap_code = importlib.import_module("ptexplore.probe.trap_code")
 stepper = importlib.import_module("ptexplore.probe.stepper")
 ROOT = Path(__file__).resolve().parents[3]
 stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 
 @pytest.mark.parametrize(
-    "program", [stepper.handler(0x7F12_3456_7890), stepper.runner(0x1234_5678_9ABC)], ids=["handler", "runner"]
+    "program",
+    [trap_code.handler(0x7F12_3456_7890), trap_code.runner(0x1234_5678_9ABC), trap_code.clock()],
+    ids=["handler", "runner", "clock"],
 )
 def test_machine_code_reads_back_as_written(program: list[Any]) -> None:
     capstone = pytest.importorskip("capstone")
@@ -55,25 +58,56 @@ s = S.Stepper()
 
 @stepped
 def test_a_stepped_call_gives_what_it_gives_at_full_speed() -> None:
-    said = child(f"{WARM}result, steps = s.step(torch.add, a, b)\nprint(torch.equal(result, a + b), steps.cut)\n"
-                 "print(1_000 < steps.instructions < 100_000, len(steps.rows) % S.ROW, len(steps.rows) > 0)")  # fmt: skip
+    said = child(f"""{WARM}
+result, steps = s.step(torch.add, a, b)
+print(torch.equal(result, a + b), steps.cut)
+print(1_000 < steps.instructions < 100_000, len(steps.rows) % 64, len(steps.rows) > 0)
+""")
     assert said.split("\n") == ["True None", "True 0 True"]
+
+
+ADD = """
+import ctypes, os
+lib = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
+at = ctypes.cast(lib["_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE"], ctypes.c_void_p).value
+with open("/proc/self/maps") as maps:
+    mapped = [line.split() for line in maps]
+torch_code = [[int(end, 16) for end in m[0].split("-")] for m in mapped if m[-1].rpartition("/")[2].startswith(
+    ("libtorch_cpu.", "libtorch_python.", "libc10.")) and "x" in m[1]]
+def way(steps):
+    return [row[0] for row in S.rows_of(steps) if any(low <= row[0] < high for low, high in torch_code)]
+"""
 
 
 @stepped
 def test_two_runs_take_the_same_jumps_inside_torch() -> None:
-    """Warm, on one thread, an operator takes the same way; the allocator alone may find another block."""
-    said = child(f"""{WARM}
-import ctypes, os
-lib = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
-at = ctypes.cast(lib["_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE"], ctypes.c_void_p).value
+    """Warm, on one thread. In libc it may not be so: the allocator looks for another block where one is taken."""
+    said = child(f"""{WARM}{ADD}
 ways = []
 for _ in range(2):
-    _, steps = s.step_call(at, 2, lambda: [torch.add(a, b) for _ in range(3)])
-    ways.append([row[0] for row in S.rows_of(steps)])
-print(ways[0] == ways[1], steps.hits, S.rows_of(steps)[0][0] == at, len(ways[0]) > 500)
+    _, steps = s.step_call([at], 2, lambda: [torch.add(a, b) for _ in range(3)])
+    ways.append(way(steps))
+print(ways[0] == ways[1], steps.counts, ways[0][0] == at, len(ways[0]) > 500)
 """)
-    assert said == "True 2 True True"
+    assert said == "True (2,) True True"
+
+
+@stepped
+def test_the_call_that_is_stepped_is_the_one_asked_for_of_several_functions() -> None:
+    """Breakpoints on two functions: they are met in turn, and the stepped call is no other's."""
+    said = child(f"""{WARM}{ADD}
+mul = ctypes.cast(lib["_ZN2at4_ops10mul_Tensor4callERKNS_6TensorES4_"], ctypes.c_void_p).value
+for number in (0, 1, 2, 3, 4):
+    result, steps = s.step_call([at, mul], number, lambda: torch.add(torch.mul(torch.add(a, b), b), b))
+    print(steps.counts, steps.entry, torch.equal(result, (a + b) * b + b), bool(steps.rows), steps.cut)
+""")
+    assert said.split("\n") == [
+        "(2, 1) None True False None",
+        "(1, 0) 0 True True None",
+        "(1, 1) 1 True True None",
+        "(2, 1) 0 True True None",
+        "(2, 1) None True False None",
+    ]
 
 
 @stepped
@@ -88,7 +122,10 @@ print(torch.equal(s.step(torch.add, a, b)[0], a + b))
 
 
 @stepped
-@pytest.mark.parametrize(("limits", "why"), [("rows=100", "the log was full"), ("most=500", "500 instructions")])
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [("rows=300", "the log was full"), ("most=2000", "2,000 instructions"), ("seconds=0.03", "0.03 s")],
+)
 def test_a_limit_ends_the_stepping_and_not_the_call(limits: str, why: str) -> None:
     said = child(f"{WARM}result, steps = S.Stepper({limits}).step(torch.add, a, b)\n"
                  "print(torch.equal(result, a + b), steps.cut)")  # fmt: skip
@@ -112,17 +149,19 @@ print(met, signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 
 
 @stepped
-def test_signals_that_come_meanwhile_are_handled() -> None:
+def test_signals_that_come_meanwhile_wait() -> None:
+    """A timer of a millisecond fires faster than its handler can be stepped: it would never end."""
     said = child(f"""{WARM}
 import signal
 met = []
 signal.signal(signal.SIGALRM, lambda *_: met.append(1))
-signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-result, steps = s.step(lambda: [torch.add(a, b) for _ in range(20)][-1])
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+inside = []
+result, steps = s.step(lambda: [(torch.add(a, b), inside.append(len(met))) for _ in range(3)][-1][0])
 signal.setitimer(signal.ITIMER_REAL, 0)
-print(bool(met), torch.equal(result, a + b), steps.cut)
+print(len(met) > inside[0], len(set(inside)), torch.equal(result, a + b), steps.cut)
 """)
-    assert said == "True True None"
+    assert said == "True 1 True None"
 
 
 @stepped
@@ -133,4 +172,4 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTRAP})
 try: S.Stepper()
 except S.Unavailable as error: print(error)
 """)
-    assert said == "the signal SIGTRAP is blocked here"
+    assert said == "the signal SIGTRAP is blocked here, and stepping works by it"
