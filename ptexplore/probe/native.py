@@ -7,6 +7,7 @@ a first call runs the dynamic linker, fills caches and allocates; and it runs on
 from __future__ import annotations
 
 import base64
+import math
 import time
 import zlib
 from collections.abc import Callable
@@ -23,14 +24,16 @@ from .stepper import Stepper, Steps, Unavailable, why_not
 from .syntax import Refused, check_script, parse
 from .values import describe, fingerprint, type_name
 
-SPEED = 5e9  # instructions a second that the processor runs at full speed, about
+RECORDER = "native"
+SPEED = 2e9  # instructions a second that the processor runs at full speed, when caches are cold
 STEPPED = 80_000  # instructions a second that are stepped, about
-PATIENCE = 4.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
-FIRST = 50  # times as long as a warm one that a first run may take
-WHOLE, OPERATOR, ASKED = 12.0, 6.0, 25.0  # seconds after which stepping ends: one operator unasked, one asked for
+PATIENCE = 5.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
+COLD = 20  # times as long as a warm one that a second run may take
+WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they become faster still
+WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
 MOST = 3_000_000  # instructions, however long they take
 ROWS = 1 << 20  # rows of the log: 64 MB
-SLOW = 2.0  # seconds; what takes longer is not run once more only to count its calls
+SLOW = 2.0  # seconds; what takes longer is not run once more only to know it better
 
 ONCE = "--once runs it a single time, and the native pass needs runs of its own"
 SCRIPT = "a script is never stepped whole; --native-op NAME[#N] steps one operator call of it"
@@ -48,11 +51,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     asked = native_call.parsed(wanted) if wanted is not None else None
     torch.set_num_threads(1)
     runs = _Runs(request)
-    if asked is None:
-        runs.warm_up()
-        if runs.projected <= PATIENCE * FIRST:
-            runs.warm_up()
-    if asked is None and runs.count > 1 and runs.projected <= PATIENCE:
+    if asked is None and runs.are_short():
         once = _Once(request)
         parts = once.stepped(Stepper(ROWS, MOST, _seconds(request, WHOLE)))
     else:
@@ -125,12 +124,12 @@ class _Once:
 
 @dataclass
 class _Runs:
-    """The runs at full speed before the stepped one: how many, how long the last took, and what it gave."""
+    """The runs at full speed before the stepped one: how many, how long the fastest took, what the last gave."""
 
     request: dict[str, Any]
     count: int = 0
-    processor: float = 0.0  # seconds of this thread's time on a processor
-    wall: float = 0.0
+    processor: float = math.inf  # seconds of this thread's time on a processor
+    wall: float = math.inf
     result: Any = None
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
@@ -139,7 +138,8 @@ class _Runs:
         def timed(both: Callable[[], None]) -> Any:
             began = time.thread_time(), time.monotonic()
             given = how(both)
-            self.processor, self.wall = time.thread_time() - began[0], time.monotonic() - began[1]
+            self.processor = min(self.processor, time.thread_time() - began[0])
+            self.wall = min(self.wall, time.monotonic() - began[1])
             return given
 
         once = _Once(self.request)
@@ -147,9 +147,17 @@ class _Runs:
         self.count, self.result = self.count + 1, once.result["fingerprint"]
         return given
 
+    def are_short(self) -> bool:
+        """Warm up, and tell whether all of it can be stepped: a first run takes far longer than the next ones."""
+        while self.count < WARM_UPS or (self.count < AT_MOST and self.projected > PATIENCE):
+            self.warm_up()
+            if self.wall > SLOW or (self.count > 1 and self.projected > PATIENCE * COLD):
+                return False
+        return self.projected <= PATIENCE
+
     @property
     def projected(self) -> float:
-        """Seconds that stepping all of it would take, as the last run foretells."""
+        """Seconds that stepping all of it would take, as the fastest run foretells."""
         return self.processor * SPEED / STEPPED
 
     def compared(self, once: _Once) -> dict[str, Any]:
@@ -169,11 +177,10 @@ def _operator_call(runs: _Runs, asked: tuple[str, int] | None) -> tuple[_Once, l
     """Step one operator call of the expression: the one asked for, else the first."""
     entries = native_call.of_name(asked[0]) if asked else []
     called = runs.warm_up(_profiled)
-    if not called:
-        raise Refused("native", f"{_long(runs)}it calls no operator: there is none to step")
     entries = entries or native_call.of_called(called)
     if not entries:
-        raise Refused("native", f"{_long(runs)}none of the operators it calls has an entry point in torch's library")
+        none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
+        raise Unavailable(f"stepping all of it would take about {_duration(runs.projected)}, and {none}")
     number = asked[1] if asked else 1
     addresses = list(dict.fromkeys(entry.address for entry in entries))
     stepper = Stepper(ROWS, MOST, _seconds(runs.request, ASKED if asked else OPERATOR))
@@ -192,8 +199,8 @@ def _operator_call(runs: _Runs, asked: tuple[str, int] | None) -> tuple[_Once, l
     return once, [_part("operator", steps, stepper, **more)]
 
 
-def _long(runs: _Runs) -> str:
-    return f"stepping all of it would take about {runs.projected:.0f} s, and " if runs.projected > PATIENCE else ""
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min" if seconds < 36_000 else "many hours"
 
 
 def _profiled(both: Callable[[], None]) -> native_call.Called:
