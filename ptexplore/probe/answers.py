@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 import traceback
 from typing import Any
 
@@ -18,7 +19,7 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     message: dict[str, Any]
     try:
-        found = native.run(request) if recorder == "native" else passes.run(recorder, request, known)
+        found = native.run(request) if recorder == native.RECORDER else passes.run(recorder, request, known)
         message = {"type": "pass", "recorder": recorder, **found}
     except Refused as error:
         place = {"where": error.where, "source": error.source}
@@ -26,14 +27,24 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
     except passes.Raised as raised:
         message = _raised(raised.stage, raised.error)
     except Unavailable as error:
-        message = {"type": "unavailable", "recorder": recorder, "message": str(error)}
+        message = {"type": "unavailable", "message": str(error)}
     except (MemoryError, RecursionError) as error:
         message = _raised("expression", error)
     except dispatch.Broken as error:
         message = {"type": "broken", "message": str(error)}
-    except Exception:
-        message = {"type": "broken", "message": traceback.format_exc()[-TEXT_LIMIT:]}
+    except Exception as error:
+        message = _broken(recorder, error)
+    message.setdefault("recorder", recorder)
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
+
+
+def _broken(recorder: str, error: Exception) -> dict[str, Any]:
+    """Our own code failed: the native pass only leaves the trace without what it would have told."""
+    text = traceback.format_exc()
+    if recorder != native.RECORDER:
+        return {"type": "broken", "message": text[-TEXT_LIMIT:]}
+    sys.stderr.write(text)
+    return {"type": "unavailable", "message": f"ptexplore's own code failed: {type(error).__name__}: {error}"}
 
 
 def _raised(stage: str, error: BaseException) -> dict[str, Any]:

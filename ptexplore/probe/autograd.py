@@ -45,13 +45,26 @@ def roots(result: Any) -> list[torch.Tensor]:
 
 def backward(starts: list[torch.Tensor]) -> Starts:
     """Run backward from `starts`, each summed where it is no scalar; pairs of start and what backward ran from."""
-    scalars = [t if math.prod(t.shape) == 1 else t.sum() for t in starts]
+    scalars = _scalars(starts)
     with api.marker(BACKWARD):
-        if len(scalars) == 1:
-            scalars[0].backward()
-        else:
-            torch.autograd.backward(scalars)
+        _run(scalars)
     return list(zip(starts, scalars, strict=True))
+
+
+def run_backward(starts: list[torch.Tensor]) -> None:
+    """The same without a marker of ours in it."""
+    _run(_scalars(starts))
+
+
+def _scalars(starts: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [t if math.prod(t.shape) == 1 else t.sum() for t in starts]
+
+
+def _run(scalars: list[torch.Tensor]) -> None:
+    if len(scalars) == 1:
+        scalars[0].backward()
+    else:
+        torch.autograd.backward(scalars)
 
 
 def told(starts: Starts) -> dict[str, str]:
