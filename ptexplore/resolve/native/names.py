@@ -7,7 +7,6 @@ type, a name inside a function has that function's parameters in its middle.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -22,7 +21,7 @@ _SYMBOLS = (
 _OPERATOR = rf"\boperator(?: (?:new|delete)(?:\[\])?|\"\" ?\w+|(?:{_SYMBOLS}))"
 _CONVERSION = r"\boperator (?=[\w(:])"
 _TOKEN = re.compile(rf"{_OPERATOR}|{_CONVERSION}|\(anonymous namespace\)|\[abi:\w+\]|::|[<>(){{}}\[\] ,]")
-_QUALIFIER = re.compile(r" (?:const|volatile|&&?|noexcept)(?![\w:]|\()")
+_QUALIFIER = re.compile(r" (?:const|volatile|&&?|noexcept)(?![\w&(])")
 _LAMBDA = re.compile(r"\{lambda\(.*\)(#\d+)\}", re.DOTALL)
 _CLOSES = {")": "(", ">": "<", "}": "{", "]": "["}
 
@@ -51,9 +50,8 @@ class Name:
     @cached_property
     def plain(self) -> str:
         """As `qualified`, without the namespace of a CPU capability either: the name that the source has."""
-        named = [part.name for part in self.parts if part.name != ANONYMOUS]
-        return "::".join(one for one in named[:-1] if one not in CAPABILITIES) + f"::{named[-1]}" * bool(named[1:]) \
-            if len(named) > 1 else self.qualified
+        named = [part.name for part in self.parts if part.name != ANONYMOUS and part.name not in CAPABILITIES]
+        return "::".join(named) or self.text
 
     @property
     def is_template(self) -> bool:
@@ -80,9 +78,9 @@ class Name:
         return None
 
     @property
-    def lambdas(self) -> int:
-        """How many lambdas it is inside of."""
-        return sum(part.name.startswith("{lambda") for part in self.parts)
+    def is_const(self) -> bool:
+        """Whether it is a member function that promises not to change its object."""
+        return self.text.endswith((" const", " const &", " const &&"))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -185,7 +183,7 @@ class _Reader:
 
     def _operator(self, token: re.Match[str]) -> int:
         """An operator's name: where reading goes on. A conversion's name is the type, up to its parameters."""
-        if not re.fullmatch(_CONVERSION, token[0] ) and not token[0].endswith("operator "):
+        if not token[0].endswith("operator "):
             self.name = token[0]
             return token.end()
         end = self.text.rfind("()", token.end())
@@ -208,11 +206,24 @@ class _Reader:
         return at + 1
 
 
-def callables(arguments: str) -> Iterator[Name]:
-    """The functions that template arguments name by address: `&f`, `&(f(int))`."""
-    for piece in split(arguments):
-        if piece.startswith("&"):
-            inner = piece[1:].strip()
-            if inner.startswith("(") and inner.endswith(")") and inner != ANONYMOUS:
-                inner = inner[1:-1]
-            yield parse(inner)
+def arguments_of(text: str, template: str) -> list[str]:
+    """The template arguments of the first `template<…>` in a demangled name; empty where there is none."""
+    at = text.find(f"{template}<")
+    if at < 0:
+        return []
+    start, stack = at + len(template), list[str]()
+    for token in _TOKEN.finditer(text, start):
+        _nest(stack, token[0])
+        if not stack:
+            return split(text[start + 1 : token.start()])
+    return []
+
+
+def pointed(argument: str) -> Name | None:
+    """The function that a template argument names by its address: `&f`, `&(f(int))`; None where it does not."""
+    if not argument.startswith("&"):
+        return None
+    inner = argument[1:].strip()
+    if inner.startswith("(") and not inner.startswith(ANONYMOUS) and inner.endswith(")"):
+        inner = inner[1:-1]
+    return parse(inner)
