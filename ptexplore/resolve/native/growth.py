@@ -116,7 +116,10 @@ def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
     return made
 
 
-def finish(root: Branch, native: Callable[[Frame], Claim]) -> tuple[Claim, ...]:
+Native = Callable[[Frame, tuple[Claim, ...]], Claim]
+
+
+def finish(root: Branch, native: Native) -> tuple[Claim, ...]:
     """The claims of all branches below the root; not recursive, since stacks can be deep."""
     pending = [(root, False)]
     while pending:
@@ -125,9 +128,9 @@ def finish(root: Branch, native: Callable[[Frame], Claim]) -> tuple[Claim, ...]:
             pending.append((branch, True))
             pending += [(child, False) for child in branch.children]
         elif branch is not root:
-            own = branch.claim
-            if own is None:
-                assert branch.frame is not None
-                own = native(branch.frame)
-            branch.done = replace(own, children=tuple(child.done for child in branch.children if child.done))
+            children = tuple(child.done for child in branch.children if child.done)
+            if branch.claim is not None:
+                branch.done = replace(branch.claim, children=children)
+            elif branch.frame is not None:
+                branch.done = native(branch.frame, children)
     return tuple(child.done for child in root.children if child.done)

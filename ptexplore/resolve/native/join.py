@@ -1,4 +1,4 @@
-"""Join what was stepped with what was concluded: one tree, in the machine's nesting, observed where a frame was seen."""
+"""Join what was stepped with what was concluded: one tree in the machine's nesting, observed where a frame was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ptexplore.model import Finding
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.align import align
 from ptexplore.resolve.native.conclude import Conclusions
-from ptexplore.resolve.native.growth import DEEPEST
+from ptexplore.resolve.native.growth import DEEPEST, grow
+from ptexplore.resolve.native.seen import Seen
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.native.tree import Part, part
 
@@ -97,10 +98,13 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
 def _joined(
     context: Context, sites: Sites, one: Part, claims: tuple[Claim, ...], told: Told, phase: str
 ) -> tuple[Claim, ...]:
-    work = Conclusions(context, sites, one, "backward" if phase == "backward" else "forward")
-    matched = align(claims, one.frames, work.operator_named)
-    joined = work.join(claims, matched)
+    seen = Seen(context, sites, one, "backward" if phase == "backward" else "forward")
+    growth = grow(one)
+    found = align(claims, one.frames, seen.operator_named)
+    matched = {claim: frame for claim, frame in found.items() if frame in growth.of}
+    work = Conclusions(context, seen, growth, matched)
+    joined = work.join(claims)
     told += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
-    if work.growth.cut:
+    if growth.cut:
         told.append((Finding("cut", f"calls nested deeper than {DEEPEST} are not shown"), None))
     return joined

@@ -25,10 +25,14 @@ _BOXED = "c10::impl::make_boxed_from_unboxed_functor"
 _FALLBACKS = ("c10::BoxedKernel::make_boxed_function", "c10::KernelFunction::make_boxed_function")
 _FUNCTOR = "c10::BoxedKernel::makeFromFunctor"
 _CALLBACK = "c10::function_ref::callback_fn"
-_IN_REGISTERS = re.compile(r".*[&*]|void|bool|(?:unsigned )?(?:char|short|int|long)|double|float|c10::(?:ScalarType|"
-                           r"QScheme|Device|Layout|MemoryFormat|DispatchKeySet)|at::(?:QScheme|ScalarType)")  # fmt: skip
-_IN_MEMORY = re.compile(r"(?:at::Tensor|c10::Scalar|c10::SymInt|c10::IValue|std::vector<.*>|std::string|"
-                        r"std::(?:tuple|optional)<.*\bat::Tensor\b.*>|std::__cxx11::basic_string<.*>)")  # fmt: skip
+_IN_REGISTERS = re.compile(
+    r".*[&*]|void|bool|(?:unsigned )?(?:char|short|int|long)|double|float|"
+    r"(?:c10|at)::(?:ScalarType|QScheme|Device|Layout|MemoryFormat|DispatchKeySet)"
+)
+_IN_MEMORY = re.compile(
+    r"at::Tensor|c10::Scalar|c10::SymInt|c10::IValue|std::vector<.*>|std::string|std::__cxx11::basic_string<.*>|"
+    r"std::(?:tuple|optional)<.*\bat::Tensor\b.*>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +68,30 @@ def landmark(name: Name) -> Landmark:
 
 
 def _of_c10(qualified: str, name: Name) -> Landmark:
-    text = name.text
     if qualified == _LOOKUP:
         return Landmark("lookup", register=1)
     if qualified == _CALL_BOXED:
         return Landmark("boxed-call")
-    if qualified == f"{_UNBOXED}::call":
-        hidden = _hidden(arguments_of(text, _UNBOXED))
-        return Landmark("boundary", kernel=_functor(text), register=None if hidden is None else 1 + hidden)
-    if qualified == f"{_BOXING}::call":
-        hidden = _hidden(arguments_of(text, _BOXING)[:1])
-        register = 2 if hidden == 0 else None  # with a hidden argument it is the fourth
-        return Landmark("boundary", "boxing", register=register, operator=None if hidden is None else 1 + hidden)
-    if qualified == f"{_BOXED}::call":
-        return Landmark("boundary", kernel=_functor(text), register=2, operator=1)
-    if qualified in _FALLBACKS:
-        last = name.parts[-1].arguments
-        return Landmark("boundary", kernel=pointed(last or ""), register=2, operator=1)
-    if qualified.startswith(f"{_FUNCTOR}::{{lambda") and qualified.endswith("::_FUN"):
-        return Landmark("boundary", register=2, operator=1)
     if qualified == _CALLBACK:
         return Landmark("carrier", kernel=_called(name))
+    if qualified == f"{_UNBOXED}::call":
+        hidden = _hidden(arguments_of(name.text, _UNBOXED))
+        return Landmark("boundary", kernel=_functor(name.text), register=None if hidden is None else 1 + hidden)
+    return _boxed(qualified, name)
+
+
+def _boxed(qualified: str, name: Name) -> Landmark:
+    """The boundaries of calls through boxed kernels."""
+    if qualified == f"{_BOXING}::call":
+        hidden = _hidden(arguments_of(name.text, _BOXING)[:1])
+        register = 2 if hidden == 0 else None  # with a hidden argument it is the fourth
+        return Landmark("boundary", register=register, operator=None if hidden is None else 1 + hidden)
+    if qualified == f"{_BOXED}::call":
+        return Landmark("boundary", kernel=_functor(name.text), register=2, operator=1)
+    if qualified in _FALLBACKS:
+        return Landmark("boundary", kernel=pointed(name.parts[-1].arguments or ""), register=2, operator=1)
+    if qualified.startswith(f"{_FUNCTOR}::{{lambda") and qualified.endswith("::_FUN"):
+        return Landmark("boundary", register=2, operator=1)
     return OTHER
 
 

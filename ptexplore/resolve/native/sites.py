@@ -1,4 +1,4 @@
-"""Where the source of a native function stands: its one definition by name and types, a lambda's in the one around it."""
+"""Where a native function's source stands: its one definition by name and types, a lambda's in the one around it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
 OTHERS = re.compile(r"(?:dnnl|ideep|mkldnn|pybind11|google|caffe2|fmt|cpuinfo|onnx|gloo|fbgemm|qnnpack|xnnpack|sleef)"
                     r"(?:::|_)|mkl_|MKL|LAPACKE|cblas_|[a-z0-9]+gemm|Sleef_", re.IGNORECASE)  # fmt: skip
 _LAMBDA = re.compile(r"(?<![\w)\]\[])\s*\[[^\[\]]*\]\s*(?=[({])")
-_MACRO = re.compile(r"\b(?!TORCH_CHECK|TORCH_INTERNAL_ASSERT|TORCH_WARN|C10_(?:UN)?LIKELY)[A-Z][A-Z0-9]*_[A-Z0-9_]+\s*\(")
+_QUIET = "TORCH_CHECK|TORCH_INTERNAL_ASSERT|TORCH_WARN|C10_(?:UN)?LIKELY"  # macros that make no lambda
+_MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z][A-Z0-9]*_[A-Z0-9_]+\s*\(")
 _MOST = 12  # lambdas of one function that are worth listing
 
 
@@ -127,8 +128,9 @@ class Sites:
             return unknown(f"{what}{makes}: the one written there need not be it", around.path, around.line)
         return several(places, f"{what}, which holds {len(lines)}{makes}: the name does not tell which")
 
-    def entry(self, operator: Operator, line: int | None) -> SourceRef | None:
-        """The at::_ops entry point of an operator: call or redispatch."""
+    def entry(self, operator: Operator, kind: str) -> SourceRef | None:
+        """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
+        line = operator.call_line if kind == "entry" else operator.redispatch_line
         if operator.call_path is None or line is None:
             return None
         return in_runtime(self.lookup.tree, operator.call_path, line)

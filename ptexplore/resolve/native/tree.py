@@ -117,4 +117,3 @@ def part(observation: int, data: Mapping[str, Any]) -> Part:
     for frame in stack:
         frame.last = len(frames) - 1
     return Part(observation, data, frames, roots)
-

@@ -16,8 +16,9 @@ _ALIASES = {
     "ITensorListRef": "IListRef<Tensor>", "DimnameList": "ArrayRef<Dimname>", "DimVector": "SmallVector<long,5u>",
     "OptionalIntArrayRef": "OptionalArrayRef<long>", "OptionalSymIntArrayRef": "OptionalArrayRef<SymInt>",
     "SymDimVector": "SmallVector<SymInt,5u>", "SparseTensor": "Tensor", "SparseCsrTensor": "Tensor",
-    "Variable": "Tensor", "variable_list": "vector<Tensor>", "edge_list": "vector<Edge>", "tensor_list": "vector<Tensor>",
-    "Stack": "vector<IValue>", "string_view": "basic_string_view<char>", "OptionalTensorRef": "OptionalTensorRef",
+    "Variable": "Tensor", "variable_list": "vector<Tensor>", "tensor_list": "vector<Tensor>",
+    "edge_list": "vector<Edge>",
+    "Stack": "vector<IValue>", "string_view": "basic_string_view<char>",
 }  # fmt: skip
 _ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
 _STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
@@ -68,5 +69,3 @@ def _without_defaults(text: str) -> str:
 def is_const(symbol: Symbol) -> bool:
     """Whether a definition is that of a const member function."""
     return bool(re.search(r"\)\s*const\b", symbol.signature))
-
-
