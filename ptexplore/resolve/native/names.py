@@ -77,11 +77,6 @@ class Name:
                 return Name(self.text, self.parts[: index + 1])
         return None
 
-    @property
-    def is_const(self) -> bool:
-        """Whether it is a member function that promises not to change its object."""
-        return self.text.endswith((" const", " const &", " const &&"))
-
 
 @lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Name:

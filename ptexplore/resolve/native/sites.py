@@ -12,17 +12,19 @@ from ptexplore.resolve.lookup import NOT_IN_WHEEL, Lookup
 from ptexplore.resolve.matching import CODE, Wanted
 from ptexplore.resolve.native.names import Name, Part
 from ptexplore.resolve.native.tree import Frame, Function
-from ptexplore.resolve.native.types import fits, is_const
+from ptexplore.resolve.native.types import fits, qualifiers
 from ptexplore.resolve.precision import in_runtime, several, unknown
 from ptexplore.resolve.sources import Source
 from ptexplore.symbols import Symbol
 
+MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
 STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
 OTHERS = re.compile(r"(?:dnnl|ideep|mkldnn|pybind11|google|caffe2|fmt|cpuinfo|onnx|gloo|fbgemm|qnnpack|xnnpack|sleef)"
                     r"(?:::|_)|mkl_|MKL|LAPACKE|cblas_|[a-z0-9]+gemm|Sleef_", re.IGNORECASE)  # fmt: skip
 _LAMBDA = re.compile(r"(?<![\w)\]\[])\s*\[[^\[\]]*\]\s*(?=[({])")
 _QUIET = "TORCH_CHECK|TORCH_INTERNAL_ASSERT|TORCH_WARN|C10_(?:UN)?LIKELY"  # macros that make no lambda
 _MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z][A-Z0-9]*_[A-Z0-9_]+\s*\(")
+_HEAD = 24  # lines that a parameter list may take
 _MOST = 12  # lambdas of one function that are worth listing
 
 
@@ -68,6 +70,8 @@ class Sites:
             return unknown(f"the source of {function.library or 'this code'} is not PyTorch's")
         if not function.mangled:
             return unknown(f"{function.library} does not name the function")
+        if MADE.match(function.demangled):
+            return unknown("made by the compiler: no source has it")
         if STANDARD.match(function.name.qualified):
             return unknown("the C++ standard library's")
         return None
@@ -80,11 +84,15 @@ class Sites:
             return found
         if OTHERS.match(name.plain):
             return unknown("of a third-party library linked into torch: not in PyTorch's own source")
-        return unknown(self._nothing(name.plain))
+        return unknown(self._nothing(name, mangled))
 
-    def _nothing(self, symbol: str) -> str:
-        reasons = [source.nothing(source.find(symbol, Wanted()), symbol) for source in self.lookup.sources[:1]]
-        return reasons[0] if reasons else NOT_IN_WHEEL
+    def _nothing(self, name: Name, mangled: str) -> str:
+        """Why nothing was found, in the words of the first source beyond the runtime tree."""
+        for source in self.lookup.sources:
+            if _candidates(source, name, mangled, None):
+                return f"{source.tree.info.name} defines {name.plain} with other parameters only"
+            return source.nothing(source.find(name.plain, Wanted()), name.plain)
+        return NOT_IN_WHEEL
 
     def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
         """The definition whose types are the function's; else, in the first source with any, as many parameters."""
@@ -93,7 +101,7 @@ class Sites:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
         for source in self._sources():
-            ranked = [(fits(name, one), one) for one in _candidates(source, name, mangled, near)]
+            ranked = [(_fits(source, name, one), one) for one in _candidates(source, name, mangled, near)]
             exact = [one for rank, one in ranked if rank == 2]
             if exact:
                 return _refs(source, exact, name)
@@ -150,6 +158,20 @@ def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> S
     return here
 
 
+def _fits(source: Source, name: Name, symbol: Symbol) -> int:
+    """As `fits`; a parameter list with `#if`s in it has as many parameters as the build gave it."""
+    found = fits(name, symbol)
+    if found == 0:
+        head = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD]
+        found = int(any(line.startswith("#if") for line in head[: _opening(head)]))
+    return found
+
+
+def _opening(lines: Sequence[str]) -> int:
+    """The line at which a function's body opens."""
+    return next((number for number, line in enumerate(lines) if "{" in line), len(lines))
+
+
 def _is_internal(function: Function) -> bool:
     return function.name.is_anonymous or _marked(function.name, function.mangled)
 
@@ -161,7 +183,8 @@ def _marked(name: Name, mangled: str) -> bool:
 
 
 def _refs(source: Source, found: Sequence[Symbol], name: Name) -> SourceRef:
-    alike = [one for one in found if is_const(one) == name.is_const] if len(found) > 1 else found
+    mine = qualifiers(name.text)
+    alike = [one for one in found if qualifiers(one.signature) == mine] if len(found) > 1 else found
     places = [source.ref(one.path, one.line, one.end_line) for one in alike or found]
     return several(places, f"{name.qualified} has {len(places)} definitions that its name and types fit")
 

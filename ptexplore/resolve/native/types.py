@@ -24,22 +24,41 @@ _ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
 _STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
 _DEFAULTED = re.compile(r",\s*(?:std::)?(?:allocator|default_delete|char_traits|less|hash|equal_to)<")
 _QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
+_ARGUMENTS = re.compile(r"<[^<>]*>")
+_NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
+_QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
 _WORDS = re.compile(r"\b(?:class|struct|typename|enum)\s")
 _SIGNS = re.compile(r"\s*([&*<>,()])\s*")
 
 
 def fits(name: Name, symbol: Symbol) -> int:
-    """How well a definition fits a demangled name: 2 its very types, 1 as many of them, 0 it is another function."""
+    """How well a definition fits a demangled name: 2 its very types, 1 as many of them, 0 it is another function.
+
+    Of a template, whose demangled types are not those written, the types' own names count as its very types.
+    """
     given, written = name.parameters, symbol.parameters
-    if given is None or written is None:
-        return 1
-    if any("..." in one for one in written) or symbol.signature.startswith("(..."):
+    if given is None or written is None or any("..." in one for one in written):
         return 1
     mine = [_plain(one) for one in given if one not in ("", "void")]
     theirs = [_plain(one) for one in written if one.strip() not in ("", "void")]
-    if mine == theirs:
-        return 2
-    return 1 if len(mine) == len(theirs) else 0
+    if len(mine) != len(theirs):
+        return 0
+    if name.is_template:
+        mine, theirs = [_shape(one) for one in mine], [_shape(one) for one in theirs]
+    return 2 if mine == theirs else 1
+
+
+def _shape(plain: str) -> str:
+    """A type without its template arguments."""
+    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
+        plain = shorter
+    return plain
+
+
+def qualifiers(text: str) -> str:
+    """What follows a function's parameter list and belongs to its type: "const", "&", "const &&"."""
+    found = _QUALIFIERS.search(_NO_TYPE.sub("", text))
+    return " ".join(found[1].split()) if found else ""
 
 
 def _plain(parameter: str) -> str:
@@ -64,8 +83,3 @@ def _without_defaults(text: str) -> str:
             end += 1
         text = text[: found.start()] + text[end:]
     return text
-
-
-def is_const(symbol: Symbol) -> bool:
-    """Whether a definition is that of a const member function."""
-    return bool(re.search(r"\)\s*const\b", symbol.signature))
