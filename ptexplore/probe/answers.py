@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from . import dispatch, names, native, passes
@@ -16,10 +17,19 @@ TEXT_LIMIT = 4000  # characters kept of an error's own message
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
+
+    def run() -> dict[str, Any]:
+        found = native.run(request) if recorder == "native" else passes.run(recorder, request, known)
+        return {"type": "pass", "recorder": recorder, **found}
+
+    return encoded(run, recorder)
+
+
+def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
+    """Encode the message that `run` gives, or the one that tells of what it raised."""
     message: dict[str, Any]
     try:
-        found = native.run(request) if recorder == "native" else passes.run(recorder, request, known)
-        message = {"type": "pass", "recorder": recorder, **found}
+        message = run()
     except Refused as error:
         place = {"where": error.where, "source": error.source}
         message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}

@@ -22,7 +22,7 @@ from . import torch_api as api
 from .names import Namespace
 from .stepper import Stepper, Steps
 from .syntax import Refused, parse
-from .values import describe, fingerprint, type_name
+from .values import describe, type_name
 
 WARM_UPS = 2
 SPEED = 2e9  # instructions a second that the processor runs at full speed, about
@@ -127,7 +127,7 @@ class _Once:
         self.result = {
             "type": type_name(self.value),
             "description": describe(self.value),
-            "fingerprint": fingerprint(self.value),
+            "fingerprint": self.names.digest(self.value),
         }
 
 
