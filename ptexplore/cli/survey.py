@@ -182,8 +182,10 @@ def _sit(options: argparse.Namespace, folder: Folder, about: About, todo: _Todo)
     def pick(operators: list[str]) -> list[str]:
         nonlocal told
         told = replace(about, operators=tuple(operators), jobs=about.jobs if options.resolve else jobs)
-        folder.tell(told)
         picked = todo.pick(operators)
+        if len(picked) == len(operators) and not options.resolve:
+            told = replace(told, wall=0.0)  # all of it anew
+        folder.tell(told)
         for op in picked if options.again else ():
             folder.forget(op)
         return picked
@@ -202,7 +204,7 @@ def _sit(options: argparse.Namespace, folder: Folder, about: About, todo: _Todo)
             raise
         finally:
             if told.operators and not options.resolve:
-                folder.tell(replace(told, wall=about.wall + time.monotonic() - began))
+                folder.tell(replace(told, wall=told.wall + time.monotonic() - began))
 
 
 def _report(options: argparse.Namespace, folder: Folder, pattern: re.Pattern[str]) -> int:

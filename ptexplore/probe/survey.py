@@ -32,7 +32,10 @@ Send = Callable[[dict[str, Any]], None]
 
 
 class Sample:
-    """One sample of one operator, made anew each time it is asked for: every evaluation gets fresh inputs."""
+    """One sample of one operator, made anew each time it is asked for: every evaluation gets fresh inputs.
+
+    Making one runs operators, which may start threads: only ever in a child that forks no more.
+    """
 
     def __init__(self, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> None:
         self.op = op
@@ -40,13 +43,13 @@ class Sample:
         self.dtype = dtype
         self.seed = int(request["seed"])
         self.grad = bool(request["backward"])
-        self.expression = self._written()[0]
 
     def names(self) -> dict[str, Any]:
         """What the expression's names stand for."""
-        return self._written()[1]
+        return self.written()[1]
 
-    def _written(self) -> tuple[str, dict[str, Any]]:
+    def written(self) -> tuple[str, dict[str, Any]]:
+        """The expression, and what its names stand for."""
         made = samples(self.op, self.dtype, self.grad, self.seed)
         one = next(itertools.islice(made, self.number, None))
         written = _Written()
@@ -135,7 +138,7 @@ def _survey(op: Any, request: dict[str, Any], channel: Any, run_passes: Callable
     told = json.loads(outcome.answer)
     if told["type"] == "plain":
         sample = Sample(op, told["sample"], getattr(torch, told["dtype"]), request)
-        run_passes({**request, "expression": sample.expression, "sample": sample.names})
+        run_passes({**request, "expression": told["expression"], "sample": sample.names})
 
 
 def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:
@@ -147,13 +150,14 @@ def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:
     for number in _smallest_first(op, dtype, request)[:TRIES]:
         sample = Sample(op, number, dtype, request)
         try:
-            found = _evaluated({**request, "expression": sample.expression, "sample": sample.names})
+            expression = sample.written()[0]
+            found = _evaluated({**request, "expression": expression, "sample": sample.names})
         except Exception as error:
             said = names.text_of(error).strip().split("\n")[0][:TEXT]
             why = f"its samples raise untraced too: {type(error).__name__}: {said}"
         else:
             kind = str(dtype).removeprefix("torch.")
-            return {"type": "plain", "sample": number, "dtype": kind, "expression": sample.expression, **found}
+            return {"type": "plain", "sample": number, "dtype": kind, "expression": expression, **found}
     return {"type": "no-sample", "why": why}
 
 

@@ -36,9 +36,10 @@ EXEMPTED: Mapping[str, str] = {
 class Row:
     """One operator's facts.
 
-    `prediction` is wrong where a finding says so, right where kernels were seen to run and none says so. `keys` are the dispatch keys observed, in order; `leaf` the function of at::native with the most instructions of its
+    `keys` are the dispatch keys observed, in order; `leaf` the function of at::native with the most instructions of its
     own below a kernel; `frames` counts the frames that the readable tree keeps by precision; `unplaced` names those
-    that are neither registered nor located, as (function, precision, reason).
+    that are neither registered nor located, as (function, precision, reason). `prediction` is wrong where a finding
+    says so, right where kernels were seen to run and none says so.
     """
 
     op: str
