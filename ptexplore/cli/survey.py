@@ -176,11 +176,11 @@ def _sit(options: argparse.Namespace, folder: Folder, about: About, todo: _Todo)
     request = TraceRequest(native=True, grad=options.backward, backward=options.backward, timeout=options.timeout)
     plan = Plan(options.python, request, folder.root, options.resolve)
     jobs = options.jobs or os.cpu_count() or 1
-    told = about
-    began, done, total = time.monotonic(), 0, 0
+    told, picked = about, list[str]()
+    began = time.monotonic()
 
     def pick(operators: list[str]) -> list[str]:
-        nonlocal told
+        nonlocal told, picked
         told = replace(about, operators=tuple(operators), jobs=about.jobs if options.resolve else jobs)
         picked = todo.pick(operators)
         if len(picked) == len(operators) and not options.resolve:
@@ -193,14 +193,15 @@ def _sit(options: argparse.Namespace, folder: Folder, about: About, todo: _Todo)
     with progress_bar(f"surveying torch {about.torch} into {folder.root}") as progress:
 
         def progressed(now: int, of: int) -> None:
-            nonlocal done, total
-            done, total = now, of
-            progress.step("operators", now / of if of else None)
+            # A log gets a line for every tenth; a bar moves on by itself.
+            share = "" if sys.stderr.isatty() or not of else f", {10 * (10 * now // of)}% of {of}"
+            progress.step(f"operators{share}", now / of if of else None)
 
         try:
             survey(plan, jobs, pick, progressed)
         except KeyboardInterrupt:
-            print(f"{done} of {total} operators done and kept: the same command goes on", file=sys.stderr)
+            done = folder.rows().keys() & set(picked)
+            print(f"{len(done)} of {len(picked)} operators done and kept: the same command goes on", file=sys.stderr)
             raise
         finally:
             if told.operators and not options.resolve:

@@ -67,11 +67,12 @@ class _Worker:
 def survey(plan: Plan, jobs: int, todo: Todo, progressed: Progressed) -> None:
     """Survey what `todo` picks from all operators; each is saved by the worker that did it.
 
+    One worker begins, since it knows what there is to do; then come as many as there is work for.
     Raises PtexploreError where no worker can work at all. Workers and probes are gone when this returns or raises.
     """
     from multiprocessing.connection import wait
 
-    crew = [_Worker(plan) for _ in range(jobs)]
+    crew = [_Worker(plan)]
     left: deque[str] | None = None
     done = total = 0
     try:
@@ -88,6 +89,7 @@ def survey(plan: Plan, jobs: int, todo: Todo, progressed: Progressed) -> None:
                     if left is None:
                         left = deque(todo(said))
                         total = len(left)
+                        crew += [_Worker(plan) for _ in range(min(jobs, total) - 1)]
                 else:
                     done += 1
                 progressed(done, total)

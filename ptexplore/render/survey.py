@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.table import Table
@@ -52,13 +52,11 @@ def markdown(report: Report) -> Iterator[str]:
     for name, value in report.about.items():
         yield f"- {_cell(name)}: {_cell(value)}"
     yield ""
-    yield from _table(
-        ("what", "count", "of", "share"), ((s.name, str(s.count), str(s.total), s.percent) for s in report.shares)
-    )
+    yield from _table(("what", "count", "of", "share"), map(_share, report.shares))
     for one in report.exceptions:
         yield f"#### {_cell(one.title)} ({len(one.found)})"
         yield ""
-        yield from _table(("name", "why"), one.found)
+        yield from _table(("name", "why"), ((_code(name), _cell(why)) for name, why in one.found))
     yield "#### Every operator"
     yield ""
     yield from _table(COLUMNS, map(_cells, report.rows))
@@ -66,22 +64,32 @@ def markdown(report: Report) -> Iterator[str]:
         yield f"Not surveyed: {_cell(', '.join(report.missing))}"
 
 
+def _share(share: Share) -> tuple[str, ...]:
+    return _cell(share.name), str(share.count), str(share.total), share.percent
+
+
 def _cells(row: Row) -> tuple[str, ...]:
     placed = sum(count for name, count in row.frames.items() if name in PLACED)
     frames = f"{placed} of {sum(row.frames.values())}" if row.frames else ""
-    return row.op, row.state, " ".join(row.keys), row.leaf, frames, row.prediction, row.result
+    keys = _cell(", ".join(row.keys))
+    return _code(row.op), row.state, keys, _code(row.leaf), frames, row.prediction, row.result
 
 
-def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | tuple[tuple[str, ...], ...]) -> Iterator[str]:
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
+    yield f"|{' --- |' * len(head)}"
     for row in rows:
-        yield f"| {' | '.join(map(_cell, row))} |"
+        yield f"| {' | '.join(row)} |"
     yield ""
 
 
 def _cell(text: str) -> str:
-    """Text that ends no cell and is no markup: names of C++ are full of angle brackets."""
+    """Prose that ends no cell and is no markup."""
     for letter in "\\|<>*_`[":
         text = text.replace(letter, f"\\{letter}")
     return clean(text)
+
+
+def _code(text: str) -> str:
+    """A name as it is written: those of C++ are full of what Markdown would read."""
+    return f"`{clean(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""
