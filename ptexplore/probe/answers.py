@@ -43,6 +43,7 @@ def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
         message = {"type": "broken", "message": str(error)}
     except Exception:
         message = {"type": "broken", "message": traceback.format_exc()[-TEXT_LIMIT:]}
+    message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
 
 

@@ -102,7 +102,11 @@ def _exceptions(rows: Sequence[Row]) -> Iterator[Exceptions]:
     )
     yield listed(
         "Result not compared",
-        ((row.op, "it has no plain bytes") for row in rows if row.result == survey.UNCOMPARED and row.expression),
+        (
+            (row.op, "it has no plain bytes")
+            for row in rows
+            if row.result == survey.UNCOMPARED and row.state in (*survey.NATIVE, survey.DERIVED)
+        ),
     )
     yield listed(
         "Exempt from comparison",
