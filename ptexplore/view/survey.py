@@ -119,8 +119,8 @@ def _seen(hop: Hop) -> bool:
 
 
 def _met(hop: Hop) -> bool:
-    """Whether a kernel that was predicted or derived was then seen to run."""
-    return hop.kind == "kernel" and _seen(hop)
+    """Whether a key's kernel that was predicted or derived was then seen to run."""
+    return hop.kind in ("key", "kernel") and _seen(hop)
 
 
 def _compared(run: Surveyed) -> tuple[str, tuple[str, ...]]:
