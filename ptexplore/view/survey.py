@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from ptexplore.capture.survey import PLAIN, Surveyed
 from ptexplore.model import FORMAT, Hop, Precision, Trail
+from ptexplore.view.native import condense, name
 
 WHOLE = "whole"  # every instruction of the expression was stepped
 CALL = "call"  # one operator call of it was
@@ -85,7 +86,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> Row:
     base["why"] = str(trail.captured.get("reason") or "")
     result, changed = _compared(run)
     hops = list(walk(trail.hops))
-    kept = [hop for hop in walk(trail.hops) if hop.kind in KINDS and hop.status == "observed"]
+    kept = [hop for hop in walk(condense(trail.hops)[0]) if hop.kind in KINDS and hop.status == "observed"]
     differences = tuple(f.text for f in trail.findings if f.kind == "prediction-differs")
     return Row(
         state=DERIVED if not trail.captured.get("native") else CALL if called else WHOLE,
@@ -126,7 +127,7 @@ def _met(hop: Hop) -> bool:
 def _compared(run: Surveyed) -> tuple[str, tuple[str, ...]]:
     """How the traced results compare with the untraced one, and the passes whose result was another."""
     plain = run.digests.get(PLAIN)
-    changed = tuple(name for name, digest in run.digests.items() if digest != plain)
+    changed = tuple(recorder for recorder, digest in run.digests.items() if digest != plain)
     if run.op.partition(".")[0] in EXEMPTED:
         return EXEMPT, changed
     if plain is None or len(run.digests) < 2:
@@ -142,13 +143,13 @@ def _leaf(hops: Iterable[Hop]) -> str:
         hop, below = pending.pop()
         own = int(hop.detail.get("self") or 0)
         if below and own > most and hop.name.startswith("at::native::"):
-            best, most = hop.name, own
+            best, most = name(hop), own
         pending += [(child, below or hop.kind == "kernel") for child in hop.children]
     return best
 
 
 def _unplaced(hop: Hop) -> tuple[str, str, str]:
-    return hop.name, hop.source.precision, hop.source.reason or ""
+    return name(hop), hop.source.precision, hop.source.reason or ""
 
 
 def row_to_document(row: Row) -> dict[str, Any]:
@@ -167,19 +168,19 @@ def row_from_document(data: Any) -> Row | None:
     known = {one.name: data[one.name] for one in fields(Row) if one.name in data}
     frames, unplaced = known.get("frames", {}), known.get("unplaced", [])
     sound = (
-        all(isinstance(known.get(name, ""), str) for name in _TEXTS)
-        and all(_are_texts(known.get(name, [])) for name in _LISTS)
+        all(isinstance(known.get(part, ""), str) for part in _TEXTS)
+        and all(_are_texts(known.get(part, [])) for part in _LISTS)
         and isinstance(frames, dict)
-        and all(name in get_args(Precision) and isinstance(count, int) for name, count in frames.items())
+        and all(word in get_args(Precision) and isinstance(count, int) for word, count in frames.items())
         and isinstance(unplaced, list)
         and all(_are_texts(one) and len(one) == 3 for one in unplaced)
         and known.get("state") in STATES
-        and all(isinstance(known.get(name, 0), (int, float)) for name in ("instructions", "seconds"))
+        and all(isinstance(known.get(part, 0), (int, float)) for part in ("instructions", "seconds"))
         and isinstance(known.get("sample"), (int, type(None)))
     )
     if not sound or not known.get("op"):
         return None
-    lists = {name: tuple(known[name]) for name in _LISTS if name in known}
+    lists = {part: tuple(known[part]) for part in _LISTS if part in known}
     return Row(**known | lists | {"unplaced": tuple(map(tuple, unplaced))})
 
 
