@@ -152,6 +152,8 @@ def _work(link: Connection[Any, Any], plan: Plan, parent: int) -> None:
             link.send({name: getattr(error, name) for name in parts})
     except (EOFError, BrokenPipeError):
         pass  # the parent is gone
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left that would have to be ended
 
 
 def _survey(link: Connection[Any, Any], plan: Plan, here: Any, lookup: Any) -> None:
@@ -188,6 +190,7 @@ def _conclude(link: Connection[Any, Any], plan: Plan, lookup: Any) -> None:
 
 def _leave(number: int, frame: Any) -> None:
     del frame
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the probe is being ended
     raise SystemExit(128 + number)
 
 
