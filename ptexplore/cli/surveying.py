@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
     from ptexplore.capture.request import TraceRequest
+    from ptexplore.capture.survey import Surveyed
+    from ptexplore.cli.ready import Ready
+    from ptexplore.resolve.lookup import Lookup
+    from ptexplore.view.survey_files import Folder
 
 Todo = Callable[[list[str]], Iterable[str]]  # of all operators there are, those to survey
 Progressed = Callable[[int, int], None]  # how many are done, of how many
@@ -128,7 +132,8 @@ def _died(op: str, plan: Plan) -> None:
     from ptexplore.capture.survey import Surveyed
     from ptexplore.view.survey_files import Folder
 
-    Folder(plan.folder).save(Surveyed(op, why="the worker that surveyed it died"), None)
+    folder, why = Folder(plan.folder), "the worker that surveyed it died"
+    folder.save(folder.load(op) if plan.anew else Surveyed(op), None, why)
 
 
 def _work(link: Connection[Any, Any], plan: Plan, parent: int) -> None:
@@ -156,9 +161,8 @@ def _work(link: Connection[Any, Any], plan: Plan, parent: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left that would have to be ended
 
 
-def _survey(link: Connection[Any, Any], plan: Plan, here: Any, lookup: Any) -> None:
+def _survey(link: Connection[Any, Any], plan: Plan, here: Ready, lookup: Lookup) -> None:
     from ptexplore.capture.survey import Surveyor
-    from ptexplore.resolve.trail import resolve
     from ptexplore.view.survey_files import Folder
 
     surveyor = Surveyor(here.runtime, plan.request, here.store.digests())
@@ -167,15 +171,13 @@ def _survey(link: Connection[Any, Any], plan: Plan, here: Any, lookup: Any) -> N
         link.send(surveyor.operators())
         while True:
             op = link.recv()
-            run = surveyor.survey(op)
-            folder.save(run, resolve(run.session, lookup) if run.session is not None else None)
+            _keep(folder, surveyor.survey(op), lookup)
             link.send(op)
     finally:
         surveyor.close()
 
 
-def _conclude(link: Connection[Any, Any], plan: Plan, lookup: Any) -> None:
-    from ptexplore.resolve.trail import resolve
+def _conclude(link: Connection[Any, Any], plan: Plan, lookup: Lookup) -> None:
     from ptexplore.view.survey_files import Folder
 
     folder = Folder(plan.folder)
@@ -183,9 +185,22 @@ def _conclude(link: Connection[Any, Any], plan: Plan, lookup: Any) -> None:
     link.send(list(about.operators) if about is not None else [])
     while True:
         op = link.recv()
-        run = folder.load(op)
-        folder.save(run, resolve(run.session, lookup) if run.session is not None else None)
+        _keep(folder, folder.load(op), lookup)
         link.send(op)
+
+
+def _keep(folder: Folder, run: Surveyed, lookup: Lookup) -> None:
+    """Conclude and save. What fails in our own code is told of the operator that it failed for."""
+    from ptexplore.resolve.trail import resolve
+
+    trail, why = None, ""
+    try:
+        trail = resolve(run.session, lookup) if run.session is not None else None
+    except Exception as error:  # the other operators are surveyed all the same
+        if os.environ.get("PTEXPLORE_DEBUG"):
+            raise
+        why = f"ptexplore's own code failed to resolve it: {type(error).__name__}: {error}"
+    folder.save(run, trail, why)
 
 
 def _leave(number: int, frame: Any) -> None:

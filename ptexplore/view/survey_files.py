@@ -65,9 +65,10 @@ class Folder:
         found = (row_from_document((_json(file) or {}).get("row")) for file in (self.root / "facts").glob("*.json"))
         return {row.op: row for row in found if row is not None}
 
-    def save(self, run: Surveyed, trail: Trail | None) -> Row:
-        """Keep one operator's trace and facts."""
+    def save(self, run: Surveyed, trail: Trail | None, why: str = "") -> Row:
+        """Keep one operator's trace and facts; `why` says why there is no trail to a session."""
         row = row_of(run, trail)
+        row = replace(row, why=why) if why else row
         if trail is not None:
             text = json.dumps(trail_to_document(replace(trail, expression=row.title), run.session))
             _write(self.trace(run.op), gzip.compress(text.encode(), 3))
@@ -88,7 +89,9 @@ class Folder:
             )
         file = self.trace(op)
         if file.exists():
-            run.session = session_from_document(unpacked(file.read_bytes(), file.name).get("session"), file.name)
+            session = session_from_document(unpacked(file.read_bytes(), file.name).get("session"), file.name)
+            # Paths in a saved session begin below site-packages.
+            run.session = replace(session, torch={**session.torch, "torch_dir": "torch"})
         return run
 
     def forget(self, op: str) -> None:
