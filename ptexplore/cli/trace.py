@@ -163,7 +163,7 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
         if path.stat().st_size > SAVED_LIMIT:
             why = f"it is over {SAVED_LIMIT} bytes"
             raise PtexploreError(f"{name} is too large for a saved trace", why, SAVES, USAGE)
-        data = json.loads(path.read_bytes())
+        data = json.loads(_unpacked(path.read_bytes()))
     except OSError as error:
         why = error.strerror or "the system refused it"
         raise PtexploreError(f"{name} cannot be read", why, SAVES, USAGE) from error
@@ -171,6 +171,18 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
         raise PtexploreError(f"{name} is no saved trace", f"not whole JSON: {error}", SAVES, USAGE) from error
     trail, session = trail_from_document(data, name)
     return trail, session, _nowhere
+
+
+def _unpacked(data: bytes) -> bytes:
+    """A saved trace's text, packed or not: `survey` packs its traces."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    import zlib
+
+    try:
+        return zlib.decompressobj(31).decompress(data, SAVED_LIMIT)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
 
 
 def _nowhere(ref: SourceRef) -> tuple[str, int] | None:

@@ -6,6 +6,7 @@ import difflib
 import json
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from . import dispatch, names, native, passes
@@ -17,10 +18,19 @@ TEXT_LIMIT = 4000  # characters kept of an error's own message
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
+
+    def run() -> dict[str, Any]:
+        found = native.run(request) if recorder == native.RECORDER else passes.run(recorder, request, known)
+        return {"type": "pass", "recorder": recorder, **found}
+
+    return encoded(run, recorder)
+
+
+def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
+    """Encode the message that `run` gives, or the one that tells of what it raised."""
     message: dict[str, Any]
     try:
-        found = native.run(request) if recorder == native.RECORDER else passes.run(recorder, request, known)
-        message = {"type": "pass", "recorder": recorder, **found}
+        message = run()
     except Refused as error:
         place = {"where": error.where, "source": error.source}
         message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
@@ -34,7 +44,7 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
         message = {"type": "broken", "message": str(error)}
     except Exception as error:
         message = _broken(recorder, error)
-    message.setdefault("recorder", recorder)
+    message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
 
 

@@ -22,7 +22,7 @@ from . import torch_api as api
 from .names import Namespace
 from .stepper import Stepper, Steps, Unavailable, why_not
 from .syntax import Refused, check_script, parse
-from .values import describe, fingerprint, type_name
+from .values import describe, type_name
 
 RECORDER = "native"
 SPEED = 2e9  # instructions a second that the processor runs at full speed, when caches are cold
@@ -118,7 +118,7 @@ class _Once:
         self.result = {
             "type": type_name(self.value),
             "description": describe(self.value),
-            "fingerprint": fingerprint(self.value),
+            "fingerprint": self.names.digest(self.value),
         }
 
 
