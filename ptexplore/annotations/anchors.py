@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -11,10 +12,12 @@ from ptexplore.annotations.candidates import Candidate
 from ptexplore.annotations.fingerprint import Token, digest, fingerprint, places, tokens
 from ptexplore.annotations.lock import Entry
 from ptexplore.annotations.narrow import Target, occurrences, on_lines, target
+from ptexplore.annotations.records import Anchor, Problem
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import Library
-    from ptexplore.annotations.records import Anchor, Stop, Tour
+    from ptexplore.annotations.records import Stop, Tour
+    from ptexplore.model import TreeInfo
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index_store import IndexStore
     from ptexplore.symbols import Symbol
@@ -207,6 +210,12 @@ def asked(anchor: Anchor) -> str:
     return digest(map(str, parts))[:12]
 
 
+def is_baseline(tree: TreeInfo, baseline: str) -> bool:
+    """Whether a tree is the release that notes name as theirs: 2.6.0, 2.6.0a0+git… and 2.6.0+cpu are v2.6.0."""
+    match = re.match(r"[0-9]+(\.[0-9]+)*", tree.version)
+    return match is not None and f"v{match[0]}" == baseline
+
+
 def resolve_all(
     library: Library, resolver: Resolver, only: Iterable[str] | None = None
 ) -> list[tuple[Tour, Stop, Resolved]]:
@@ -218,6 +227,16 @@ def resolve_all(
         if wanted is None or name in wanted or tour.id in wanted:
             found.append((tour, stop, resolver.resolve(name, stop.anchor, library.entries.get(name))))
     return found
+
+
+def broken_links(found: Iterable[tuple[Tour, Stop, Resolved]], resolver: Resolver) -> Iterator[Problem]:
+    """The `src:` links that lead nowhere on the very tree that they were written on; to several places is no fault."""
+    for tour, stop, _ in found:
+        for see in stop.anchor.see if is_baseline(resolver.tree.info, tour.baseline) else ():
+            if see.kind == "src":
+                there = resolver.resolve(see.text, Anchor(see.where, see.path, see.symbol))
+                if there.outcome == "lost":
+                    yield Problem(see.where, f"{see.text!r} leads nowhere: {there.why}")
 
 
 def count(found: Sequence[Resolved]) -> dict[str, int]:

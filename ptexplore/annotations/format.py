@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["tour", "note"]
 MOST_STOPS = 300
-_LONGEST = 16_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
+_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
 _HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
 _BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 _KEYS: dict[Kind, tuple[str, ...]] = {

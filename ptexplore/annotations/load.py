@@ -62,6 +62,11 @@ def shipped_folder() -> Path | None:
     return None
 
 
+def is_installed(layer: Layer) -> bool:
+    """Whether a folder is part of an installed package, where nothing is written."""
+    return layer.shipped and layer.root.parent.name == "data"
+
+
 def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: bool = True) -> tuple[Layer, ...]:
     """The folders to read, lowest first: the shipped ones, then `notes`; where none is given the project's own.
 

@@ -135,20 +135,3 @@ class Tour:
     def name_of(self, stop: Stop) -> str:
         """What the stop is called everywhere: "tour#stop"."""
         return f"{self.id}#{stop.id}"
-
-
-@dataclass(frozen=True, slots=True)
-class Concept:
-    """One idea of a systems developer's path: its stage, a question to check oneself with, the stops that teach it.
-
-    `lab` is "tour#stop/lab", None where none shows it.
-    """
-
-    where: Where
-    id: str
-    title: str
-    stage: str
-    question: str
-    stops: tuple[str, ...] = ()
-    lab: str | None = None
-    text: str = ""

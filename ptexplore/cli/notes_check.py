@@ -58,15 +58,17 @@ def run(options: argparse.Namespace) -> int:
 
 def check(library: Library, options: argparse.Namespace) -> CheckView:
     """What became of every anchor, and of every lab where they are asked to run."""
-    from ptexplore.annotations.anchors import Resolver, resolve_all
+    from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
     from ptexplore.view.notes import Checked, CheckView
 
     here = tree_of(options)
     resolver = Resolver(here.tree, here.store)
-    found = tuple(Checked(*one) for one in resolve_all(library, resolver, options.only or None))
+    placed = resolve_all(library, resolver, options.only or None)
+    problems = (*library.problems, *broken_links(placed, resolver))
+    found = tuple(Checked(*one) for one in placed)
     labs = tuple(_labs(found, options)) if options.run_labs else None
     folders = tuple(layer.shown for layer in library.layers)
-    return CheckView(here.tree.info, found, tuple(library.problems), labs, folders)
+    return CheckView(here.tree.info, found, problems, labs, folders)
 
 
 def _labs(found: tuple[Checked, ...], options: argparse.Namespace) -> list[LabResult]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from ptexplore.annotations.anchors import Resolver
     from ptexplore.annotations.load import Layer, Library
     from ptexplore.annotations.lock import Entry
-    from ptexplore.model import TreeInfo
 
 
 def register(actions: Any) -> None:
@@ -36,13 +34,19 @@ def register(actions: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """0 where every lock is up to date now; 1 where something was not written or could not be pinned."""
     from ptexplore.annotations.anchors import Resolver
+    from ptexplore.annotations.load import is_installed
+    from ptexplore.render.plain import clean
 
     library = library_of(options)
     here = tree_of(options)
     resolver = Resolver(here.tree, here.store)
     open_ = False
     baselines: dict[str, int] = {}
+    for problem in library.problems:
+        print(clean(f"{problem.where}: {problem.text}"), file=sys.stderr)
     for layer in library.layers:
+        if is_installed(layer):
+            continue  # what came in a package is as it was checked there
         open_ = _layer(library, layer, resolver, options, baselines) or open_
     for baseline, count in baselines.items():
         what = (
@@ -92,6 +96,8 @@ def _entries(
     library: Library, layer: Layer, resolver: Resolver, only: set[str], baselines: dict[str, int]
 ) -> tuple[dict[str, Entry], list[str]]:
     """New entries of a layer's stops, and those that could have none."""
+    from ptexplore.annotations.anchors import is_baseline
+
     found, refused = {}, []
     for tour, stop in library.stops():
         name = tour.name_of(stop)
@@ -106,12 +112,6 @@ def _entries(
         else:
             refused.append(f"{stop.anchor.where}: {name} is {resolved.outcome}: {resolved.why}")
     return found, refused
-
-
-def is_baseline(tree: TreeInfo, baseline: str) -> bool:
-    """Whether a tree is the release that notes name as theirs: 2.6.0, 2.6.0a0+git… and 2.6.0+cpu are v2.6.0."""
-    match = re.match(r"[0-9]+(\.[0-9]+)*", tree.version)
-    return match is not None and f"v{match[0]}" == baseline
 
 
 def _agreed(shown: str) -> bool:

@@ -91,7 +91,11 @@ def test_other_text_is_changed_and_the_token_is_found_only_where_it_is_certain(
     one = anchor(MIX, "native::use", token="turn")
     entry = pin(base, one)
     old = "int use(Mixer& m) { return m.turn(1) + mix(2); }"
-    once = make_tree({MIX: TEXT[MIX].replace(old, "int use(Mixer& m) {\n  m.more();\n  return m.turn(1) * mix(2);\n}")})
+
+    def changed(body: str) -> Resolver:
+        return make_tree({MIX: TEXT[MIX].replace(old, f"int use(Mixer& m) {{\n{body}\n}}")})
+
+    once = changed("  m.more();\n  return m.turn(1) * mix(2);")
     found = once.resolve("x#y", one, entry)
     assert (found.outcome, found.line, found.why) == ("changed", line_of(TEXT[MIX], old) + 2, "")
     twice = make_tree(
@@ -100,7 +104,7 @@ def test_other_text_is_changed_and_the_token_is_found_only_where_it_is_certain(
     found = twice.resolve("x#y", one, entry)
     assert (found.outcome, found.line) == ("changed", line_of(TEXT[MIX], old))
     assert "2 times" in found.why
-    never = make_tree({MIX: TEXT[MIX].replace(old, "int use(Mixer& m) {\n  return mix(2);\n}")})
+    never = changed("  return mix(2);")
     found = never.resolve("x#y", one, entry)
     assert (found.outcome, found.line, found.end_line) == (
         "changed",

