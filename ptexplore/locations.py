@@ -14,6 +14,22 @@ def cache_root() -> Path:
     return Path(override) if override else Path(platformdirs.user_cache_dir("ptexplore"))
 
 
+def data_root() -> Path:
+    """The folder of what cannot be made again: PTEXPLORE_DATA where set, else the platform's own."""
+    override = os.environ.get("PTEXPLORE_DATA")
+    return Path(override) if override else Path(platformdirs.user_data_dir("ptexplore"))
+
+
+def progress_file() -> Path:
+    """Which stops of which tours this reader has read."""
+    return data_root() / "progress.json"
+
+
+def marks_file(key: str) -> Path:
+    """Where the stops of a set of notes are on one tree, so that no search has to place them again."""
+    return cache_root() / "notes" / f"{key}.json"
+
+
 def generated_dir(inputs_key: str) -> Path:
     """The generated C++ of one set of packaged inputs (`Runtime.inputs_key`)."""
     return cache_root() / "generated" / inputs_key

@@ -1,0 +1,94 @@
+"""What a reader has read and run, by stable ids, in the user's data folder; a damaged file is put aside, not lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ptexplore.annotations.blocks import ID, STOP
+from ptexplore.locations import progress_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ptexplore.annotations.records import Tour
+
+FORMAT = 1
+_LARGEST = 4 * 1024 * 1024  # bytes
+
+
+@dataclass
+class Progress:
+    """Stops that were read ("tour#stop"), labs that passed ("tour#stop/lab"), and where each tour was left.
+
+    `trouble` says why what was kept before is not here.
+    """
+
+    done: set[str] = field(default_factory=set)
+    labs: set[str] = field(default_factory=set)
+    last: dict[str, str] = field(default_factory=dict)
+    trouble: str = ""
+
+    def of(self, tour: Tour) -> int:
+        """How many of the tour's stops were read; stops that are not there any more do not count."""
+        return sum(tour.name_of(stop) in self.done for stop in tour.stops)
+
+
+def load_progress() -> Progress:
+    """What was kept. A file that cannot be read gives none, and says so; it is moved aside before one is written."""
+    file = progress_file()
+    try:
+        if file.stat().st_size > _LARGEST:
+            return Progress(trouble=f"{file} is larger than {_LARGEST:,} bytes")
+        data: Any = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return Progress()
+    except OSError as error:
+        return Progress(trouble=f"{file} cannot be read: {error.strerror or error}")
+    except (ValueError, RecursionError):
+        return Progress(trouble=f"{file} is no whole JSON")
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        return Progress(trouble=f"{file} is not of format {FORMAT}")
+    last = data.get("last")
+    return Progress(
+        {one for one in _texts(data.get("done")) if STOP.fullmatch(one)},
+        {one for one in _texts(data.get("labs")) if STOP.fullmatch(one.partition("/")[0])},
+        {k: v for k, v in last.items() if ID.fullmatch(k) and isinstance(v, str) and ID.fullmatch(v)}
+        if isinstance(last, dict)
+        else {},
+    )
+
+
+def _texts(value: Any) -> Iterable[str]:
+    return (one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None) -> None:
+    """Add to what is kept: a stop that was read, a lab that passed, the stop at which a tour is. Raises OSError.
+
+    Read anew first: another terminal may have written since.
+    """
+    known = load_progress()
+    if known.trouble:
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(progress_file(), progress_file().with_name(f"{progress_file().name}.damaged"))
+    known.done |= {done} if done else set()
+    known.labs |= {lab} if lab else set()
+    known.last |= dict([last]) if last else {}
+    _write(progress_file(), known)
+
+
+def _write(file: Path, known: Progress) -> None:
+    data = {"format": FORMAT, "done": sorted(known.done), "labs": sorted(known.labs), "last": known.last}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        aside.write_text(json.dumps(data, indent=1), encoding="utf-8")
+        os.replace(aside, file)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,246 @@
+"""Walk a tour in the plain terminal: one stop after the other, a line of commands under each."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import PtexploreError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ptexplore.annotations.records import Lab, Tour
+    from ptexplore.view.tour import Guide, StopView
+
+_WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "open", "l": "lab", "c": "contents",
+          "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab"}  # fmt: skip
+_HELP = (
+    "Enter or n  the next stop (or the rest of this one)",
+    "b           the stop before",
+    "l, l 2      run the labs of this stop, the second alone",
+    "o           open the source in $VISUAL or $EDITOR, at the line",
+    "c           contents",
+    "g STOP      go to a stop: its number or id; a number alone does, too",
+    "q           quit; you go on from here next time",
+)
+
+
+def room_for(console: Console, view: StopView) -> int:
+    """How many lines of source suit a stop: as many as its prose has where they stand side by side."""
+    from ptexplore.render.tour import WIDE, prose_height
+
+    if console.is_terminal and console.width >= WIDE:
+        return max(prose_height(console, view), 12)
+    return max(shutil.get_terminal_size().lines // 2, 10) if console.is_terminal else 0
+
+
+@dataclass
+class Walk:
+    """One reader's walk through one tour."""
+
+    tour: Tour
+    guide: Guide
+    python: str | None
+    at: int = 1
+    rest: list[str] = field(default_factory=list)  # lines of the stop that did not fit the screen
+    saves: bool = True
+
+    def walk(self, number: int | None) -> int:
+        """From a stop on, else from where the tour was left. 0, however the reader leaves."""
+        self.at = number or self._left()
+        try:
+            self._show(self._intro() if self.at == 1 and number is None else [])
+            while self._step():
+                pass
+        except (EOFError, KeyboardInterrupt):
+            print()
+        return 0
+
+    def _left(self) -> int:
+        """The stop at which the tour was left; the first where it is new, or was read to its end."""
+        from ptexplore.annotations.progress import load_progress
+
+        progress = load_progress()
+        if progress.trouble:
+            self._tell(f"what was read before is not known: {progress.trouble}")
+        names = [stop.id for stop in self.tour.stops]
+        last = progress.last.get(self.tour.id)
+        if last not in names or progress.of(self.tour) == len(names):
+            return 1
+        if last != names[0]:
+            self._tell(f"going on at stop {names.index(last) + 1}; g 1 goes to the first")
+        return names.index(last) + 1
+
+    def _step(self) -> bool:
+        """Ask for one command and do it; False to leave."""
+        typed = input(self._prompt()).strip()
+        word, _, rest = typed.partition(" ")
+        command = _WORDS.get(word.lower(), word.lower())
+        if word.isdigit() and not rest:
+            command, rest = "go", word
+        if command == "next":
+            return self._next()
+        if command == "quit":
+            return False
+        known = {"back": self._back, "open": self._open, "lab": self._labs, "contents": self._contents,
+                 "go": self._go, "help": self._help}  # fmt: skip
+        if command not in known:
+            self._tell(
+                f"there is no command {typed}: n next, b back, l lab, o open, c contents, g STOP, q quit, ? help"
+            )
+            return True
+        try:
+            known[command](rest.strip())
+        except PtexploreError as error:
+            self._tell(f"{error.message}: {error.why}" if error.why else error.message)
+        return True
+
+    def _prompt(self) -> str:
+        if self.rest:
+            return f"-- {len(self.rest)} more lines: Enter; b back, c contents, q quit > "
+        stop = self.tour.stops[self.at - 1]
+        forward = "next" if self.at < len(self.tour.stops) else "finish"
+        some = f", l lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
+        back = ", b back" if self.at > 1 else ""
+        return f"Enter {forward}{back}{some}, o open, c contents, q quit, ? help > "
+
+    # --- commands ---
+
+    def _next(self) -> bool:
+        if self.rest:
+            self._page()
+            return True
+        self._remember(done=self.tour.name_of(self.tour.stops[self.at - 1]))
+        if self.at == len(self.tour.stops):
+            self._finish()
+            return False
+        self.at += 1
+        self._show()
+        return True
+
+    def _back(self, _rest: str) -> None:
+        if self.at == 1:
+            self._tell("this is the first stop")
+            return
+        self.at -= 1
+        self._show()
+
+    def _go(self, rest: str) -> None:
+        from ptexplore.view.tour import find_stop
+
+        self.at = find_stop(self.tour, rest.removeprefix(f"{self.tour.id}#")) if rest else self.at
+        self._show()
+
+    def _open(self, _rest: str) -> None:
+        from ptexplore.render.pager import open_in_editor
+
+        view = self.guide.stop(self.tour, self.at)
+        if view.file is None or view.file_line is None:
+            self._tell(f"there is no file to open: {'; '.join(view.facts) or view.outcome}")
+            return
+        open_in_editor(view.file, view.file_line)
+
+    def _contents(self, _rest: str) -> None:
+        from ptexplore.annotations.progress import load_progress
+        from ptexplore.render.tour_list import contents_lines
+
+        self._say(contents_lines(self._console(), self.tour, load_progress().done, self.at))
+
+    def _help(self, _rest: str) -> None:
+        self._say(_HELP)
+
+    def _labs(self, rest: str) -> None:
+        labs = self.tour.stops[self.at - 1].labs
+        if not labs:
+            self._tell("this stop has no lab")
+        elif rest and not (rest.isdigit() and 1 <= int(rest) <= len(labs)):
+            self._tell(f"this stop has {len(labs)} lab{'s' if len(labs) > 1 else ''}: l 1")
+        else:
+            for lab in [labs[int(rest) - 1]] if rest else labs:
+                if not self._lab(lab):
+                    return
+
+    def _lab(self, lab: Lab) -> bool:
+        """Run one lab and say how it ended; False where the reader stopped it."""
+        from ptexplore.cli.labs import run_labs
+        from ptexplore.cli.ready import ready
+        from ptexplore.render.tour import lab_lines
+
+        stop = self.tour.stops[self.at - 1]
+        alone = replace(stop, parts=tuple(part for part in stop.parts if part.lab is lab))
+        self._tell(f"running {lab.id} …")
+        try:
+            for result in run_labs([(self.tour, alone)], ready(self.python)):
+                self._say(lab_lines(self._console(), lab, result))
+                if result.outcome == "passed":
+                    self._remember(lab=f"{self.tour.name_of(stop)}/{lab.id}")
+        except KeyboardInterrupt:
+            self._tell("\nstopped")
+            return False
+        return True
+
+    # --- showing ---
+
+    def _console(self) -> Console:
+        from ptexplore.render.console import make_console
+
+        return make_console()
+
+    def _intro(self) -> list[str]:
+        from ptexplore.render.tour import intro_lines
+
+        return [*intro_lines(self._console(), self.tour), ""]
+
+    def _show(self, above: Sequence[str] = ()) -> None:
+        from ptexplore.render.tour import stop_lines
+
+        console = self._console()
+        view = self.guide.stop(self.tour, self.at)
+        excerpt = self.guide.excerpt(view, room_for(console, view))
+        rule = "─" * min(console.width, 40)
+        self.rest = [*above, rule, *stop_lines(console, view, excerpt, reveal=False), ""]
+        self._remember(last=(self.tour.id, view.stop.id))
+        self._page()
+
+    def _page(self) -> None:
+        """As much of the stop as fits the screen above the prompt."""
+        room = max(shutil.get_terminal_size().lines - 2, 5)
+        if len(self.rest) - room <= 2:
+            room = len(self.rest)  # a prompt for two lines is worse than two lines scrolled away
+        self._say(self.rest[:room])
+        self.rest = self.rest[room:]
+
+    def _finish(self) -> None:
+        from ptexplore.annotations.progress import load_progress
+        from ptexplore.view.tour import in_order
+
+        progress = load_progress()
+        self._tell(f"that was the last stop: {progress.of(self.tour)} of {len(self.tour.stops)} read")
+        others = [t for t in in_order(self.guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
+        left = next((t for t in others if t.id != self.tour.id), None)
+        self._tell(f"next: ptexplore tour {left.id}" if left is not None else "next: ptexplore tour --path")
+
+    def _remember(self, **what: object) -> None:
+        """Keep progress; where that cannot be written it is said once, and the walk goes on."""
+        from ptexplore.annotations.progress import remember
+
+        if not self.saves:
+            return
+        try:
+            remember(**what)  # type: ignore[arg-type]
+        except OSError as error:
+            self.saves = False
+            self._tell(f"progress is not kept: {error.filename}: {error.strerror or error}")
+
+    def _say(self, lines: list[str] | tuple[str, ...]) -> None:
+        sys.stdout.write("\n".join([*lines, ""]))
+        sys.stdout.flush()
+
+    def _tell(self, text: str) -> None:
+        from ptexplore.render.plain import clean_lines
+
+        self._say([clean_lines(text)])

@@ -1,0 +1,228 @@
+"""Draw one stop of a tour: what it is and where, then its prose with the source beside it or under it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.segment import Segment, Segments
+from rich.text import Text
+
+from ptexplore.render.console import PRECISION_STYLE, folded
+from ptexplore.render.highlight import highlighted
+from ptexplore.render.plain import clean
+from ptexplore.render.prose import THEME, prose
+from ptexplore.view.tour_list import lab_code, lab_facts, trace_command
+from ptexplore.view.trees import label
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ptexplore.annotations.records import Lab, Tour
+    from ptexplore.view.labs import LabResult
+    from ptexplore.view.tour import Excerpt, StopView
+
+WIDE = 120  # columns from which the source stands beside the prose
+TAB = 8
+_OUTCOME = {"exact": "green", "moved": "cyan", "changed": "yellow", "unpinned": "yellow", "absent": "yellow"}
+_LAB = {"passed": "green", "failed": "red", "untrusted": "yellow"}
+_LONGEST = 100  # columns of prose that is not beside anything
+
+
+def prose_width(console: Console) -> int:
+    """How wide the prose is: a part of a wide terminal, all of a narrow one."""
+    if console.is_terminal and console.width >= WIDE:
+        return min(76, console.width * 42 // 100)
+    return min(console.width, _LONGEST)
+
+
+def stop_lines(console: Console, view: StopView, excerpt: Excerpt | None, *, reveal: bool) -> list[str]:
+    """The whole stop as lines ready to print. `reveal` says whether labs tell what is expected of them."""
+    with console.use_theme(THEME):
+        beside = console.is_terminal and console.width >= WIDE
+        width = prose_width(console)
+        text = console.render_lines(
+            _text(view, reveal=reveal), console.options.update(width=width, height=None), pad=beside
+        )
+        source = _source(console, excerpt, console.width - width - 3 if beside else console.width)
+        with console.capture() as captured:
+            _header(console, view)
+            if excerpt is not None and excerpt.cut:
+                folded(console, Text(excerpt.cut, style="dim"), "  ", "    ")
+            console.print()
+            if beside:
+                _columns(console, text, source, width)
+            else:
+                _rows(console, text)
+                if source:
+                    console.print()
+                    console.print(Text("source", style="bold"))
+                for line in source:
+                    console.print(line, soft_wrap=True)
+            _footer(console, view)
+    return [line.rstrip() for line in captured.get().split("\n")[:-1]]
+
+
+def prose_height(console: Console, view: StopView) -> int:
+    """How many lines the stop's prose takes: as much source can stand beside it."""
+    with console.use_theme(THEME):
+        options = console.options.update(width=prose_width(console), height=None)
+        return len(console.render_lines(_text(view, reveal=False), options, pad=False))
+
+
+# --- the parts ---
+
+
+def _header(console: Console, view: StopView) -> None:
+    title = Text(f"{view.number}/{view.total}  ", style="dim")
+    title.append(clean(view.stop.title), style="not dim bold cyan")
+    title.append(f"  {clean(view.name)}", style="dim")
+    folded(console, title, "", "     ")
+    one = view.resolved
+    place = Text(view.outcome, style=_OUTCOME.get(one.outcome, "bold red"))
+    if view.spot is not None:
+        lines = f"{one.line}-{one.end_line}" if one.end_line > one.line else f"{one.line}"
+        place.append(f"  {clean(one.path)}:{lines}  ", style="default not bold")
+        place.append(clean(label(view.spot.tree)), style="not bold magenta")
+        precision = view.spot.ref.precision
+        place.append(f" {precision}", style=PRECISION_STYLE.get(precision, "yellow"))
+    else:
+        place.append(f"  {clean(one.anchor.path)}  {clean(one.anchor.symbol)}", style="default not bold")
+    folded(console, place, "  ", "    ")
+    for fact in view.facts:
+        folded(console, Text(clean(fact), style="yellow" if view.spot is None else "dim"), "  ", "    ")
+    if view.url:
+        folded(console, Text(f"to read it: {clean(view.url)}", style="dim"), "  ", "    ")
+
+
+def _footer(console: Console, view: StopView) -> None:
+    if view.see:
+        console.print()
+        folded(console, Text(f"see also: {clean(', '.join(map(_seen, view.see)))}", style="dim"), "", "  ")
+
+
+def _seen(see: str) -> str:
+    """A link as the command that follows it."""
+    if see.startswith("op:"):
+        return f"ptexplore op {see[3:]}"
+    if see.startswith("src:"):
+        path, _, symbol = see[4:].partition("::")
+        return f"{symbol} in {path}"
+    return f"ptexplore tour {see.replace('#', ' ')}"
+
+
+def _text(view: StopView, *, reveal: bool) -> Group:
+    ids = [stop.id for stop in view.tour.stops]
+
+    def number(name: str) -> int | None:
+        return ids.index(name) + 1 if name in ids else None
+
+    parts: list[RenderableType] = []
+    for at, part in enumerate(view.stop.parts):
+        if at:
+            parts.append(Text(""))
+        parts.append(_lab(part.lab, reveal=reveal) if part.lab is not None else prose(part.text, number))
+    return Group(*parts)
+
+
+def intro_lines(console: Console, tour: Tour) -> list[str]:
+    """The tour's title and introduction."""
+    with console.use_theme(THEME), console.capture() as captured:
+        folded(console, Text(clean(tour.title), style="bold cyan"), "", "  ")
+        if tour.intro:
+            options = console.options.update(width=min(console.width, _LONGEST), height=None)
+            console.print()
+            _rows(console, console.render_lines(prose(tour.intro), options, pad=False))
+    return [line.rstrip() for line in captured.get().split("\n")[:-1]]
+
+
+def _lab(lab: Lab, *, reveal: bool) -> RenderableType:
+    text = Text(f"lab {lab.id}\n", style="bold", overflow="fold")
+    for line in lab_code(lab):
+        text.append(f"  {clean(line)}\n", style="not bold cyan")
+    facts = lab_facts(lab)
+    if facts:
+        text.append(f"  ({facts})\n", style="not bold dim")
+    if reveal:
+        for line in expected(lab):
+            text.append(f"  {line}\n", style="not bold dim")
+    text.rstrip()
+    return text
+
+
+def expected(lab: Lab) -> list[str]:
+    """What must come of a lab, in lines."""
+    lines = ["its trail holds, in this order:"] if lab.trail else []
+    lines += [f"  {clean(kind)} {clean(name)}" for kind, name in lab.trail]
+    return [*lines, f"its value is {clean(lab.value)}"] if lab.value is not None else lines
+
+
+def lab_lines(console: Console, lab: Lab, result: LabResult) -> list[str]:
+    """How a lab ended, what came of it, and the command that shows more."""
+    with console.capture() as captured:
+        title = Text(f"lab {lab.id}: {result.outcome}", style=_LAB[result.outcome])
+        title.append(f" ({result.seconds:.1f} s)" if result.outcome != "untrusted" else "", style="dim")
+        folded(console, title, "", "  ")
+        if result.why:
+            folded(console, Text(clean(result.why), style="yellow"), "  ", "    ")
+        for line in expected(lab) if result.outcome == "passed" else ():
+            folded(console, Text(line), "  ", "      ")
+        command = trace_command(lab)
+        if command is not None and result.outcome != "untrusted":
+            folded(console, Text.assemble(("all of it: ", "dim"), (clean(command), "cyan")), "  ", "    ")
+    return captured.get().split("\n")[:-1]
+
+
+# --- source ---
+
+
+def _source(console: Console, excerpt: Excerpt | None, width: int) -> list[Text]:
+    if excerpt is None:
+        return []
+    colour = console.is_terminal and not console.no_color
+    lines = [clean(line.expandtabs(TAB)) for line in excerpt.lines]
+    before = [clean(line.expandtabs(TAB)) for line in excerpt.before]
+    shown: Iterable[str] = highlighted(lines, before, excerpt.language) if colour else lines
+    digits = len(str(excerpt.first + len(lines)))
+    out: list[Text] = []
+    for number, (plain, line) in enumerate(zip(lines, shown, strict=True), excerpt.first):
+        marked = excerpt.marked[0] <= number <= excerpt.marked[1]
+        text = Text.from_ansi(line) if colour else Text(line)
+        start = number == excerpt.marked[0]
+        at = re.search(rf"\b{excerpt.token}\b", plain) if start and excerpt.token else None
+        if at is not None:
+            text.stylize("bold reverse", *at.span())
+        gutter = Text(f"{'>' if marked else ' '}{number:>{digits}} ", style="bold yellow" if marked else "bright_black")
+        pieces = _pieces(text, width - len(gutter)) if console.is_terminal else [text]
+        out += [Text.assemble(gutter if not n else " " * len(gutter), piece) for n, piece in enumerate(pieces)]
+        if at is not None and not colour and len(pieces) == 1:
+            out.append(Text(" " * (len(gutter) + at.start()) + "^" * (at.end() - at.start())))
+    return out
+
+
+def _pieces(text: Text, room: int) -> Sequence[Text]:
+    """A line folded to the room, the rest set in a little."""
+    room = max(room, 8)
+    if len(text) <= room:
+        return [text]
+    cuts = list(range(room, len(text), room - 2))
+    first, *rest = text.divide(cuts)
+    return [first, *(Text.assemble("  ", piece) for piece in rest)]
+
+
+# --- putting together ---
+
+
+def _rows(console: Console, lines: Sequence[Sequence[Segment]]) -> None:
+    for line in lines:
+        console.print(Segments([*line, Segment.line()]), soft_wrap=True, end="")
+
+
+def _columns(console: Console, text: Sequence[Sequence[Segment]], source: Sequence[Text], width: int) -> None:
+    bar = Segment(" │ ", console.get_style("dim"))
+    for at in range(max(len(text), len(source))):
+        left = list(text[at]) if at < len(text) else [Segment(" " * width)]
+        right = source[at].render(console, end="") if at < len(source) else ()
+        console.print(Segments([*left, bar, *right, Segment.line()]), soft_wrap=True, end="")

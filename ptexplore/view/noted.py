@@ -1,0 +1,122 @@
+"""Which notes are about what is shown: lines of a file, the hops of a Trail, an operator, a query's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
+    from ptexplore.model import Hop, SourceRef, Trail
+    from ptexplore.view.card import Card, Stubbed, Target
+
+Noted = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks
+
+# A hop inside one of these is not about the whole of it: a class of a thousand lines says little of each method.
+_WIDE = ("class", "struct", "union", "enum", "namespace", "module")
+_YAML = (".yaml", ".yml")
+
+
+def on_lines(found: Iterable[Mark], path: str, first: int, last: int) -> list[Mark]:
+    """The placed marks whose own line is among these lines of a file, in order of their lines."""
+    here = (one for one in found if one.path == path and first <= one.line <= last)
+    return sorted(here, key=lambda one: (one.line, one.stop))
+
+
+def holds(mark: Mark, path: str | None, line: int | None) -> bool:
+    """Whether a place is what the mark is about: its own lines, or the function that they are in."""
+    if line is None or mark.path != path or not mark.placed:
+        return False
+    if mark.kind in _WIDE:
+        return line == mark.symbol or (
+            (mark.line, mark.end_line) != (mark.symbol, mark.symbol_end) and mark.line <= line <= mark.end_line
+        )
+    return mark.begin <= line <= mark.symbol_end
+
+
+def about_operator(mark: Mark, name: str) -> bool:
+    """Whether a mark is anchored at an operator's YAML entry, or points to the operator."""
+    plain = name.removeprefix("aten::")
+    at_entry = mark.path.endswith(_YAML) and mark.name.removeprefix("aten::") == plain
+    return at_entry or any(op.removeprefix("aten::") == plain for op in mark.ops)
+
+
+# --- a Trail ---
+
+
+def with_notes(trail: Trail, noted: Noted) -> Trail:
+    """The trail with the stops that are about each hop's place, or about its operator's entry."""
+    if not any(noted.values()):
+        return trail
+    return replace(trail, hops=tuple(_hop(hop, noted) for hop in trail.hops))
+
+
+def _hop(hop: Hop, noted: Noted) -> Hop:
+    found = [mark for ref in _refs(hop) for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    if hop.kind == "op" and hop.op:
+        found += [m for marks in noted.values() for m in marks if m.placed and about_operator(m, hop.op)]
+    names = tuple(dict.fromkeys((*hop.notes, *(mark.stop for mark in found))))
+    children = tuple(_hop(child, noted) for child in hop.children)
+    return replace(hop, notes=names, children=children) if names != hop.notes or hop.children else hop
+
+
+def _refs(hop: Hop) -> Iterator[SourceRef]:
+    yield hop.source
+    if hop.declaration is not None:
+        yield hop.declaration
+
+
+def to_read(trail: Trail) -> list[str]:
+    """Every stop that a hop of the trail names, in reading order, once."""
+    return list(dict.fromkeys(name for hop in _walk(trail.hops) for name in hop.notes))
+
+
+def _walk(hops: Iterable[Hop]) -> Iterator[Hop]:
+    for hop in hops:
+        yield hop
+        yield from _walk(hop.children)
+
+
+# --- an operator's card ---
+
+
+def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
+    """The stops about an operator: those of its entry first, then those of what its keys run."""
+    name = card.operator.name
+    found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
+    refs = [ref for row in card.keys for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))]
+    refs += [ref for ref in (card.node, card.entry) if ref is not None]
+    found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]
+
+
+def _targets(targets: Iterable[Target]) -> Iterator[SourceRef]:
+    for target in targets:
+        yield target.source
+        yield from _stubs(target.stubs)
+
+
+def _stubs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
+    for one in stubs:
+        yield one.stub.source
+        yield from (kernel.source for kernel in one.stub.kernels)
+
+
+# --- words ---
+
+
+def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
+    """The marks that a query fits, best first, each with whether its name or title does: else its text alone."""
+    words = query.casefold().split()
+    ranked = []
+    for mark in found:
+        title = f"{mark.stop} {mark.tour} {mark.title}".casefold()
+        if mark.stop.casefold() == query.casefold() or mark.stop.partition("#")[2] == query.casefold():
+            ranked.append((0, mark))
+        elif words and all(word in title for word in words):
+            ranked.append((1, mark))
+        elif words and all(len(word) > 2 and word in mark.text.casefold() for word in words):
+            ranked.append((2, mark))
+    ranked.sort(key=lambda one: one[0])  # in equal rank the tours' own order
+    return [(rank < 2, mark) for rank, mark in ranked]
