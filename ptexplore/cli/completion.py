@@ -141,7 +141,7 @@ def _kinds(command: str) -> Sequence[str]:
         from ptexplore.view.refs import GROUPS
 
         return GROUPS
-    return ("symbol", "operator", "file", "text", *get_args(SymbolKind))
+    return ("symbol", "operator", "file", "note", "text", *get_args(SymbolKind))
 
 
 def _names(sorts: Sequence[str], current: str) -> Iterator[tuple[str, str]]:

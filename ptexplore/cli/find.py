@@ -1,4 +1,4 @@
-"""`ptexplore find QUERY`: symbols, operators, files, and the lines that hold a text. torch is not imported."""
+"""`ptexplore find QUERY`: symbols, operators, files, notes, and the lines that hold a text. torch is not imported."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ def register(commands: Any) -> None:
     """Add the command to the parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "find",
-        help="where is this name? symbols, operators, files, text",
+        help="where is this name? symbols, operators, files, notes, text",
         description="QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), an operator, a file, a text.",
     )
     parser.add_argument("query", metavar="QUERY", nargs="+")
-    parser.add_argument("--kind", metavar="KIND", help="only this: symbol, operator, file, text; or function, class, …")
+    parser.add_argument(
+        "--kind", metavar="KIND", help="only this: symbol, operator, file, note, text; or function, class, …"
+    )
     parser.add_argument("--text", action="store_true", help="also the lines that hold QUERY as it stands")
     parser.add_argument(
         "--declarations", action="store_true", help="also declarations of what is defined, constructors of classes"
@@ -30,6 +32,7 @@ def register(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what the query may mean."""
+    from ptexplore.cli.noted import on_trees
     from ptexplore.symbols import SymbolKind
     from ptexplore.view.find import GROUPS, Wanted, find
 
@@ -43,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
         raise PtexploreError("there is nothing to look for", "the query is empty", "ptexplore find add_kernel", USAGE)
     here = search_in(options)
     wanted = Wanted(at_most(options.limit), options.kind, options.text, options.declarations)
-    view = find(here.trees, here.catalogue, query, wanted)
+    noted = on_trees(here.trees) if options.kind in (None, "note") else {}
+    view = find(here.trees, here.catalogue, query, wanted, noted)
     if not view.groups:
         raise _nothing(here.trees, query, options.kind)
     if options.json:

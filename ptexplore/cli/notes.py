@@ -18,17 +18,17 @@ folders: those that came with ptexplore, then what ptexplore.toml names (else ./
 
 def register(commands: Any) -> None:
     """Add the command to the parser, and every action to the command."""
-    from ptexplore.cli import notes_check, notes_new, notes_pin, notes_trust
+    from ptexplore.cli import notes_check, notes_export, notes_new, notes_pin, notes_trust
 
     parser: argparse.ArgumentParser = commands.add_parser(
         "notes",
         help="do notes and tours still point at the right lines?",
-        description="Check, pin, begin and trust notes on PyTorch's source (docs/annotations.md).",
+        description="Check, begin, pin, trust and export notes on PyTorch's source (docs/annotations.md).",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    for action in (notes_check, notes_new, notes_pin, notes_trust):
+    for action in (notes_check, notes_new, notes_pin, notes_trust, notes_export):
         action.register(actions)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 
@@ -25,12 +26,15 @@ def register(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the card of the operator named."""
     from ptexplore.cli.looking import look
+    from ptexplore.cli.noted import on_lookup
     from ptexplore.cli.ready import ready
     from ptexplore.view.card import card
+    from ptexplore.view.noted import on_card
 
     here = ready(options.python)
     lookup = look(here)
     found = card(lookup, options.name)
+    found = replace(found, notes=on_card(found, on_lookup(lookup)))
     if options.json:
         from ptexplore.view.card_document import card_to_document
 

@@ -28,6 +28,7 @@ def register(commands: Any) -> None:
     parser.add_argument("--kind", metavar="KIND", help="only this kind of thing: function, class, operator, …")
     parser.add_argument("--full", action="store_true", help="of an operator: every dispatch key, not only common ones")
     parser.add_argument("--open", action="store_true", help="open it in $VISUAL or $EDITOR, at the line")
+    parser.add_argument("--no-notes", action="store_true", help="without the notes on these lines")
     parser.add_argument("--no-pager", action="store_true", help="never through the pager")
     add_options(parser, limit=40, what="at most N things in a list of what TARGET may name")
     parser.set_defaults(run=run)
@@ -46,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
         return _open(view)
     if here.ready is not None and any(page.candidate.kind == "operator" for page in view.pages):
         view = _with_kernels(view, here.ready, full=options.full)
+    if not options.no_notes:
+        view = _with_marks(view, here)
     if options.json:
         from ptexplore.view.search_documents import show_to_document
 
@@ -71,6 +74,14 @@ def _with_kernels(view: ShowView, ready: Ready, *, full: bool) -> ShowView:
         for page in view.pages
     ]
     return replace(view, pages=tuple(pages))
+
+
+def _with_marks(view: ShowView, here: Searched) -> ShowView:
+    from ptexplore.cli.noted import on_trees
+    from ptexplore.view.show import with_marks
+
+    shown = {page.spot.tree.name for page in view.pages}
+    return with_marks(view, on_trees(one for one in here.trees if one.tree.info.name in shown))
 
 
 def _print(view: ShowView, here: Searched, options: argparse.Namespace) -> int:

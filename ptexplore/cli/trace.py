@@ -146,13 +146,15 @@ def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
     request = _request(options)
     from ptexplore.capture.trace import capture
     from ptexplore.cli.looking import look
+    from ptexplore.cli.noted import on_lookup
     from ptexplore.cli.ready import ready
     from ptexplore.resolve.trail import resolve
+    from ptexplore.view.noted import with_notes
 
     here = ready(options.python)
     lookup = look(here)
     session = capture(request, here.runtime, here.store.digests())
-    return resolve(session, lookup), session, lookup.place_of
+    return with_notes(resolve(session, lookup), on_lookup(lookup)), session, lookup.place_of
 
 
 def _load(name: str) -> tuple[Trail, Session | None, Locate]:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ptexplore.render.console import Locate, place
+from ptexplore.render.notes import print_marks
 from ptexplore.render.plain import clean
 from ptexplore.view.card import COMMON, Card, KeyRow, Stubbed, Target
 
@@ -41,6 +42,8 @@ def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> N
     if card.siblings:
         console.print(Text("\nother overloads", style="bold"))
         _line(console, Text(", ".join(card.siblings)))
+    if card.notes:
+        print_marks(console, [replace(mark, line=0) for mark in card.notes], "\nto read")
     console.print(Text.assemble(("\nnext: ", "dim"), (f"ptexplore op {operator.name} --json", "cyan")))
 
 

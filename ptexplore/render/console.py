@@ -182,6 +182,8 @@ def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
         folded(console, Text(line, style="dim"), "", "  ")
     for label, step in zip(("next:", *[" " * 5] * 9), view.next_steps, strict=False):
         console.print(Text.assemble((f"{label} ", "dim"), (clean(step), "cyan")))
+    for label, step in zip(("read:", *[" " * 5] * 9), view.read, strict=False):
+        console.print(Text.assemble((f"{label} ", "dim"), (clean(step), "cyan")))
 
 
 def print_output(console: Console, session: Session) -> None:

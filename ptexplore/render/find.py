@@ -62,4 +62,10 @@ def _file(console: Console, one: Found, locate: LocateIn) -> None:
     folded(console, out, "  ", "    ")
 
 
-_PRINT = {"line": _text_line, "file": _file}
+def _note(console: Console, one: Found, locate: LocateIn) -> None:
+    title = Text.assemble((clean(one.name), "bold cyan"), (f"  {clean(one.detail)}", ""), overflow="fold")
+    folded(console, title.append(f"  {clean(one.command)}", style="cyan"), "  ", "    ")
+    folded(console, where(one.spot, locate), "    ", "      ")
+
+
+_PRINT = {"line": _text_line, "file": _file, "note": _note}

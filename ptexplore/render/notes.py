@@ -14,6 +14,7 @@ from ptexplore.view.notes import MEANING, WORDS, Checked, CheckView, where_to
 from ptexplore.view.trees import label
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Problem, Tour
     from ptexplore.view.labs import LabResult
 
@@ -42,6 +43,18 @@ def _anchor(console: Console, one: Checked) -> None:
     folded(console, name.append(f"  {clean(where_to(one.resolved))}", style="not bold"), "  ", "      ")
     if not one.resolved.placed and one.resolved.outcome != "absent":
         folded(console, Text(f"written at {clean(str(one.stop.anchor.where))}", style="dim"), "      ", "      ")
+
+
+def print_marks(console: Console, found: Sequence[Mark], title: str) -> None:
+    """Notes on what is shown: line, title, what to know of the place, the command that shows each."""
+    console.print(Text(title, style="bold"))
+    for mark in found:
+        line = Text(f"{mark.line}* " if mark.line else "", style="cyan")
+        line.append(clean(mark.title), style="default")
+        if mark.outcome == "changed":
+            line.append(f"  (changed since {clean(mark.baseline)})", style="yellow")
+        line.append(f"  {clean(mark.command)}", style="cyan")
+        folded(console, line, "  ", "      ")
 
 
 def _sums(view: CheckView) -> Text:

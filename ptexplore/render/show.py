@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ptexplore.render.console import PRECISION_STYLE, folded
 from ptexplore.render.highlight import highlighted
+from ptexplore.render.notes import print_marks
 from ptexplore.render.places import LocateIn, where
 from ptexplore.render.plain import clean
 from ptexplore.view.show import Page, ShowView
@@ -27,6 +28,10 @@ def page_lines(console: Console, pages: Iterable[Page], locate: LocateIn | None)
             _header(console, page, locate)
         yield from captured.get().split("\n")[:-1]
         yield from _body(page, colour=colour)
+        if page.marks:
+            with console.capture() as captured:
+                print_marks(console, page.marks, "\nnotes")
+            yield from captured.get().split("\n")[:-1]
         if page.kernels:
             with console.capture() as captured:
                 _kernels(console, page)
@@ -60,11 +65,14 @@ def _body(page: Page, *, colour: bool) -> Iterator[str]:
     before = [clean(line.expandtabs(TAB)) for line in page.before]
     width = len(str(page.first + len(lines)))
     shown = highlighted(lines, before, page.language) if colour else iter(lines)
+    noted = {mark.line for mark in page.marks}
     for number, line in enumerate(shown, page.first):
         sign = ">" if number == page.mark else " "
-        gutter = f"{sign}{number:>{width}} "
+        note = "*" if number in noted else " "
+        gutter = f"{sign}{number:>{width}}{note}"
         if colour:
-            gutter = f"\x1b[{'1;33' if number == page.mark else '90'}m{gutter}\x1b[0m"
+            style = "1;33" if number == page.mark else "1;36" if number in noted else "90"
+            gutter = f"\x1b[{style}m{gutter}\x1b[0m"
         yield f"{gutter} {line}".rstrip()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import Binding, Derivative, Operator, PythonKernel, SourceRef, TreeInfo
@@ -17,6 +18,9 @@ from ptexplore.resolve.precision import in_runtime, unknown
 from ptexplore.resolve.stubs import Called, Stub, Stubs
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.store import Store
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")
@@ -71,6 +75,7 @@ class Card:
     python: tuple[tuple[PythonKernel, SourceRef], ...]
     siblings: tuple[str, ...]
     trees: tuple[TreeInfo, ...] = ()
+    notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
 
 
 def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ptexplore.model import FORMAT, Derivative, Runtime
 from ptexplore.view.card import Card, KeyRow, Stubbed
-from ptexplore.view.document import source_to_json, tree_to_json
+from ptexplore.view.document import mark_to_json, source_to_json, tree_to_json
 
 
 def card_to_document(card: Card, runtime: Runtime) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def card_to_document(card: Card, runtime: Runtime) -> dict[str, Any]:
             for k, ref in card.python
         ],
         "overloads": list(card.siblings),
+        "notes": [mark_to_json(mark) for mark in card.notes],
     }
 
 

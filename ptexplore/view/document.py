@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.capture.session import session_to_document
 from ptexplore.model import Hop, Session, SourceRef, Trail, TreeInfo
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
 
 
 def trail_to_document(trail: Trail, session: Session | None = None) -> dict[str, Any]:
@@ -72,4 +75,16 @@ def hop_to_json(hop: Hop) -> dict[str, Any]:
         "calls": hop.calls,
         "instructions": hop.instructions,
         "children": [hop_to_json(c) for c in hop.children],
+    }
+
+
+def mark_to_json(mark: Mark) -> dict[str, Any]:
+    """A stop of a tour or note, with its place where it has one here."""
+    return {
+        "stop": mark.stop,
+        "title": mark.title,
+        "outcome": mark.outcome,
+        "path": mark.path or None,
+        "line": mark.line or None,
+        "end_line": mark.end_line or None,
     }

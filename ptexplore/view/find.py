@@ -7,16 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ptexplore.model import TreeInfo
+from ptexplore.resolve.precision import unknown
 from ptexplore.view.atlas import atlas_symbols
 from ptexplore.view.full_text import matching_lines
+from ptexplore.view.noted import matching
 from ptexplore.view.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.trees import IndexedTree, Spot, merged, project, spot, symbol_spot
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
     from ptexplore.symbols import Symbol
+    from ptexplore.view.noted import Noted
 
 FEW = 3  # fewer results by name than this: the query may be meant as text
-GROUPS = ("symbol", "operator", "file", "text")
+BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
+GROUPS = ("symbol", "operator", "file", "note", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,7 @@ class Found:
     macro: str | None = None
     guards: tuple[str, ...] = ()
     others: tuple[Spot, ...] = ()
+    command: str = ""  # what shows it, where that is not `show` with its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,13 @@ class Wanted:
     declarations: bool = False
 
 
-def find(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, wanted: Wanted) -> FindView:
-    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places."""
+def find(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, wanted: Wanted, noted: Noted | None = None
+) -> FindView:
+    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places.
+
+    `noted` are the notes on each tree.
+    """
     groups: list[Group] = []
     remarks: list[str] = []
     only = wanted.kind if wanted.kind in GROUPS else "symbol" if wanted.kind else None
@@ -77,7 +88,10 @@ def find(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, 
         groups.append(_operators(trees, catalogue, query, wanted.limit))
     if only in (None, "file"):
         groups.append(_files(trees, query, wanted.limit))
-    if wanted.text or only == "text" or (only is None and sum(len(g.found) for g in groups) < FEW):
+    few = sum(len(g.found) for g in groups) < FEW
+    if only in (None, "note"):
+        groups.append(_notes(trees, noted or {}, query, wanted))
+    if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted.limit)
         found = tuple(Found("line", f"{s.ref.path}:{s.ref.line}", text, s) for s, text in lines)
         groups.append(Group("text", found, None if more else 0))
@@ -119,6 +133,27 @@ def _atlas(trees: Sequence[IndexedTree], query: str, wanted: Wanted) -> Group:
         if kind is None or one.kind == kind
     ]
     return Group("symbols whose text is not here (ptexplore fetch)", tuple(found), None if found else 0)
+
+
+def _notes(trees: Sequence[IndexedTree], noted: Noted, query: str, wanted: Wanted) -> Group:
+    """Stops of tours and notes, each where its anchor is placed: on the first tree that can."""
+    found: dict[str, tuple[bool, Mark, IndexedTree]] = {}
+    for indexed in trees:
+        for named, mark in matching(noted.get(indexed.tree.info.name, ()), query):
+            if mark.stop not in found or (mark.placed and not found[mark.stop][1].placed):
+                found[mark.stop] = (named, mark, indexed)
+    by_words = wanted.limit if wanted.kind == "note" else min(BY_WORDS, wanted.limit)
+    ranked = [one for one in found.values() if one[0]]
+    kept = [*ranked, *[one for one in found.values() if not one[0]][:by_words]][: wanted.limit]
+    return Group("notes", tuple(_note(mark, indexed) for _named, mark, indexed in kept), len(found) - len(kept))
+
+
+def _note(mark: Mark, indexed: IndexedTree) -> Found:
+    if mark.placed:
+        where = spot(indexed, mark.path, mark.line, mark.end_line)
+    else:
+        where = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
+    return Found("note", mark.stop, mark.title, where, command=mark.command)
 
 
 def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ptexplore.annotations.blocks import STOP
+from ptexplore.view.card import COMMON
+
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.model import Hop, SourceRef, Trail
@@ -69,7 +72,8 @@ def _refs(hop: Hop) -> Iterator[SourceRef]:
 
 def to_read(trail: Trail) -> list[str]:
     """Every stop that a hop of the trail names, in reading order, once."""
-    return list(dict.fromkeys(name for hop in _walk(trail.hops) for name in hop.notes))
+    found = dict.fromkeys(name for hop in _walk(trail.hops) for name in hop.notes)
+    return [name for name in found if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
 
 
 def _walk(hops: Iterable[Hop]) -> Iterator[Hop]:
@@ -82,10 +86,18 @@ def _walk(hops: Iterable[Hop]) -> Iterator[Hop]:
 
 
 def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
-    """The stops about an operator: those of its entry first, then those of what its keys run."""
+    """The stops about an operator: those of its entry first, then those of what its common keys run.
+
+    Fallbacks of other keys serve every operator: they would be on every card.
+    """
     name = card.operator.name
     found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
-    refs = [ref for row in card.keys for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))]
+    refs = [
+        ref
+        for row in card.keys
+        if any(key in COMMON for key in row.keys)
+        for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))
+    ]
     refs += [ref for ref in (card.node, card.entry) if ref is not None]
     found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
     return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from ptexplore.model import Hop, Session, Trail, TreeInfo
 from ptexplore.view import native
+from ptexplore.view.noted import to_read
 from ptexplore.view.pruning import Place, prune
 from ptexplore.view.row import Row, cut, joined, only, shown_frames
 
+TO_READ = 3  # stops that a trace suggests
 LONG = 200  # characters of a command that are worth repeating
 
 
@@ -39,6 +41,7 @@ class TrailView:
     left_out: tuple[str, ...]
     counted: bool = False
     next_steps: tuple[str, ...] = field(default=())
+    read: tuple[str, ...] = field(default=())  # commands that show the stops about these hops
 
 
 def view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
@@ -70,6 +73,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         left_out=_left_out(helpers, frames - shown_frames(rows), frames),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
+        read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in to_read(trail)[:TO_READ]),
     )
 
 

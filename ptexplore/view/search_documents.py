@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptexplore.model import FORMAT
-from ptexplore.view.document import source_to_json, tree_to_json
+from ptexplore.view.document import mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.find import FindView, Found
 from ptexplore.view.refs import RefsView, Use
 from ptexplore.view.show import Page, ShowView
@@ -76,6 +76,7 @@ def _page(page: Page) -> dict[str, Any]:
         "inside": page.inside.qualified if page.inside is not None else None,
         "facts": list(page.facts),
     }
+    out["notes"] = [mark_to_json(mark) for mark in page.marks]
     if page.kernels:
         out["kernels"] = [
             {"keys": list(k.keys), "name": k.name, "depth": k.depth, "source": source_to_json(k.ref)}

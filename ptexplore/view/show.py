@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model import SourceRef, TreeInfo
 from ptexplore.view.atlas import atlas_symbols
 from ptexplore.view.excerpt import changed, lead
+from ptexplore.view.noted import on_lines
 from ptexplore.view.targets import Candidate, candidates
 from ptexplore.view.trees import IndexedTree, Spot, label, nearest_names
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
     from ptexplore.symbols import Symbol
+    from ptexplore.view.noted import Noted
     from ptexplore.view.operators import Catalogue
 
 AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
 _SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")
+CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
 READABLE = 120  # lines of a definition that is shown whole around a line of it
 
 
@@ -52,6 +56,7 @@ class Page:
     file_line: int | None = None
     inside: Symbol | None = None
     kernels: tuple[Kernel, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,22 @@ def show(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str,
     if len(found) > 1 and not wanted.everything:
         return ShowView(target, (), tuple(found), infos)
     return ShowView(target, tuple(_page(trees, catalogue, one) for one in found), tuple(found), infos)
+
+
+def with_marks(view: ShowView, noted: Noted) -> ShowView:
+    """The view with the notes on its lines; none on a file that is not the text that was indexed any more."""
+    pages = [
+        page
+        if CHANGED in page.facts or page.spot.ref.path is None
+        else replace(page, marks=tuple(_on_page(page, noted.get(page.spot.tree.name, ()))))
+        for page in view.pages
+    ]
+    return replace(view, pages=tuple(pages))
+
+
+def _on_page(page: Page, found: Sequence[Mark]) -> list[Mark]:
+    assert page.spot.ref.path is not None
+    return on_lines(found, page.spot.ref.path, page.first, page.first + len(page.lines) - 1)
 
 
 def _nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
@@ -219,7 +240,7 @@ def _facts(one: Candidate, indexed: IndexedTree | None, inside: Symbol | None) -
         where = f"{other.ref.path}:{other.ref.line}" if other.ref.line else other.ref.path
         facts.append(f"also in {label(other.tree)}: {where}")
     if indexed is not None and one.spot.ref.path is not None and changed(indexed, one.spot.ref.path):
-        facts.append("this file was changed after it was indexed, so lines may be off: ptexplore index")
+        facts.append(CHANGED)
     return tuple(facts)
 
 
