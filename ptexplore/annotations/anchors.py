@@ -143,7 +143,7 @@ class Resolver:
             outcome = "changed" if fingerprint(found) != entry.hash else "exact" if still else "moved"
         return Resolved(
             name, anchor, outcome, one.path, where.first, where.last, one.name, one.begin, one.line, one.end,
-            where.why, (), entry,
+            why, (), entry,
         )  # fmt: skip
 
     def _nowhere(self, name: str, anchor: Anchor, entry: Entry | None) -> Resolved:
