@@ -137,12 +137,13 @@ class Resolver:
             why = f"{one.name} is at {one.path}:{one.line}, and has {what}"
             return Resolved(name, anchor, "lost", why=why, was=entry)
         outcome: Outcome = "unpinned"
+        why = where.why if one.path == anchor.path or entry is not None else f"it is not in {anchor.path}"
         if entry is not None:
             still = (one.path, one.line, where.first) == (entry.path, entry.line, entry.at or entry.line)
             outcome = "changed" if fingerprint(found) != entry.hash else "exact" if still else "moved"
         return Resolved(
             name, anchor, outcome, one.path, where.first, where.last, one.name, one.begin, one.line, one.end,
-            where.why, (), entry,
+            why, (), entry,
         )  # fmt: skip
 
     def _nowhere(self, name: str, anchor: Anchor, entry: Entry | None) -> Resolved:

@@ -107,7 +107,7 @@ def _entries(
             baselines[tour.baseline] = baselines.get(tour.baseline, 0) + 1
             continue
         resolved = resolver.resolve(name, stop.anchor)  # without the old entry: as the anchor is written now
-        if resolved.placed:
+        if resolved.placed and resolved.path == stop.anchor.path:
             found[name] = resolver.pin(resolved, tour.baseline)
         else:
             refused.append(f"{stop.anchor.where}: {name} is {resolved.outcome}: {resolved.why}")
