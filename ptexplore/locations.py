@@ -47,3 +47,8 @@ def lock_file(target: Path) -> Path:
 def survey_dir(runtime_key: str, phase: str) -> Path:
     """The saved survey of one runtime (`Runtime.key`), "forward" or "forward and backward"."""
     return cache_root() / "survey" / f"{runtime_key}-{phase.replace(' ', '-')}"
+
+
+def trust_file() -> Path:
+    """The hashes of notes whose labs their reader allowed to run."""
+    return cache_root() / "trusted-notes.json"
