@@ -61,6 +61,7 @@ def register(commands: Any) -> None:
     given.add_argument("--python", metavar="PATH", help="trace the torch of another Python")
     shown = parser.add_argument_group("what is shown")
     shown.add_argument("--full", action="store_true", help="every hop, with the reasons for each")
+    shown.add_argument("--native", metavar="NAME", help="open the functions whose name holds NAME, with all they called")
     shown.add_argument("--depth", type=int, metavar="N", help="at most N levels")
     shown.add_argument("--only", metavar="TEXT", help="only hops whose name or path holds TEXT")
     shown.add_argument("--explain", type=int, metavar="HOP", help="what one hop is concluded from")
@@ -202,7 +203,8 @@ def _show(trail: Trail, session: Session | None, options: argparse.Namespace, lo
 
     if session is not None:
         print_output(make_console(stderr=True), session)
-    page = view(trail, Options(options.full, options.depth, options.only, _command(options)))
+    wanted = Options(options.full, options.depth, options.only, options.native, _command(options))
+    page = view(trail, wanted, session)
     print_trail(make_console(), page, locate)
     if options.svg:
         from ptexplore.render.picture import picture

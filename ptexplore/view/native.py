@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
 
-from ptexplore.model import Hop, SourceRef
-from ptexplore.view.native_names import plain
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model import Hop, Session, SourceRef, Trail
+from ptexplore.view.native_names import display, plain
 from ptexplore.view.native_rules import Action, rule_for, rule_for_operator
 
-_NOWHERE = SourceRef(None, None, None, "unknown", reason="no frame")
+_ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
 
 def governed(hop: Hop) -> bool:
@@ -37,18 +41,26 @@ class _Node:
     strict: bool
     action: Action = "show"
     shown: list[Hop] = field(default_factory=list)  # of what it called, the last first
+    hidden: int = 0  # frames below that are not shown, and belong to no shown one below
 
-    def stands(self) -> list[Hop]:
-        """The hops that stand for this one among its caller's, the last first."""
+    def leave(self, hidden: dict[int, int]) -> None:
+        """Hand to the caller what stands for this hop there, the last first, once that of all it called is known."""
+        assert self.above is not None
         left_out = governed(self.hop) and (self.strict or self.action in ("hoist", "hide"))
         if left_out or (self.action == "through" and self.shown):
-            return self.shown
-        return [replace(self.hop, children=tuple(reversed(self.shown)))]
+            self.above.shown += self.shown
+            self.above.hidden += self.hidden + (self.hop.instructions is not None)
+        else:
+            self.above.shown.append(replace(self.hop, children=tuple(reversed(self.shown))))
+            hidden[self.hop.id] = self.hidden
 
 
-def condense(hops: Iterable[Hop]) -> tuple[Hop, ...]:
-    """The hops without what the rules leave out; not recursive, since stacks can be deep."""
-    root = _Node(Hop(0, "native", "", "observed", _NOWHERE), None, strict=False)
+def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
+    """The hops without what the rules leave out, and for each how many frames were left out directly below it.
+
+    Not recursive, since stacks can be deep.
+    """
+    root = _Node(_ROOT, None, strict=False)
     order: list[_Node] = []
     pending = [_Node(hop, root, strict=False) for hop in reversed(tuple(hops))]
     while pending:
@@ -56,13 +68,95 @@ def condense(hops: Iterable[Hop]) -> tuple[Hop, ...]:
         node.action = action(node.hop)
         order.append(node)
         if node.action == "close":
+            node.hidden = frames(node.hop.children)
             continue
         strict = governed(node.hop) and (node.strict or node.action in ("fold", "hide"))
         pending += [_Node(child, node, strict) for child in reversed(node.hop.children)]
+    hidden: dict[int, int] = {}
+    for node in reversed(order):
+        node.leave(hidden)
+    return tuple(reversed(root.shown)), hidden
+
+
+def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
+    """The hops whose name holds `wanted`, whole, inside the landmarks that lead to them; and which hops those are.
+
+    Raises PtexploreError (usage) where no name holds it.
+    """
+    root = _Node(_ROOT, None, strict=False)
+    order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
+    found: set[int] = set()
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        if any(wanted.lower() in one.lower() for one in _names(node.hop)):
+            found.add(node.hop.id)
+        else:
+            pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
+    if not found:
+        raise _not_there(trail, wanted)
     for node in reversed(order):
         assert node.above is not None
-        node.above.shown += node.stands()
-    return tuple(reversed(root.shown))
+        if node.hop.id in found:
+            node.above.shown.append(node.hop)
+        elif node.shown and governed(node.hop) and action(node.hop) not in ("show", "fold"):
+            node.above.shown += node.shown
+        elif node.shown:
+            node.above.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
+    return tuple(reversed(root.shown)), frozenset(found)
+
+
+def _names(hop: Hop) -> tuple[str, ...]:
+    """Every name that a hop is known by."""
+    entry = (f"at::_ops::{hop.detail['cpp_name']}::call",) if hop.detail.get("cpp_name") else ()
+    return (hop.name, *((name(hop),) if hop.detail.get("symbol") else ()), *entry)
+
+
+def _not_there(trail: Trail, wanted: str) -> PtexploreError:
+    names = {one for hop in walk(trail.hops) for one in _names(hop)}
+    near = get_close_matches(wanted, {one.rpartition("::")[2] for one in names}, 3, 0.5)
+    reason = trail.captured.get("reason") if not frames(trail.hops) else None
+    why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
+    hint = f"nearest: {', '.join(near)}" if near else "--full shows them all"
+    return PtexploreError(f"no function whose name holds {wanted} ran", why, hint, USAGE)
+
+
+def name(hop: Hop) -> str:
+    """A frame's name to show."""
+    symbol = hop.detail.get("symbol")
+    return display(symbol) if symbol else hop.name
+
+
+def facts(trail: Trail, session: Session | None) -> Iterator[str]:
+    """What the native pass did: how much was stepped, and how; what ran besides and is not opened; why it did not run."""
+    calls = [one.data for one in session.observations if (one.recorder, one.kind) == ("native", "calls")] if session else []
+    for part in calls:
+        yield _part(part)
+    if not calls and frames(trail.hops):
+        yield "native pass: frames were stepped, after warm-ups, on one thread: first calls and parallel paths are not shown"
+    closed = Counter[str]()
+    for hop in walk(trail.hops):
+        if hop.kind == "closed" and hop.instructions is not None:
+            closed[str(hop.detail.get("library") or "unknown")] += int(hop.detail.get("self") or 0)
+    if closed:
+        counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
+        yield f"also ran, not opened, in instructions: {counts}"
+    if not frames(trail.hops) and trail.captured.get("reason"):
+        yield f"no native pass: {trail.captured['reason']}"
+
+
+def _part(data: Mapping[str, Any]) -> str:
+    """One stepped part in words."""
+    what = {"forward": "", "backward": " of backward"}.get(str(data.get("part")), f" of one call of {data.get('op')}")
+    if data.get("part") == "operator" and (data.get("number") or 1) > 1:
+        what += f" (its number {data['number']})"
+    threads = data.get("threads", 1)
+    how = f"{data.get('warm_ups')} warm-ups, {threads} thread{'s' if threads != 1 else ''}"
+    cut = f"; cut: {data['cut']}" if data.get("cut") else ""
+    return (
+        f"native pass: {data.get('instructions', 0):,} instructions{what} stepped, {how}"
+        f" (first calls and parallel paths are not shown){cut}"
+    )
 
 
 def frames(hops: Iterable[Hop]) -> int:

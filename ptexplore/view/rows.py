@@ -3,68 +3,84 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ptexplore.model import Hop, Trail, TreeInfo
+from ptexplore.model import Hop, Session, Trail, TreeInfo
+from ptexplore.view import native
 from ptexplore.view.lines import Line, found, impl_lines, lines_of, places, reasoning, short
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One shown hop: title, what it is, how it is known, its lines; `times` equal rows are shown as one."""
-
-    hop: int
-    title: str
-    kind: str
-    status: str
-    lines: tuple[Line, ...] = ()
-    children: tuple[Row, ...] = ()
-    times: int = 1
-    hidden: int = 0
-
+from ptexplore.view.row import Row, cut, joined, only, shown_frames
 
 LONG = 200  # characters of a command that are worth repeating
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text."""
+    """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text.
+
+    `native` opens the hops whose name holds it: everything below them, and what leads to them.
+    """
 
     full: bool = False
     depth: int | None = None
     only: str | None = None
+    native: str | None = None
     command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next commands to type
 
 
 @dataclass(frozen=True, slots=True)
 class TrailView:
-    """Everything a renderer needs of one trace."""
+    """Everything a renderer needs of one trace. `counted` tells whether rows have instructions."""
 
     title: str
     facts: tuple[str, ...]
     rows: tuple[Row, ...]
     findings: tuple[str, ...]
-    hidden: int
+    left_out: tuple[str, ...]
+    counted: bool = False
     next_steps: tuple[str, ...] = field(default=())
 
 
-def view(trail: Trail, options: Options) -> TrailView:
-    """Choose and word the rows of a trail."""
-    kept, hidden = _prune(trail.hops, options, _Place())
-    rows = _join(kept)
+def view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
+    """Choose and word the rows of a trail; `session`, where it is at hand, tells how the native frames were recorded.
+
+    Raises PtexploreError (usage) where no hop is what `options.native` asks for.
+    """
+    frames = native.frames(trail.hops)
+    place = _Place(counted=frames > 0)
+    hops = trail.hops
+    if options.native:
+        hops, whole = native.opened(trail, options.native)
+        place = replace(place, whole=whole)
+    elif frames and not options.full:
+        hops, hidden = native.condense(hops)
+        place = replace(place, hidden=hidden)
+    kept, helpers = _prune(hops, options, place)
+    rows = joined(kept, full=options.full)
     if options.only:
-        rows = _only(rows, options.only.lower())
+        rows = only(rows, options.only.lower())
     if options.depth is not None:
-        rows = tuple(_cut(r, options.depth) for r in rows)
+        rows = tuple(cut(r, options.depth) for r in rows)
     return TrailView(
         title=trail.expression,
-        facts=_facts(trail),
+        facts=(*_facts(trail), *native.facts(trail, session)),
         rows=rows,
         findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings),
-        hidden=hidden,
+        left_out=_left_out(helpers, frames - shown_frames(rows), frames),
+        counted=frames > 0,
         next_steps=_next_steps(trail, options),
     )
+
+
+def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
+    """What the tree does not show, in words, and how to see it."""
+    out = []
+    if hidden > 0:
+        how = "--full shows all, --native NAME opens those whose name holds NAME"
+        out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: so many inside a row): {how}")
+    if helpers:
+        out.append(f"{helpers} Python helper calls that ran no operator are not shown")
+    return tuple(out)
 
 
 def _facts(trail: Trail) -> tuple[str, ...]:
@@ -81,18 +97,25 @@ def _facts(trail: Trail) -> tuple[str, ...]:
 
 
 def _operators_below(hop: Hop) -> bool:
-    return hop.kind in ("op", "node", "native") or any(_operators_below(c) for c in hop.children)
+    return hop.kind in ("op", "node") or any(_operators_below(c) for c in hop.children)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a hop stands: inside some operator's call or not."""
+    """Where a hop stands: inside which operator's call, and what is known of the whole tree.
 
-    inside: bool = False
+    `counted`: it is a tree of frames. `whole`: the hops that are shown with all below them. `hidden`: how many frames
+    below a hop are not shown.
+    """
+
+    inside: str | None = None
+    counted: bool = False
+    whole: frozenset[int] = frozenset()
+    hidden: Mapping[int, int] = field(default_factory=dict)
 
     def below(self, hop: Hop) -> _Place:
         """The place of a hop's children."""
-        return _Place(inside=True) if hop.kind == "op" else self
+        return replace(self, inside=self.inside or hop.name) if hop.kind == "op" else self
 
 
 def _prune(hops: Iterable[Hop], options: Options, place: _Place) -> tuple[list[Row], int]:
@@ -100,20 +123,63 @@ def _prune(hops: Iterable[Hop], options: Options, place: _Place) -> tuple[list[R
     rows: list[Row] = []
     hidden = 0
     for hop in hops:
-        if not options.full and hop.kind in ("python", "binding") and not _operators_below(hop) and not _by_user(hop):
+        wanted = replace(options, full=True) if hop.id in place.whole else options
+        if not wanted.full and not wanted.native and _is_helper(hop):
             hidden += 1 + _count(hop.children)
             continue
-        if not options.full and hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
-            row, below = _merged(hop, hop.children[0], options, place)
-        elif not options.full and hop.kind == "op" and place.inside:
-            row, below = _brief(hop, options, place.below(hop))
-        else:
-            children, below = _prune(hop.children, options, place.below(hop))
-            lines = lines_of(hop, full=options.full)
-            row = Row(hop.id, _title(hop), hop.kind, hop.status, lines, _join(children))
+        row, below = _row(hop, wanted, place)
         hidden += below
         rows.append(row)
     return rows, hidden
+
+
+def _row(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
+    """The row of one hop, with those of its children."""
+    if not options.full:
+        if hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
+            return _merged(hop, hop.children[0], options, place)
+        boundary = _boundary(hop) if place.counted else None
+        if boundary is not None and (place.inside or hop.kind == "native"):
+            return _crossed(hop, *boundary, options, place)
+        if hop.kind == "op" and place.inside and not place.counted:
+            return _brief(hop, options, place.below(hop))
+    children, below = _prune(hop.children, options, place.below(hop))
+    lines = () if options.native and not options.full else lines_of(hop, full=options.full)
+    inside = place.hidden.get(hop.id, 0)
+    return _of(hop, _title(hop), lines, joined(children, full=options.full), inside), below
+
+
+def _of(hop: Hop, title: str, lines: Iterable[Line], children: tuple[Row, ...], inside: int) -> Row:
+    row = Row(hop.id, title, hop.kind, hop.status, tuple(lines), children, instructions=hop.instructions)
+    return row if children else replace(row, inside=inside)
+
+
+def _boundary(hop: Hop) -> tuple[Hop, Hop] | None:
+    """The key and the kernel behind an operator's entry that leads to one kernel alone; None where it does not."""
+    key = hop.children[0] if len(hop.children) == 1 else None
+    kernel = key.children[0] if key is not None and key.kind == "key" and len(key.children) == 1 else None
+    return (key, kernel) if key is not None and kernel is not None and kernel.kind == "kernel" else None
+
+
+def _crossed(hop: Hop, key: Hop, kernel: Hop, options: Options, place: _Place) -> tuple[Row, int]:
+    """A dispatch boundary inside of an operator as one row: the entry, the key that was chosen, the kernel."""
+    children, hidden = _prune(kernel.children, options, place)
+    lines = places(kernel) if kernel.instructions is not None or found(kernel.source) else places(hop)
+    if key.op is not None and key.op == place.inside:
+        lines = [*reasoning(key), *lines]
+    title = f"{_title(hop)} → {key.name} → {short(kernel.name)}"
+    row = _of(hop, title, lines, joined(children, full=False), place.hidden.get(kernel.id, 0))
+    return replace(row, status=_weakest(hop, key, kernel), frames=1 + (kernel.instructions is not None)), hidden
+
+
+def _weakest(*hops: Hop) -> str:
+    """The status of several hops that are told as one."""
+    return next((hop.status for hop in hops if hop.status != "observed"), "observed")
+
+
+def _is_helper(hop: Hop) -> bool:
+    """Whether it is a Python function, or the C function behind one, that torch itself called for no operator."""
+    return hop.kind in ("python", "binding") and not _operators_below(hop) and not _by_user(hop)
 
 
 def _by_user(hop: Hop) -> bool:
@@ -121,7 +187,7 @@ def _by_user(hop: Hop) -> bool:
 
 
 def _count(hops: Iterable[Hop]) -> int:
-    return sum(1 + _count(h.children) for h in hops)
+    return sum(hop.kind in ("python", "binding") for hop in native.walk(hops))
 
 
 def _merged(key: Hop, kernel: Hop, options: Options, place: _Place) -> tuple[Row, int]:
@@ -129,7 +195,8 @@ def _merged(key: Hop, kernel: Hop, options: Options, place: _Place) -> tuple[Row
     children, hidden = _prune(kernel.children, options, place)
     lines = (*reasoning(key), *places(kernel))
     title = f"{key.name} → {short(kernel.name)}"
-    return Row(key.id, title, "kernel", key.status, lines, _join(children)), hidden
+    row = _of(kernel, title, lines, joined(children, full=False), place.hidden.get(kernel.id, 0))
+    return replace(row, hop=key.id, status=_weakest(key, kernel)), hidden
 
 
 def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
@@ -158,7 +225,7 @@ def _brief(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
         else:
             rest.append(child)
     children, hidden = _prune(rest, options, place)
-    return Row(hop.id, hop.name, hop.kind, hop.status, tuple(lines), _join(children)), hidden
+    return Row(hop.id, hop.name, hop.kind, hop.status, tuple(lines), joined(children, full=False)), hidden
 
 
 def _title(hop: Hop) -> str:
@@ -167,48 +234,7 @@ def _title(hop: Hop) -> str:
         return f"{python} → {short(hop.name)}"
     if hop.kind == "python":
         return f"{hop.name}()" if hop.name.isidentifier() else hop.name
-    return short(hop.name)
-
-
-def _join(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Runs of equal rows become one row with a count."""
-    out: list[Row] = []
-    for row in rows:
-        if out and _same(out[-1], row):
-            out[-1] = replace(out[-1], times=out[-1].times + 1)
-        else:
-            out.append(row)
-    return tuple(out)
-
-
-def _same(one: Row, other: Row) -> bool:
-    def shape(row: Row) -> Row:
-        return replace(row, hop=0, times=1, children=tuple(shape(c) for c in row.children))
-
-    return (one.title, one.kind, one.status) == (other.title, other.kind, other.status) and shape(one) == shape(other)
-
-
-def _only(rows: Iterable[Row], wanted: str) -> tuple[Row, ...]:
-    """Rows whose title or place holds the text, with the rows that lead to them."""
-    out = []
-    for row in rows:
-        children = _only(row.children, wanted)
-        places = " ".join(line.ref.path or "" for line in row.lines if line.ref)
-        if wanted in row.title.lower() or wanted in places.lower():
-            out.append(row)
-        elif children:
-            out.append(replace(row, children=children, lines=()))
-    return tuple(out)
-
-
-def _cut(row: Row, depth: int) -> Row:
-    if depth <= 1:
-        return replace(row, children=(), hidden=row.hidden + _rows(row.children))
-    return replace(row, children=tuple(_cut(c, depth - 1) for c in row.children))
-
-
-def _rows(rows: Iterable[Row]) -> int:
-    return sum(1 + _rows(r.children) for r in rows)
+    return native.name(hop) if hop.kind in ("native", "closed") else short(hop.name)
 
 
 def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
