@@ -29,7 +29,7 @@ _OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|<=?|>=?|&&|\
 _LAMBDA = re.compile(r"\{(lambda|unnamed type)(\(.*\))?#(\w+)\}$")
 _PARAMETER_LIST = re.compile(r"\([\w:, ]{1,16}\)")  # of a lambda, worth showing: it tells the type that was dispatched to
 _STUB = re.compile(r"\bDispatchStub<.*, ([\w:]+?)(?:_DECLARE_DISPATCH_type)?>::(?:operator\(\)|call)")
-_CHAIN = re.compile(r"\{lambda#[\w.]+\}(?:::\{lambda#[\w.]+\})+")
+_CHAIN = re.compile(r"(?:\{lambda#\w+\}::)+\{lambda(\([^{}]*\))?#\w+\}")
 _QUALIFIERS = re.compile(_PARAMETERS + r"(?:\s*(?:const|volatile|noexcept|&&?)(?!\w))*")
 _SUFFIX = re.compile(r"\s*[\[(](?:clone\s*)?\.[^\])]*[\])]|\s*\[abi:\w+\]|\.(?:cold|isra|constprop|part|lto_priv)[.\w]*$")
 
@@ -47,7 +47,13 @@ def display(symbol: str) -> str:
         return _spelled(symbol)
     name = _through(symbol) or _qualified(symbol, _argument)
     name = re.sub(r"(\{lambda[^{}]*\})::operator\(\)", r"\1", name)
-    return _CHAIN.sub(lambda chain: "{lambda#" + ".".join(re.findall(r"#([\w.]+)", chain[0])) + "}", name)
+    return _CHAIN.sub(_chained, name)
+
+
+def _chained(lambdas: re.Match[str]) -> str:
+    """Lambdas inside of each other as one: "{lambda(float, float)#1.7.1}"."""
+    numbers = ".".join(re.findall(r"#(\w+)", lambdas[0]))
+    return f"{{lambda{lambdas[1] or ''}#{numbers}}}"
 
 
 def _spelled(mangled: str) -> str:

@@ -27,8 +27,8 @@ ACTIONS: dict[Action, str] = {
 class Rule:
     """One rule: a name fits when it is one of `exact`, begins with a `prefix`, ends with a `suffix` or holds a `part`.
 
-    `namespace` fits the functions that stand directly in it, `library` all functions of a library, by the beginning of
-    its file name, and `operator` the calls of an operator, by its base name.
+    `namespace` fits the functions that stand directly in it, `library` all functions of a library by the beginning of its
+    file name (or a part of it, that begins with a dot), and `operator` the calls of an operator, by its base name.
     """
 
     action: Action
@@ -49,7 +49,7 @@ class Rule:
             or bool(self.suffix and name.endswith(self.suffix))
             or any(one in name for one in self.part)
             or name.rpartition("::")[0] in self.namespace
-            or bool(self.library and library.startswith(self.library))
+            or any(library.startswith(one) or one[0] == "." and one in library for one in self.library)
         )
 
     def parts(self) -> Iterator[Rule]:
@@ -59,6 +59,11 @@ class Rule:
                 yield Rule(self.action, self.why, **{kind: (one,)})
 
 
+_CLOSED = (
+    Rule("hoist", "a library or program whose source is not open here: counted by its name",
+         library=("python", "libpython", ".cpython-", "libc.", "libstdc++", "ld-linux", "libgomp", "anonymous memory")),
+)  # fmt: skip
+
 _DISPATCH = (
     Rule("hoist", "the functor that unpacks the arguments for the kernel, which is the row below it",
          prefix=("c10::impl::wrap_kernel_functor_unboxed_",)),
@@ -67,7 +72,7 @@ _DISPATCH = (
     Rule("hide", "the look-up in the dispatch table, the same at every boundary: the key row says what it found",
          exact=("c10::impl::OperatorEntry::lookup",)),
     Rule("hide", "asks whether a profiler or another observer wants to hear of this call; none does here",
-         prefix=("at::getStepCallbacks", "at::LocalCallbackManager::", "at::CacheEntry::")),
+         prefix=("at::getStepCallbacks", "at::LocalCallbackManager::", "at::CacheEntry::", "at::GlobalCallbackManager::")),
     Rule("hoist", "tells observers of a call that they asked for; what it calls stands in its place",
          prefix=("at::RecordFunction::",)),
     Rule("hide", "reads which CPU capability's kernel the stub calls, decided at its first call: the kernel follows",
@@ -81,7 +86,8 @@ _MEMORY = (
          operator=("empty", "empty_strided", "empty_like")),
     Rule("fold", "the allocation of a tensor: sizes to bytes, the allocator, the TensorImpl",
          prefix=("at::detail::empty_",)),
-    Rule("fold", "gives a tensor's storage another size", exact=("at::native::resize_bytes_cpu",)),
+    Rule("fold", "gives a tensor's storage another size",
+         exact=("at::native::_resize_impl_", "at::native::resize_bytes_cpu")),
     Rule("hide", "makes the tensor object of a view: metadata over storage that is there",
          prefix=("at::detail::make_tensor",)),
 )  # fmt: skip
@@ -98,7 +104,7 @@ _ITERATOR = (
     Rule("show", "the loop over the elements itself, which the compiler made for this kernel",
          exact=("c10::function_ref::callback_fn",)),
     Rule("hoist", "part of the iterator's set-up, or builds it for a number of operands: the build is a row",
-         prefix=("at::TensorIteratorBase::build_", "at::TensorIteratorConfig::build", "at::TensorIterator::",
+         prefix=("at::TensorIteratorBase::build_", "at::TensorIterator::",
                  "at::TensorIteratorBase::fast_set_up", "at::TensorIteratorBase::allocate_or_resize_outputs")),
     Rule("hide", "the iterator's bookkeeping for its operands: order of dimensions, strides, marks",
          prefix=("at::TensorIteratorBase::", "at::TensorIteratorConfig::", "at::OperandInfo::", "at::DimCounter::",
@@ -147,7 +153,7 @@ _AUTOGRAD = (
 )  # fmt: skip
 
 _LIBRARIES = (
-    Rule("fold", "MKL: its source is closed; the call into it is a row, with its instructions", prefix=("mkl_",)),
+    Rule("fold", "MKL: its source is closed; the call into it is a row, with its instructions", prefix=("mkl_", "Dfti")),
     Rule("fold", "oneDNN, through its C++ face: a library of its own; the call into it is a row",
          prefix=("dnnl::", "dnnl_", "ideep::")),
     Rule("fold", "Sleef: vectorised elementary functions", prefix=("Sleef_",)),
@@ -168,17 +174,20 @@ _PYTHON = (
 _CHECKS = (
     Rule("hide", "checks arguments and raises where they do not fit; they did",
          prefix=("at::check", "at::native::check", "at::native::_resize_output_check", "at::assert_no_",
-                 "at::native::zero_numel_check_dims")),
+                 "at::native::zero_numel_check_dims"),
+         suffix=("_shape_check",)),
     Rule("hide", "asks about threads", prefix=("at::get_num_threads", "at::get_thread_num", "at::in_parallel_region")),
     Rule("hide", "reckons sizes and strides for the function above",
          prefix=("at::infer", "at::native::infer", "at::maybe_wrap_dim", "at::native::batchify")),
     Rule("hide", "reads a setting, a thread's state or which backends are there",
          prefix=("at::globalContext", "at::Context::", "at::impl::", "at::functorch::", "at::autocast::",
-                 "at::accelerator::", "at::ThreadLocalState", "at::sequence_number::", "at::toOpMathType")),
+                 "at::accelerator::", "at::ThreadLocalState", "at::sequence_number::", "at::toOpMathType",
+                 "at::SavedTensorDefaultHooks::", "at::functionalization::impl::", "at::caching::")),
 )  # fmt: skip
 
 _CODE = (
     Rule("fold", "chooses which backend computes the convolution", exact=("at::native::_select_conv_backend",)),
+    Rule("fold", "chooses which backend computes attention", exact=("sdp::select_sdp_backend_cpp",)),
     Rule("fold", "asks whether oneDNN should do this product, for its type and the precision that was set",
          exact=("at::native::mkldnn_reduced_f32_gemm",)),
     Rule("through", "a lambda of the function above it, mostly the branch that its dtype macro chose",
@@ -189,16 +198,11 @@ _CODE = (
          prefix=("at::Tensor::", "at::TensorBase::", "at::detail::", "at::internal::")),
     Rule("through", "a function of the C++ API: the operator that it calls stands in its place", namespace=("at",)),
     Rule("hoist", "core types and their memory: tensors' metadata, reference counts, sizes, thread-local flags",
-         prefix=("c10::", "torch::headeronly::")),
-    Rule("hoist", "the C++ library and the compiler's own helpers", prefix=("std::", "operator delete", "__")),
+         prefix=("c10::",)),
+    Rule("hoist", "the C++ library and the compiler's own helpers", prefix=("std::", "__")),
 )  # fmt: skip
 
-_CLOSED = (
-    Rule("hoist", "a library or program whose source is not open here: counted by its name",
-         library=("python", "libpython", "libc.", "libstdc++", "ld-linux", "libgomp", "anonymous memory")),
-)  # fmt: skip
-
-RULES = (*_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_PYTHON, *_CHECKS, *_CODE, *_CLOSED)
+RULES = (*_CLOSED, *_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_PYTHON, *_CHECKS, *_CODE)
 
 
 @lru_cache(maxsize=65536)

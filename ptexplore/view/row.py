@@ -28,6 +28,16 @@ class Row:
     inside: int = 0
     frames: int = 1
 
+    def brief(self) -> Row:
+        """The row without the reason for a version-skew, which is the same in all."""
+        lines = tuple(
+            replace(line, ref=replace(line.ref, reason=None))
+            if line.ref is not None and line.ref.precision == "version-skew"
+            else line
+            for line in self.lines
+        )
+        return replace(self, lines=lines, children=tuple(child.brief() for child in self.children))
+
 
 def joined(rows: Iterable[Row], *, full: bool) -> tuple[Row, ...]:
     """Runs of equal rows become one row with a count and the sum of their instructions.

@@ -61,6 +61,8 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         rows = only(rows, options.only.lower())
     if options.depth is not None:
         rows = tuple(cut(r, options.depth) for r in rows)
+    if frames and not options.full and len(_skewed(trail)) == 1:
+        rows = tuple(row.brief() for row in rows)
     return TrailView(
         title=trail.expression,
         facts=(*_facts(trail), *native.facts(trail, session)),
@@ -70,6 +72,11 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
     )
+
+
+def _skewed(trail: Trail) -> list[TreeInfo]:
+    """The trees of another version. Where it is one, the facts say which, and no row needs to."""
+    return [tree for tree in trail.trees if tree.relation == "version-skew"]
 
 
 def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
@@ -115,7 +122,7 @@ class _Place:
 
     def below(self, hop: Hop) -> _Place:
         """The place of a hop's children."""
-        return replace(self, inside=self.inside or hop.name) if hop.kind == "op" else self
+        return replace(self, inside=self.inside or hop.name) if hop.kind in ("op", "node") else self
 
 
 def _prune(hops: Iterable[Hop], options: Options, place: _Place) -> tuple[list[Row], int]:
@@ -144,7 +151,7 @@ def _row(hop: Hop, options: Options, place: _Place) -> tuple[Row, int]:
         if hop.kind == "op" and place.inside and not place.counted:
             return _brief(hop, options, place.below(hop))
     children, below = _prune(hop.children, options, place.below(hop))
-    lines = () if options.native and not options.full else lines_of(hop, full=options.full)
+    lines = () if options.native and not options.full else tuple(lines_of(hop, full=options.full))
     inside = place.hidden.get(hop.id, 0)
     return _of(hop, _title(hop), lines, joined(children, full=options.full), inside), below
 
