@@ -61,7 +61,7 @@ def register(commands: Any) -> None:
     given.add_argument("--python", metavar="PATH", help="trace the torch of another Python")
     shown = parser.add_argument_group("what is shown")
     shown.add_argument("--full", action="store_true", help="every hop, with the reasons for each")
-    shown.add_argument("--native", metavar="NAME", help="open the functions whose name holds NAME, with all they called")
+    shown.add_argument("--native", metavar="NAME", help="open what ran whose name holds NAME, with all it called")
     shown.add_argument("--depth", type=int, metavar="N", help="at most N levels")
     shown.add_argument("--only", metavar="TEXT", help="only hops whose name or path holds TEXT")
     shown.add_argument("--explain", type=int, metavar="HOP", help="what one hop is concluded from")

@@ -15,7 +15,8 @@ from ptexplore.model import Session, SourceRef
 from ptexplore.render.plain import clean
 from ptexplore.view.explain import Explanation
 from ptexplore.view.lines import Line
-from ptexplore.view.rows import Row, TrailView
+from ptexplore.view.row import Row
+from ptexplore.view.rows import TrailView
 
 Locate = Callable[[SourceRef], tuple[str, int] | None]  # a place in a tree -> file and line on this machine
 
@@ -57,8 +58,17 @@ def place(ref: SourceRef, locate: Locate, label: str = "") -> Text:
 
 def _line(line: Line, locate: Locate) -> Text:
     if line.ref is not None:
-        return place(line.ref, locate, line.text)
+        shown = place(line.ref, locate, line.text)
+        return shown if line.also is None else Text.assemble(shown, "  ", _also(line.also, locate))
     return Text(clean(line.text), style="dim" if line.style in ("reason", "note") else "yellow", overflow="fold")
+
+
+def _also(line: Line, locate: Locate) -> Text:
+    """A second place in a file that has been named: its line alone."""
+    assert line.ref is not None
+    whole = place(line.ref, locate)
+    label = Text(f"{line.text} " if line.text else "", style="dim")
+    return Text.assemble(label, whole[len(clean(line.ref.path or "")) :])
 
 
 def _title(row: Row, *, counted: bool) -> Text:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import Hop, Session, SourceRef, Trail
-from ptexplore.view.native_names import display, plain
+from ptexplore.view.native_names import display
 from ptexplore.view.native_rules import Action, rule_for, rule_for_operator
 
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
 
 def governed(hop: Hop) -> bool:
-    """Whether the rules decide about a hop: every frame that ran and is no operator, kernel, node or Python function."""
+    """Whether the rules decide about a hop: a frame that ran and is no operator, kernel, node or Python function."""
     return hop.kind in ("native", "closed") and hop.status == "observed"
 
 
@@ -26,7 +26,7 @@ def action(hop: Hop) -> Action:
     if not governed(hop):
         rule = rule_for_operator(hop.op or "") if hop.kind == "op" and hop.status == "observed" else None
         return rule.action if rule is not None else "show"
-    rule = rule_for(plain(hop.detail.get("symbol") or hop.name), str(hop.detail.get("library", "")))
+    rule = rule_for(hop.name, str(hop.detail.get("library", "")))
     if rule is not None:
         return rule.action
     return "fold" if hop.kind == "closed" else "show"
@@ -108,36 +108,43 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
 
 def _names(hop: Hop) -> tuple[str, ...]:
     """Every name that a hop is known by."""
-    entry = (f"at::_ops::{hop.detail['cpp_name']}::call",) if hop.detail.get("cpp_name") else ()
-    return (hop.name, *((name(hop),) if hop.detail.get("symbol") else ()), *entry)
+    return (hop.name, *((name(hop),) if hop.detail.get("symbol") else ()), str(hop.detail.get("entry") or hop.name))
 
 
 def _not_there(trail: Trail, wanted: str) -> PtexploreError:
     names = {one for hop in walk(trail.hops) for one in _names(hop)}
-    near = get_close_matches(wanted, {one.rpartition("::")[2] for one in names}, 3, 0.5)
+    near = get_close_matches(wanted, {one.rpartition("::")[2] for one in names}, 3)
     reason = trail.captured.get("reason") if not frames(trail.hops) else None
     why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
     hint = f"nearest: {', '.join(near)}" if near else "--full shows them all"
     return PtexploreError(f"no function whose name holds {wanted} ran", why, hint, USAGE)
 
 
+def is_trampoline(hop: Hop) -> bool:
+    """Whether a frame only calls the function that its type names."""
+    return governed(hop) and hop.name == "c10::function_ref::callback_fn"
+
+
 def name(hop: Hop) -> str:
     """A frame's name to show."""
     symbol = hop.detail.get("symbol")
-    return display(symbol) if symbol else hop.name
+    shown = display(symbol) if symbol else hop.name
+    return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
 
 
 def facts(trail: Trail, session: Session | None) -> Iterator[str]:
-    """What the native pass did: how much was stepped, and how; what ran besides and is not opened; why it did not run."""
-    calls = [one.data for one in session.observations if (one.recorder, one.kind) == ("native", "calls")] if session else []
-    for part in calls:
-        yield _part(part)
-    if not calls and frames(trail.hops):
-        yield "native pass: frames were stepped, after warm-ups, on one thread: first calls and parallel paths are not shown"
+    """What the native pass did, and how; what ran besides and is not opened; why it did not run."""
+    parts = (
+        [one.data for one in session.observations if (one.recorder, one.kind) == ("native", "calls")] if session else []
+    )
+    if parts:
+        yield _stepped(parts)
+    elif frames(trail.hops):
+        yield "native pass: frames were stepped warm and on one thread (first calls and parallel paths are not shown)"
     closed = Counter[str]()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None:
-            closed[str(hop.detail.get("library") or "unknown")] += int(hop.detail.get("self") or 0)
+            closed[str(hop.detail.get("library") or "unknown").partition(".so")[0]] += int(hop.detail.get("self") or 0)
     if closed:
         counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
         yield f"also ran, not opened, in instructions: {counts}"
@@ -145,18 +152,17 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"no native pass: {trail.captured['reason']}"
 
 
-def _part(data: Mapping[str, Any]) -> str:
-    """One stepped part in words."""
-    what = {"forward": "", "backward": " of backward"}.get(str(data.get("part")), f" of one call of {data.get('op')}")
-    if data.get("part") == "operator" and (data.get("number") or 1) > 1:
-        what += f" (its number {data['number']})"
-    threads = data.get("threads", 1)
-    how = f"{data.get('warm_ups')} warm-ups, {threads} thread{'s' if threads != 1 else ''}"
-    cut = f"; cut: {data['cut']}" if data.get("cut") else ""
-    return (
-        f"native pass: {data.get('instructions', 0):,} instructions{what} stepped, {how}"
-        f" (first calls and parallel paths are not shown){cut}"
-    )
+def _stepped(parts: Sequence[Mapping[str, Any]]) -> str:
+    """How much was stepped, in words."""
+    counts: list[str] = []
+    for data in parts:
+        what = {"forward": "stepped", "backward": "of backward"}.get(str(data.get("part")), f"of {data.get('op')}")
+        what += f" (call {data['number']} of it alone)" if data.get("part") == "operator" else ""
+        what += f", cut: {data['cut']}" if data.get("cut") else ""
+        counts.append(f"{data.get('instructions', 0):,} {'instructions ' if not counts else ''}{what}")
+    warm_ups, threads = parts[0].get("warm_ups"), parts[0].get("threads", 1)
+    how = f"{warm_ups} warm-ups, {threads} thread{'s' if threads != 1 else ''}"
+    return f"native pass: {', '.join(counts)}; {how} (first calls and parallel paths are not shown)"
 
 
 def frames(hops: Iterable[Hop]) -> int:

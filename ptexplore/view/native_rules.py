@@ -27,8 +27,8 @@ ACTIONS: dict[Action, str] = {
 class Rule:
     """One rule: a name fits when it is one of `exact`, begins with a `prefix`, ends with a `suffix` or holds a `part`.
 
-    `namespace` fits the functions that stand directly in it, `library` all functions of a library by the beginning of its
-    file name (or a part of it, that begins with a dot), and `operator` the calls of an operator, by its base name.
+    `namespace` fits the functions that stand directly in it, `library` all functions of a library by the beginning of
+    its file name (or a part that begins with a dot), and `operator` the calls of an operator, by its base name.
     """
 
     action: Action
@@ -49,7 +49,7 @@ class Rule:
             or bool(self.suffix and name.endswith(self.suffix))
             or any(one in name for one in self.part)
             or name.rpartition("::")[0] in self.namespace
-            or any(library.startswith(one) or one[0] == "." and one in library for one in self.library)
+            or any(library.startswith(one) or (one[0] == "." and one in library) for one in self.library)
         )
 
     def parts(self) -> Iterator[Rule]:
@@ -72,7 +72,8 @@ _DISPATCH = (
     Rule("hide", "the look-up in the dispatch table, the same at every boundary: the key row says what it found",
          exact=("c10::impl::OperatorEntry::lookup",)),
     Rule("hide", "asks whether a profiler or another observer wants to hear of this call; none does here",
-         prefix=("at::getStepCallbacks", "at::LocalCallbackManager::", "at::CacheEntry::", "at::GlobalCallbackManager::")),
+         prefix=("at::getStepCallbacks", "at::LocalCallbackManager::", "at::CacheEntry::",
+                 "at::GlobalCallbackManager::")),
     Rule("hoist", "tells observers of a call that they asked for; what it calls stands in its place",
          prefix=("at::RecordFunction::",)),
     Rule("hide", "reads which CPU capability's kernel the stub calls, decided at its first call: the kernel follows",
@@ -110,7 +111,7 @@ _ITERATOR = (
          prefix=("at::TensorIteratorBase::", "at::TensorIteratorConfig::", "at::OperandInfo::", "at::DimCounter::",
                  "at::internal::OpaqueOptionalTensorRef::", "at::original_options")),
     Rule("hoist", "a structured kernel's output: its allocation is the row below it",
-         suffix=("::set_output_strided", "::set_output_raw_strided", "::set_output_contiguous")),
+         part=("::set_output_",)),
     Rule("hide", "hands a structured kernel's output back", suffix=("::maybe_get_output",)),
 )  # fmt: skip
 
@@ -120,7 +121,7 @@ _AUTOGRAD = (
          exact=("torch::autograd::collect_next_edges",)),
     Rule("fold", "records the graph: makes the new node the history of the result",
          exact=("torch::autograd::set_history", "torch::autograd::rebase_history")),
-    Rule("fold", "records the graph: constructs the node",
+    Rule("hide", "constructs the node of the graph, which is a row of its own beside it",
          exact=("torch::autograd::TraceableFunction::TraceableFunction",)),
     Rule("fold", "decides whether a graph is recorded at all", exact=("torch::autograd::compute_requires_grad",)),
     Rule("fold", "keeps a tensor for the backward pass, or takes it out again there",
@@ -137,10 +138,10 @@ _AUTOGRAD = (
     Rule("fold", "checks gradients' shapes, types and devices against what the forward pass recorded",
          exact=("torch::autograd::validate_outputs", "torch::autograd::validate_outputs_impl")),
     Rule("fold", "sums the gradients that reach one node", exact=("torch::autograd::InputBuffer::add",)),
-    Rule("hoist", "what generated derivatives have around their formulas: which inputs want a gradient, and where it goes",
+    Rule("hoist", "around the formulas of a generated derivative: which inputs want a gradient, and where it goes",
          exact=("torch::autograd::generated::details::any_variable_defined",
                 "torch::autograd::generated::details::copy_range"),
-         suffix=("::release_variables",)),
+         suffix=("::release_variables", "_apply_functional")),
     Rule("show", "a node of the graph runs: the derivative",
          prefix=("torch::autograd::generated::",), suffix=("::apply",)),
     Rule("show", "a generated kernel of views and in-place changes", prefix=("torch::ADInplaceOrView::",)),
@@ -153,7 +154,7 @@ _AUTOGRAD = (
 )  # fmt: skip
 
 _LIBRARIES = (
-    Rule("fold", "MKL: its source is closed; the call into it is a row, with its instructions", prefix=("mkl_", "Dfti")),
+    Rule("fold", "MKL: its source is closed; the call into it is a row", prefix=("mkl_", "Dfti")),
     Rule("fold", "oneDNN, through its C++ face: a library of its own; the call into it is a row",
          prefix=("dnnl::", "dnnl_", "ideep::")),
     Rule("fold", "Sleef: vectorised elementary functions", prefix=("Sleef_",)),
@@ -167,6 +168,7 @@ _PYTHON = (
          prefix=("torch::PythonArgs::", "torch::PythonArgParser::", "torch::PyWarningHandler::", "pybind11::",
                  "torch::consume_should_skip_torch_function", "torch::check_has_torch_function", "THPPointer::",
                  "torch::detail::", "torch::utils::", "torch::jit::tracer::")),
+    Rule("hide", "opens and closes a range for a profiler; none listens here", prefix=("torch::profiler::",)),
     Rule("hide", "Python's torch asked about a tensor or a setting: computes nothing",
          prefix=("THPVariable_", "THPModule_", "THPSize_", "THPDtype_")),
 )  # fmt: skip
@@ -192,6 +194,7 @@ _CODE = (
          exact=("at::native::mkldnn_reduced_f32_gemm",)),
     Rule("through", "a lambda of the function above it, mostly the branch that its dtype macro chose",
          suffix=("}::operator()",)),
+    Rule("show", "a generated kernel: it hands over to the operator's hand-written code", prefix=("at::wrapper_",)),
     Rule("show", "an operator's hand-written code: it computes, or decides how",
          prefix=("at::native::", "at::meta::")),
     Rule("hoist", "a C++ method that only calls on, or reads one field: what it calls stands in its place",

@@ -28,15 +28,21 @@ class Row:
     inside: int = 0
     frames: int = 1
 
-    def brief(self) -> Row:
-        """The row without the reason for a version-skew, which is the same in all."""
-        lines = tuple(
-            replace(line, ref=replace(line.ref, reason=None))
-            if line.ref is not None and line.ref.precision == "version-skew"
-            else line
-            for line in self.lines
-        )
-        return replace(self, lines=lines, children=tuple(child.brief() for child in self.children))
+    def brief(self, *, skew: bool) -> Row:
+        """The row without reasons that nobody needs beside so many others: those that --explain gives for one frame.
+
+        With `skew` also without that for a place in a tree of another version, which is the same in all.
+        """
+        dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
+        lines = tuple(self._without_reason(line, dropped) for line in self.lines)
+        return replace(self, lines=lines, children=tuple(child.brief(skew=skew) for child in self.children))
+
+    def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
+        ref = line.ref
+        if ref is None or ref.reason is None or ref.precision not in dropped:
+            return line
+        said = ref.precision == "version-skew" or (self.kind == "native" and "::" in ref.reason)  # its own name again
+        return replace(line, ref=replace(ref, reason=None)) if said else line
 
 
 def joined(rows: Iterable[Row], *, full: bool) -> tuple[Row, ...]:

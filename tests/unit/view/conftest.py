@@ -16,11 +16,14 @@ import pytest
 from ptexplore.capture.native.symbols import Demangler, Symbols
 from ptexplore.capture.native.tree import Call, build
 from ptexplore.model import Hop, SourceRef
+from ptexplore.view.native_names import plain
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPRESSIONS = {
     "add": "torch.add(g, g)",
     "in place": "g.clone().add_(b)",
+    "detached": "g.detach()",
+    "range": "torch._C._profiler._RecordFunctionFast('mine').__enter__()",
     "view": "g.view(-1)",
     "matmul": "a @ g",
     "softmax": "F.softmax(a, -1)",
@@ -85,7 +88,7 @@ def _hops(root: Call, demangler: Demangler) -> tuple[Hop, ...]:
         made[id(call)] = Hop(
             next(numbers),
             "native" if library.startswith(("libtorch", "libc10")) else "closed",
-            symbol,
+            plain(symbol) if symbol else f"a function of {library}",
             "observed",
             SourceRef(None, None, None, "unknown", reason="not looked for"),
             detail={"symbol": symbol, "library": library, "self": call.own},

@@ -9,13 +9,13 @@ import pytest
 
 from ptexplore.model import Hop
 from ptexplore.view.native import condense, frames, walk
-from ptexplore.view.native_names import display, plain
+from ptexplore.view.native import name as name_of
 from ptexplore.view.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
 from tests.unit.view.conftest import Recorded
 
 
 def functions(trees: Iterable[Recorded]) -> set[tuple[str, str]]:
-    return {(plain(hop.detail["symbol"]), hop.detail["library"]) for tree in trees for hop in walk(tree.hops)}
+    return {(hop.name, hop.detail["library"]) for tree in trees for hop in walk(tree.hops)}
 
 
 def test_every_rule_says_why() -> None:
@@ -53,7 +53,7 @@ def test_the_first_rule_that_fits_decides() -> None:
 
 DECIDES = {
     "add": ("add_kernel", "structured_ufunc_add_CPU::impl", "structured_add_Tensor::meta", "TensorIteratorBase::build",
-            "VectorizedLoop2d", "collect_next_edges", "set_history", "TraceableFunction", "empty_cpu",
+            "VectorizedLoop2d", "collect_next_edges", "set_history", "empty_cpu",
             "add_Tensor::call", "add_Tensor::redispatch", "VariableType::add_Tensor", "wrapper_CPU_add_Tensor"),
     "in place": ("add__Tensor::redispatch", "rebase_history", "check_inplace"),
     "matmul": ("mm::call", "mkl_", "gemm"),
@@ -69,7 +69,7 @@ DECIDES = {
 
 @pytest.mark.parametrize("name", DECIDES)
 def test_nothing_that_decides_the_result_is_left_out(recorded: Mapping[str, Recorded], name: str) -> None:
-    shown = [display(hop.name) for hop in walk(condense(recorded[name].hops)[0])]
+    shown = [name_of(hop) for hop in walk(condense(recorded[name].hops)[0])]
     for one in DECIDES[name]:
         assert any(one in told for told in shown), (one, shown)
 
@@ -79,23 +79,22 @@ def test_every_dispatch_boundary_and_computing_function_stays(recorded: Mapping[
     for tree in recorded.values():
         shown = {hop.id for hop in walk(condense(tree.hops)[0])}
         for hop in unfolded(tree.hops):
-            name = plain(hop.detail["symbol"])
-            rule = rule_for(name, hop.detail["library"])
-            if name.startswith("at::_ops::") or (rule and rule.action == "show"):
-                assert hop.id in shown, name
+            rule = rule_for(hop.name, hop.detail["library"])
+            if hop.name.startswith("at::_ops::") or (rule and rule.action == "show"):
+                assert hop.id in shown, hop.name
 
 
 def unfolded(hops: Iterable[Hop]) -> Iterable[Hop]:
     """All hops but those inside of what a rule folds or hides."""
     for hop in hops:
         yield hop
-        rule = rule_for(plain(hop.detail["symbol"]), hop.detail["library"])
+        rule = rule_for(hop.name, hop.detail["library"])
         if rule is None or rule.action not in ("fold", "hide", "close"):
             yield from unfolded(hop.children)
 
 
 def test_operators_and_kernels_stay_whatever_they_are_in(recorded: Mapping[str, Recorded]) -> None:
-    (made,) = (hop for hop in walk(recorded["add"].hops) if "::collect_next_edges<" in hop.name)
+    (made,) = (hop for hop in walk(recorded["add"].hops) if hop.name.endswith("::collect_next_edges"))
     inside = replace(made.children[0], kind="op", op="aten::made")
     hidden = replace(made, children=(inside,))
     assert [hop.op for hop in walk(condense((hidden,))[0])] == [None, "aten::made"]
