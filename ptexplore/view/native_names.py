@@ -43,8 +43,8 @@ def _joined(name: Name) -> str:
     out: list[str] = []
     for part in name.parts:
         if part.name == "operator()" and out and out[-1].startswith("{lambda"):
-            typed = part is name.parts[-1] and re.fullmatch(_TYPES, f"({part.parameters})")
-            out[-1] = out[-1].replace("{lambda", f"{{lambda({part.parameters})") if typed else out[-1]
+            types = f"({part.parameters})" if part.parameters and part is name.parts[-1] else ""
+            out[-1] = out[-1].replace("{lambda", f"{{lambda{types}") if re.fullmatch(_TYPES, types) else out[-1]
         elif part.name != ANONYMOUS:
             out.append(part.name + _template(part, out))
     typed_here = _TYPED_LAMBDA.search(name.text)

@@ -21,6 +21,8 @@ CASES = {
     "at::_ops::add_Tensor::call(at::Tensor const&, c10::Scalar const&)": "at::_ops::add_Tensor::call",
     f"torch::autograd::VariableType::{ANON}exp(c10::DispatchKeySet)": "torch::autograd::VariableType::exp",
     KERNEL: "at::native::add_kernel",
+    f"{KERNEL}::{{lambda()#1}}::operator()": "at::native::add_kernel::{lambda#1}",
+    f"{KERNEL}::{{lambda(long, long)#2}}::operator()(long, long)": "at::native::add_kernel::{lambda(long, long)#2}",
     f"{KERNEL}::{{lambda()#1}}::operator()() const": "at::native::add_kernel::{lambda#1}",
     f"{LOOP}{FLOAT}, int> >(long, char**, long const*, long, long)":
         "callback_fn<at::native::AVX2::VectorizedLoop2d<add_kernel::{lambda(float, float)#1.7.1}>>",
