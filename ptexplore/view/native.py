@@ -65,7 +65,7 @@ def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
     pending = [_Node(hop, root, strict=False) for hop in reversed(tuple(hops))]
     while pending:
         node = pending.pop()
-        node.action = action(node.hop)
+        node.action = "hoist" if _is_range(node) else action(node.hop)
         order.append(node)
         if node.action == "close":
             node.hidden = frames(node.hop.children)
@@ -76,6 +76,16 @@ def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
     for node in reversed(order):
         node.leave(hidden)
     return tuple(reversed(root.shown)), hidden
+
+
+def _is_range(node: _Node) -> bool:
+    """Whether it is what a kernel marks for the profiler, where the frames themselves are known."""
+    if node.hop.instructions is not None or not governed(node.hop):
+        return False
+    above = node.above
+    while above is not None and above.hop.instructions is None:
+        above = above.above
+    return above is not None
 
 
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
