@@ -180,9 +180,11 @@ def test_backward_runs_nodes(trace: Trace) -> None:
 
 
 def test_two_runs_run_the_same_functions_of_torch(trace: Trace) -> None:
-    def ran(*, again: bool) -> list[str]:
+    """With the same numbers, too: `--explain N` traces again."""
+
+    def ran(*, again: bool) -> list[tuple[int, str]]:
         hops = trace("torch.softmax(a, 0)", "--grad", again=again).hops
-        return [hop["name"] for hop in hops if hop["kind"] != "closed"]
+        return [(hop["id"], hop["name"]) for hop in hops if hop["kind"] != "closed"]
 
     assert ran(again=False) == ran(again=True)
 
