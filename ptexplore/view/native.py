@@ -158,7 +158,8 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     closed = Counter[str]()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None:
-            closed[str(hop.detail.get("library") or "unknown").partition(".so")[0]] += int(hop.detail.get("self") or 0)
+            library = str(hop.detail.get("of") or hop.detail.get("library") or "unknown").partition(".so")[0]
+            closed[library] += int(hop.detail.get("self") or 0)
     if closed:
         counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
         yield f"also ran, not opened, in instructions: {counts}"

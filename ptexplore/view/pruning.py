@@ -61,7 +61,8 @@ def _row(hop: Hop, place: Place, *, full: bool) -> tuple[Row, int]:
     children, below = prune(hop.children, place.below(hop), full=full)
     if hop.kind == "closed":
         row = _of(hop, title(hop), (), joined(children, full=full), place.hidden.get(hop.id, 0))
-        return replace(row, kind=f"closed ({hop.detail.get('library', 'unknown')})"), below
+        library = hop.detail.get("of") or hop.detail.get("library", "unknown")
+        return replace(row, kind=f"closed ({library})"), below
     if full:
         return _of(hop, title(hop), lines_of(hop, full=True), joined(children, full=True), 0), below
     lines = () if place.whole else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
