@@ -42,3 +42,13 @@ def symbols_dir() -> Path:
 def lock_file(target: Path) -> Path:
     """The lock that keeps two builders of `target` apart."""
     return target.with_name(target.name + ".lock")
+
+
+def survey_dir(runtime_key: str, phase: str) -> Path:
+    """The saved survey of one runtime (`Runtime.key`), "forward" or "forward and backward"."""
+    return cache_root() / "survey" / f"{runtime_key}-{phase.replace(' ', '-')}"
+
+
+def trust_file() -> Path:
+    """The hashes of notes whose labs their reader allowed to run."""
+    return cache_root() / "trusted-notes.json"

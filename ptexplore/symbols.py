@@ -19,9 +19,8 @@ DialectKind = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """One definition or declaration.
+class Symbol(NamedTuple):
+    """One definition or declaration; a tuple, as a Ref is.
 
     `qualified` leaves out what C++ looks through: anonymous and inline namespaces, CPU_CAPABILITY
     ("at::native::add_kernel"). `scope` keeps them, as the binary's own name does
@@ -70,8 +69,7 @@ class Ref(NamedTuple):
     extractor: Extractor = "tree-sitter"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """One row of PyTorch's own macro dialect. `line` is that of the row's own macro or call, `end_line` its last.
 
     ================  =======================  ====================  ==================================================

@@ -79,7 +79,7 @@ class Cli:
         target: str | None = TARGET,
         cwd: Path | None = None,
     ) -> Result:
-        if target and arguments and arguments[0] in ("trace", "op", "doctor"):
+        if target and arguments and arguments[0] in ("trace", "op", "doctor", "survey"):
             arguments = (*arguments, "--python", target)
         started = time.monotonic()
         done = subprocess.run(

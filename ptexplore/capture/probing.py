@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +18,8 @@ from ptexplore.model import Runtime
 
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
+IDLE = ("operators", "done")  # messages after which a probe waits for us
+DAY = 86400.0  # seconds
 DEBUG = "PTEXPLORE_DEBUG=1 shows what it printed"
 
 
@@ -34,9 +37,36 @@ def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[d
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
+    yield from _heard(child, runtime, timeout, {"ready": timeout, "begin": timeout})
+
+
+def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple[IO[bytes], Iterator[dict[str, Any]]]:
+    """A probe that is told more as it goes: where to write lines to, and its messages as `ask` gives them.
+
+    Closing the first asks it to end. What it does before its first run may take as long as the import of torch.
+    """
+    reader, writer = os.pipe()
+    given = os.fdopen(writer, "wb", buffering=0)
+    try:
+        child = _start(runtime, reader)
+    except BaseException:
+        given.close()
+        raise
+    finally:
+        os.close(reader)
+    with contextlib.suppress(BrokenPipeError):  # it is gone already; its channel tells
+        given.write(json.dumps(request).encode() + b"\n")
+    return given, _heard(
+        child, runtime, timeout, {"ready": IMPORT_TIMEOUT, "begin": timeout} | dict.fromkeys(IDLE, DAY)
+    )
+
+
+def _heard(
+    child: processes.Child, runtime: Runtime, timeout: float, allowed: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
     ended, running = False, "import torch"
     try:
-        for message in _messages(child, runtime, timeout):
+        for message in _messages(child, runtime, allowed):
             kind = message.get("type")
             if kind == "end":
                 ended = True
@@ -54,7 +84,7 @@ def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[d
         raise Stopped("the probe died", why, DEBUG, FAILED)
 
 
-def _start(runtime: Runtime, given: IO[bytes]) -> processes.Child:
+def _start(runtime: Runtime, given: IO[bytes] | int) -> processes.Child:
     errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
     try:
         return processes.start(runtime.python, PROBE, stdin=given, stderr=errors)
@@ -63,9 +93,9 @@ def _start(runtime: Runtime, given: IO[bytes]) -> processes.Child:
         raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error
 
 
-def _messages(child: processes.Child, runtime: Runtime, timeout: float) -> Iterator[dict[str, Any]]:
-    """First the import's own time, then that of each run."""
-    messages = child.messages(IMPORT_TIMEOUT, lambda m: timeout if m.get("type") in ("ready", "begin") else None)
+def _messages(child: processes.Child, runtime: Runtime, allowed: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+    """First the import's own time, then what is `allowed` from each kind of message on."""
+    messages = child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))))
     for message in messages:
         kind, text = message.get("type"), str(message.get("message", ""))
         if kind == "no-torch":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,14 @@ def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] 
         "digests": dict(digests or {}),
         **asdict(request),
     }
+    return gather(ask(runtime, asked, request.timeout), request, runtime)
+
+
+def gather(messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: Runtime) -> Session:
+    """The session of one trace's messages. Raises as `capture` does."""
     heard = _Heard(request)
     try:
-        for message in ask(runtime, asked, request.timeout):
+        for message in messages:
             heard.take(message)
     except Stopped as error:
         if heard.running != NATIVE:

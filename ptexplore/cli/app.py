@@ -24,7 +24,7 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line; building it imports nothing heavy."""
-    from ptexplore.cli import completion, doctor, fetch, find, index, op, refs, show, trace
+    from ptexplore.cli import completion, doctor, fetch, find, index, notes, op, refs, show, survey, trace
 
     parser = _Parser(
         prog="ptexplore",
@@ -34,7 +34,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"ptexplore {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (trace, op, find, show, refs, fetch, index, doctor, completion):
+    for command in (trace, op, find, show, refs, notes, fetch, index, survey, doctor, completion):
         command.register(commands)
     return parser
 

@@ -21,7 +21,17 @@ def look(here: Ready) -> Lookup:
     """
     from ptexplore.resolve.lookup import Lookup
 
-    return Lookup(here.tree, here.store, tuple(_sources(here)))
+    return Lookup(here.tree, here.store, tuple(_sources(here)), _installed(here))
+
+
+def _installed(here: Ready) -> Source | None:
+    """The index of the installed torch's own text, where a search has built it: a trace does not wait for that."""
+    from ptexplore.cli.ready import installed_index
+    from ptexplore.index.conditions import conditions
+    from ptexplore.resolve.sources import installed_source
+
+    index = installed_index(here.runtime)
+    return installed_source(here.tree, index, conditions(here.runtime, here.tree), here.runtime) if index else None
 
 
 def _sources(here: Ready) -> Iterator[Source]:

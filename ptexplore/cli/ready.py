@@ -153,6 +153,11 @@ def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:
     return _opened(checkout)
 
 
+def installed_index(runtime: Runtime) -> IndexStore | None:
+    """The index of an installed torch's own text, None where nothing built one yet."""
+    return _open_index(runtime)
+
+
 def _is_fresh(checkout: Checkout, runtime: Runtime) -> bool:
     from ptexplore.index.sources import is_fresh
     from ptexplore.source.progress import Silent

@@ -61,6 +61,7 @@ def register(commands: Any) -> None:
     given.add_argument("--python", metavar="PATH", help="trace the torch of another Python")
     shown = parser.add_argument_group("what is shown")
     shown.add_argument("--full", action="store_true", help="every hop, with the reasons for each")
+    shown.add_argument("--native", metavar="NAME", help="open what ran whose name holds NAME, with all it called")
     shown.add_argument("--depth", type=int, metavar="N", help="at most N levels")
     shown.add_argument("--only", metavar="TEXT", help="only hops whose name or path holds TEXT")
     shown.add_argument("--explain", type=int, metavar="HOP", help="what one hop is concluded from")
@@ -162,7 +163,7 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
         if path.stat().st_size > SAVED_LIMIT:
             why = f"it is over {SAVED_LIMIT} bytes"
             raise PtexploreError(f"{name} is too large for a saved trace", why, SAVES, USAGE)
-        data = json.loads(path.read_bytes())
+        data = json.loads(_unpacked(path.read_bytes()))
     except OSError as error:
         why = error.strerror or "the system refused it"
         raise PtexploreError(f"{name} cannot be read", why, SAVES, USAGE) from error
@@ -170,6 +171,18 @@ def _load(name: str) -> tuple[Trail, Session | None, Locate]:
         raise PtexploreError(f"{name} is no saved trace", f"not whole JSON: {error}", SAVES, USAGE) from error
     trail, session = trail_from_document(data, name)
     return trail, session, _nowhere
+
+
+def _unpacked(data: bytes) -> bytes:
+    """A saved trace's text, packed or not: `survey` packs its traces."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    import zlib
+
+    try:
+        return zlib.decompressobj(31).decompress(data, SAVED_LIMIT)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
 
 
 def _nowhere(ref: SourceRef) -> tuple[str, int] | None:
@@ -202,7 +215,8 @@ def _show(trail: Trail, session: Session | None, options: argparse.Namespace, lo
 
     if session is not None:
         print_output(make_console(stderr=True), session)
-    page = view(trail, Options(options.full, options.depth, options.only, _command(options)))
+    wanted = Options(options.full, options.depth, options.only, options.native, _command(options))
+    page = view(trail, wanted, session)
     print_trail(make_console(), page, locate)
     if options.svg:
         from ptexplore.render.picture import picture

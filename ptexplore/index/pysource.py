@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.symbols import Ref, RefKind, Symbol, SymbolKind
@@ -24,11 +25,14 @@ _QUERY = """
 (import_from_statement) @import
 """
 _OPERATOR = re.compile(rb"\b(?:torch\s*\.\s*ops\s*\.\s*(\w+)|(?<!\.)(aten|prims))\s*\.\s*(\w+)(?:\s*\.\s*(\w+))?")
+# How it begins: with literal letters, which are looked for twenty times quicker than a pattern's \b.
+_BEGINNINGS = [re.compile(begin) for begin in (rb"torch\s*\.\s*ops\s*\.", rb"aten\s*\.", rb"prims\s*\.")]
 _SPACE = re.compile(rb"\s+")
 _DOTTED_END = re.compile(rb"[\w.]*\Z")
 _PLAIN = re.compile(rb"[\w.]*").fullmatch  # what `dotted` leaves as it is
 _CHAIN = re.compile(rb"[^\W\d]\w*(?:\s*\.\s*\w+)+")
 _NOT_CODE = frozenset({"comment", "string_content", "string", "string_start", "string_end", "escape_sequence"})
+_LINE = itemgetter(Ref._fields.index("line"))
 _LONGEST = 400  # characters of a signature that are kept
 
 
@@ -69,7 +73,7 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
         reader.imports(node)
     reader.operators(tree.root_node)
     problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
-    reader.refs.sort(key=lambda one: one.line)  # captures come in no order
+    reader.refs.sort(key=_LINE)  # captures come in no order
     return reader.symbols, reader.refs, problems
 
 
@@ -255,10 +259,8 @@ class _Reader:
 
     def operators(self, root: Node) -> None:
         """Every use of an operator under its own name: "add" for torch.ops.aten.add.Tensor and aten.add.Tensor."""
-        if b"aten" not in self.source and b"ops" not in self.source and b"prims" not in self.source:
-            return
         line, at = 1, 0
-        for match in _OPERATOR.finditer(self.source):
+        for match in _operators(self.source):
             line += self.source.count(b"\n", at, match.end(3))
             at = match.end(3)
             operator, overload = match[3], match[4]
@@ -274,6 +276,17 @@ class _Reader:
         """Whether a match is neither in a comment nor in a string."""
         inside = node.descendant_for_byte_range(match.start(), match.start() + 1)
         return inside is not None and inside.type not in _NOT_CODE
+
+
+def _operators(source: bytes) -> Iterator[re.Match[bytes]]:
+    """The matches of _OPERATOR."""
+    starts = [match.start() for beginning in _BEGINNINGS for match in beginning.finditer(source)]
+    at = 0
+    for start in sorted(starts):
+        match = _OPERATOR.match(source, start) if start >= at else None
+        if match is not None:
+            at = match.end()
+            yield match
 
 
 def _error_line(root: Node) -> int:

@@ -14,7 +14,8 @@ from pathlib import Path
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.index import macro_table
 from ptexplore.index.cpp.macros import HEADERS, MacroTable, collect
-from ptexplore.index.workers import Result, Same, Task, Unread, read, read_all
+from ptexplore.index.tasks import Task, in_turn
+from ptexplore.index.workers import Result, Same, Unread, read, read_all
 from ptexplore.locations import lock_file
 from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress, Silent
@@ -105,7 +106,7 @@ def _build(source: Source, target: Path, jobs: int, watcher: Progress) -> _Built
     first = 1 if anew or store is None else int(store.meta("next_file") or 1)
     if store is not None:
         store.close()
-    tasks = [Task(first + n, *rest) for n, rest in enumerate(plan.read)]
+    tasks = in_turn([Task(0, *rest) for rest in plan.read], first, jobs)
     changes = _Changes(source, target, anew, known, macros)
     with contextlib.closing(read_all(tasks, macros, jobs)) as results:
         changes.apply(_watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files"), plan.removed)

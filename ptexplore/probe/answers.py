@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from . import dispatch, names, native, passes
@@ -16,24 +18,43 @@ TEXT_LIMIT = 4000  # characters kept of an error's own message
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
+
+    def run() -> dict[str, Any]:
+        found = native.run(request) if recorder == native.RECORDER else passes.run(recorder, request, known)
+        return {"type": "pass", "recorder": recorder, **found}
+
+    return encoded(run, recorder)
+
+
+def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
+    """Encode the message that `run` gives, or the one that tells of what it raised."""
     message: dict[str, Any]
     try:
-        found = native.run(request) if recorder == "native" else passes.run(recorder, request, known)
-        message = {"type": "pass", "recorder": recorder, **found}
+        message = run()
     except Refused as error:
         place = {"where": error.where, "source": error.source}
         message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
     except passes.Raised as raised:
         message = _raised(raised.stage, raised.error)
     except Unavailable as error:
-        message = {"type": "unavailable", "recorder": recorder, "message": str(error)}
+        message = {"type": "unavailable", "message": str(error)}
     except (MemoryError, RecursionError) as error:
         message = _raised("expression", error)
     except dispatch.Broken as error:
         message = {"type": "broken", "message": str(error)}
-    except Exception:
-        message = {"type": "broken", "message": traceback.format_exc()[-TEXT_LIMIT:]}
+    except Exception as error:
+        message = _broken(recorder, error)
+    message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
+
+
+def _broken(recorder: str, error: Exception) -> dict[str, Any]:
+    """Our own code failed: the native pass only leaves the trace without what it would have told."""
+    text = traceback.format_exc()
+    if recorder != native.RECORDER:
+        return {"type": "broken", "message": text[-TEXT_LIMIT:]}
+    sys.stderr.write(text)
+    return {"type": "unavailable", "message": f"ptexplore's own code failed: {type(error).__name__}: {error}"}
 
 
 def _raised(stage: str, error: BaseException) -> dict[str, Any]:

@@ -82,6 +82,14 @@ def store_byte(base: str, displacement: int, source: str) -> Instruction:
     return Instruction(f"mov {_at(base, displacement).replace('qword', 'byte')}, {source}b", code)
 
 
+def load_byte(target: str, base: str, displacement: int) -> Instruction:
+    """`target` = the byte at base + displacement, zeros above it."""
+    number, place = _number(target), _number(base)
+    modrm = 0x80 | (number & 7) << 3 | place & 7
+    code = bytes([_rex(number, place), 0x0F, 0xB6, modrm]) + struct.pack("<i", displacement)
+    return Instruction(f"movzx {target}, {_at(base, displacement).replace('qword', 'byte')}", code)
+
+
 def constant(target: str, value: int) -> Instruction:
     """`target` = a 64-bit number."""
     number = _number(target)
@@ -124,6 +132,12 @@ def put(base: str, displacement: int, value: int) -> Instruction:
     return Instruction(f"mov {_at(base, displacement)}, {_value(value & (1 << 64) - 1)}", code)
 
 
+def shift_left(target: str, bits: int) -> Instruction:
+    """`target` moved up by so many bits."""
+    number = _number(target)
+    return Instruction(f"shl {target}, {_value(bits)}", bytes([_rex(0, number), 0xC1, 0xE0 | number & 7, bits]))
+
+
 def increment(base: str, displacement: int) -> Instruction:
     """One more in the eight bytes at base + displacement."""
     return Instruction(f"inc {_at(base, displacement)}", _memory(0xFF, 0, base, displacement))
@@ -152,6 +166,7 @@ def pop(register: str) -> Instruction:
 
 PUSH_FLAGS = Instruction("pushfq", b"\x9c")
 POP_FLAGS = Instruction("popfq", b"\x9d")
+CLOCK = Instruction("rdtsc", b"\x0f\x31")  # edx:eax = the time-stamp counter; the upper halves become zero
 RETURN = Instruction("ret", b"\xc3")
 
 

@@ -44,22 +44,46 @@ def roots(result: Any) -> list[torch.Tensor]:
 
 
 def backward(starts: list[torch.Tensor]) -> Starts:
-    """Run backward from `starts`, each summed where it is no scalar; pairs of start and what backward ran from."""
-    scalars = [t if math.prod(t.shape) == 1 else t.sum() for t in starts]
+    """Run backward from `starts`, each summed where it is no scalar; pairs of start and what backward ran from.
+
+    Of a complex one from the real part: autograd has no default gradient for complex numbers.
+    """
+    scalars = _scalars(starts)
     with api.marker(BACKWARD):
-        if len(scalars) == 1:
-            scalars[0].backward()
-        else:
-            torch.autograd.backward(scalars)
+        _run(scalars)
     return list(zip(starts, scalars, strict=True))
+
+
+def run_backward(starts: list[torch.Tensor]) -> None:
+    """The same without a marker of ours in it."""
+    _run(_scalars(starts))
+
+
+def _scalars(starts: list[torch.Tensor]) -> list[torch.Tensor]:
+    real = [t.real if t.is_complex() else t for t in starts]
+    return [t if math.prod(t.shape) == 1 else t.sum() for t in real]
+
+
+def _run(scalars: list[torch.Tensor]) -> None:
+    if len(scalars) == 1:
+        scalars[0].backward()
+    else:
+        torch.autograd.backward(scalars)
 
 
 def told(starts: Starts) -> dict[str, str]:
     """What backward ran from, in words; {} where it did not run."""
     if not starts:
         return {}
-    words = [describe(t) + ("" if t is scalar else ", summed") for t, scalar in starts]
+    words = [describe(t) + _change(t, scalar) for t, scalar in starts]
     return {"backward": f"from {' and '.join(words[:4])}{' and more' if len(words) > 4 else ''}"}
+
+
+def _change(start: torch.Tensor, scalar: torch.Tensor) -> str:
+    """What was made of a start before backward ran from it."""
+    if not start.is_complex():
+        return "" if start is scalar else ", summed"
+    return ", its real part" + ("" if math.prod(start.shape) == 1 else ", summed")
 
 
 def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:

@@ -102,7 +102,7 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
 
 
 def work(request: dict[str, Any], channel: Channel) -> None:
-    """Do what the request asks: the catalogue message, or the passes of one trace."""
+    """Do what the request asks: the catalogue message, the passes of one trace, or a survey's of many."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue
 
@@ -113,7 +113,13 @@ def work(request: dict[str, Any], channel: Channel) -> None:
     with contextlib.suppress(OSError):  # a folder that is gone is no reason not to trace
         os.chdir(request["cwd"])
     sys.path.append(request["cwd"])  # last: a `torch/` that lies there must not be found first
-    run_passes(request, request.pop("digests", {}), channel)
+    known = request.pop("digests", {})
+    if request["work"] == "survey":
+        from _ptexplore_probe import survey
+
+        survey.serve(request, channel, lambda asked: run_passes(asked, known, channel))
+        return
+    run_passes(request, known, channel)
 
 
 def abandon() -> None:
@@ -125,7 +131,7 @@ def abandon() -> None:
 def main() -> None:
     """Read the request, import torch, work, and say that all is said."""
     channel = Channel(int(sys.argv[sys.argv.index("--channel") + 1]))
-    request = json.loads(sys.stdin.buffer.read())
+    request = json.loads(sys.stdin.buffer.readline())  # a line: a survey's operators follow on others
     load_siblings()
     if import_torch(request, channel):
         try:

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
+from .autograd import tensors
 from .syntax import Refused, attribute_chains, called_names, changed_in_place, free_names, own_names, parse
-from .values import describe
+from .values import describe, fingerprint
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
 SIZE = (3, 3)
@@ -42,6 +43,7 @@ class Namespace:
         """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind."""
         variables = [(name, parse(text, f"--var {name}"), text) for name, text in self.request["variables"]]
         self._seed()
+        self._sample()
         before = dict(self.values)
         for number, code in enumerate(self.request["setup"]):
             self._setup(number, code)
@@ -73,6 +75,21 @@ class Namespace:
                 return
             numpy.random.seed(seed)
             self.values["np"] = numpy
+
+    def _sample(self) -> None:
+        """Bind what a survey's sample gives: fresh values each time."""
+        sample = self.request.get("sample")
+        for name, value in sample().items() if sample is not None else ():
+            self.values[name] = value
+            self._tell(name, "OpInfo")
+
+    def digest(self, result: Any) -> str | None:
+        """A digest of a result; of a survey's sample also what became of its inputs, and their gradients."""
+        if self.request.get("sample") is None:
+            return fingerprint(result)
+        given = [self.values[entry["name"]] for entry in self.bound]
+        gradients = [tensor.grad for tensor in tensors(given) if tensor.is_leaf]
+        return fingerprint([result, given, gradients])
 
     def _setup(self, number: int, code: str) -> None:
         what = f"--setup {number + 1}"

@@ -7,55 +7,65 @@ a first call runs the dynamic linker, fills caches and allocates; and it runs on
 from __future__ import annotations
 
 import base64
-import ctypes
-import mmap
-import os
+import math
 import time
 import zlib
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from . import autograd, events, passes
+from . import autograd, events, native_call, passes
 from . import torch_api as api
 from .names import Namespace
-from .stepper import Stepper, Steps
-from .syntax import Refused, parse
-from .values import describe, fingerprint, type_name
+from .stepper import Stepper, Steps, Unavailable, why_not
+from .syntax import Refused, check_script, parse
+from .values import describe, type_name
 
-WARM_UPS = 2
-SPEED = 2e9  # instructions a second that the processor runs at full speed, about
+RECORDER = "native"
+SPEED = 2e9  # instructions a second that the processor runs at full speed, when caches are cold
 STEPPED = 80_000  # instructions a second that are stepped, about
-PATIENCE = 4.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
-MOST = 1_600_000  # instructions, whatever is stepped: about 20 seconds
-ROWS = 1 << 21  # rows of the log: 128 MB
+PATIENCE = 5.0  # seconds of stepping that a whole expression may take; beyond it one operator call is stepped
+COLD = 20  # times as long as a warm one that a second run may take
+WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they become faster still
+WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
+MOST = 3_000_000  # instructions, however long they take
+ROWS = 1 << 20  # rows of the log: 64 MB
+SLOW = 2.0  # seconds; what takes longer is not run once more only to know it better
 
-LIBRARY = "libtorch_cpu.so"
-ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
+ONCE = "--once runs it a single time, and the native pass needs runs of its own"
+SCRIPT = "a script is never stepped whole; --native-op NAME[#N] steps one operator call of it"
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """The pass in this process: observations "steps", one for each part that was stepped, and "notstepped" with why.
+    """The pass in this process: observations "steps" (one a stepped part), "maps", and "result".
 
     Raises Unavailable where this process cannot be stepped, Refused or Raised as every pass does.
     """
-    stepper = Stepper(ROWS, MOST)
-    torch.set_num_threads(1)
-    seconds = 0.0
-    for _ in range(WARM_UPS):
-        seconds = _Once(request).run()
-    projected = seconds * SPEED / STEPPED
     wanted = request.get("native_op")
-    once = _Once(request)
-    if wanted is None and projected <= PATIENCE:
-        steps = once.stepped(stepper)
+    reason = ONCE if request["once"] else SCRIPT if request.get("script") and wanted is None else why_not()
+    if reason is not None:
+        raise Unavailable(reason)
+    asked = native_call.parsed(wanted) if wanted is not None else None
+    torch.set_num_threads(1)
+    runs = _Runs(request)
+    if asked is None and runs.are_short():
+        once = _Once(request)
+        parts = once.stepped(Stepper(ROWS, MOST, _seconds(request, WHOLE)))
     else:
-        steps = [_operator_call(once, stepper, wanted)]
-    said = {"warm_ups": WARM_UPS, "threads": 1, "projected": round(projected, 3), "own": list(stepper.code)}
-    observations = [{"recorder": "native", "kind": "steps", "data": {**part, **said}} for part in steps]
+        once, parts = _operator_call(runs, asked)
+    said = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": round(runs.projected, 3)}
+    observations = [{"recorder": "native", "kind": "steps", "data": {**part, **said}} for part in parts]
     observations.append({"recorder": "native", "kind": "maps", "data": {"text": _maps()}})
+    observations.append({"recorder": "native", "kind": "result", "data": runs.compared(once)})
     return {"bound": once.names.bound, "result": once.result, "observations": observations}
+
+
+def _seconds(request: dict[str, Any], most: float) -> float:
+    """How long stepping may take: not so long that the trace's own time limit would end it first."""
+    return min(most, 0.4 * float(request["timeout"]))
 
 
 class _Once:
@@ -63,20 +73,24 @@ class _Once:
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
-        tree = parse(request["expression"], "the expression")
+        tree = None
+        if request.get("script") is None:
+            tree = parse(request["expression"], "the expression")
+        else:
+            check_script(request["script"])
         self.names = Namespace(request)
         self.names.fill(tree)
         self.one = passes.prepared("native", request, self.names, tree)
         self.value: Any = None
         self.result: dict[str, Any] = {}
 
-    def run(self) -> float:
-        """Evaluate at full speed, backward included: the CPU seconds of this thread that it took."""
+    def run(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
+        """Evaluate at full speed, backward included; `how` may do something about it. What `how` returned."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.one)
-            began = time.thread_time()
-            self._both()
-            return time.thread_time() - began
+            given = how(self._both)
+        self._describe()
+        return given
 
     def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
@@ -84,107 +98,122 @@ class _Once:
             passes.enter_contexts(stack, self.one)
             with passes.stage("expression"):  # outside of what is stepped, as little of ours as can be inside
                 self.value, steps = stepper.step(self.one.evaluate)
-            parts = [_part("forward", steps)]
+            parts = [_part("forward", steps, stepper)]
             if self.request["backward"]:
                 starts = autograd.roots(self.value)
                 with passes.stage("backward"):
-                    parts.append(_part("backward", stepper.step(autograd.backward, starts)[1]))
+                    parts.append(_part("backward", stepper.step(autograd.run_backward, starts)[1], stepper))
         self._describe()
         return parts
 
-    def stepped_call(self, stepper: Stepper, address: int, number: int) -> Steps:
-        """Evaluate at full speed but for one call of the code at `address`."""
-        with passes.stage("context"), ExitStack() as stack:
-            passes.enter_contexts(stack, self.one)
-            _, steps = stepper.step_call(address, number, self._both)
-        self._describe()
-        return steps
-
-    def profiled(self) -> list[tuple[str, str | None]]:
-        """Evaluate under the profiler: the operators called, in order, with overloads where it records them."""
-        with passes.stage("context"), ExitStack() as stack:
-            passes.enter_contexts(stack, self.one)
-            with api.profiler() as profile:
-                self._both()
-        tree, _ = events.collect(profile, {})
-        return [(event["name"], event["overload"]) for event in tree if event["type"] == "op"]
-
-    def _forward(self) -> None:
-        with passes.stage("expression"):
+    def _both(self) -> None:
+        with passes.stage("script" if self.request.get("script") else "expression"):
             self.value = self.one.evaluate()
-
-    def _backward(self) -> None:
         if self.request["backward"]:
             starts = autograd.roots(self.value)
             with passes.stage("backward"):
-                autograd.backward(starts)
-
-    def _both(self) -> None:
-        self._forward()
-        self._backward()
+                autograd.run_backward(starts)
 
     def _describe(self) -> None:
         self.result = {
             "type": type_name(self.value),
             "description": describe(self.value),
-            "fingerprint": fingerprint(self.value),
+            "fingerprint": self.names.digest(self.value),
         }
 
 
-def _part(what: str, steps: Steps, **more: Any) -> dict[str, Any]:
+@dataclass
+class _Runs:
+    """The runs at full speed before the stepped one: how many, how long the fastest took, what the last gave."""
+
+    request: dict[str, Any]
+    count: int = 0
+    processor: float = math.inf  # seconds of this thread's time on a processor
+    wall: float = math.inf
+    result: Any = None
+
+    def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
+        """Run once more; what `how` returned."""
+
+        def timed(both: Callable[[], None]) -> Any:
+            began = time.thread_time(), time.monotonic()
+            given = how(both)
+            self.processor = min(self.processor, time.thread_time() - began[0])
+            self.wall = min(self.wall, time.monotonic() - began[1])
+            return given
+
+        once = _Once(self.request)
+        given = once.run(timed)
+        self.count, self.result = self.count + 1, once.result["fingerprint"]
+        return given
+
+    def are_short(self) -> bool:
+        """Warm up, and tell whether all of it can be stepped: a first run takes far longer than the next ones."""
+        while self.count < WARM_UPS or (self.count < AT_MOST and self.projected > self.patience):
+            self.warm_up()
+            if self.wall > SLOW or (self.count > 1 and self.projected > self.patience * COLD):
+                return False
+        return self.projected <= self.patience
+
+    @property
+    def patience(self) -> float:
+        """Seconds that all of it may take: a survey, which nobody waits for, says more than is usual."""
+        return float(self.request.get("patience", PATIENCE))
+
+    @property
+    def projected(self) -> float:
+        """Seconds that stepping all of it would take, as the fastest run foretells."""
+        return self.processor * SPEED / STEPPED
+
+    def compared(self, once: _Once) -> dict[str, Any]:
+        """Whether the stepped run gave what the last one at full speed gave; None where that cannot be told."""
+        stepped = once.result["fingerprint"]
+        return {"equal": None if None in (stepped, self.result) else stepped == self.result}
+
+
+def _part(what: str, steps: Steps, stepper: Stepper, **more: Any) -> dict[str, Any]:
     """One stepped part as plain data; the rows packed, since there are many and they repeat."""
     rows = base64.b64encode(zlib.compress(steps.rows, 1)).decode()
-    return {"what": what, "rows": rows, "instructions": steps.instructions, "cut": steps.cut, **more}
+    said = {"instructions": steps.instructions, "cut": steps.cut, "seconds": round(steps.seconds, 3)}
+    return {"what": what, "rows": rows, "own": list(stepper.code), **said, **more}
 
 
-def _operator_call(once: _Once, stepper: Stepper, wanted: str | None) -> dict[str, Any]:
-    """Step one operator call of the expression: the one named ("add.Tensor#2"), else the first."""
-    called = _Once(once.request).profiled()
-    name, number = _wanted(called, wanted)
-    found = {overload for op, overload in called if _fits(op, overload, name)}
-    for symbol in sorted(_symbols(name, found)):
-        address = _address(symbol)
-        steps = once.stepped_call(stepper, address, number) if address else None
-        if steps is not None and steps.hits >= number:
-            return _part("operator", steps, op=name, number=number, symbol=symbol.decode())
-        once = _Once(once.request)
-    raise Refused("native", f"{name} was not called {number} time(s) through at::_ops: nothing was stepped")
+def _operator_call(runs: _Runs, asked: tuple[str, int] | None) -> tuple[_Once, list[dict[str, Any]]]:
+    """Step one operator call of the expression: the one asked for, else the first."""
+    entries = native_call.of_name(asked[0]) if asked else []
+    called = runs.warm_up(_profiled)
+    entries = entries or native_call.of_called(called)
+    if not entries:
+        none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
+        raise Unavailable(f"stepping all of it would take about {_duration(runs.projected)}, and {none}")
+    number = asked[1] if asked else 1
+    addresses = list(dict.fromkeys(entry.address for entry in entries))
+    stepper = Stepper(ROWS, MOST, _seconds(runs.request, ASKED if asked else OPERATOR))
+    counts = None
+    if runs.wall < SLOW or runs.count < 2:
+        counts = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
+    once = _Once(runs.request)
+    steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both, 4 * runs.wall)[1])
+    if steps.entry is None:
+        name, times = asked[0] if asked else "any operator", sum(steps.counts)
+        raise Refused("native", f"{name} is called {times} time(s) through at::_ops::NAME::call, not {number}")
+    entry = next(e for e in entries if e.address == addresses[steps.entry])
+    seen, mine = native_call.times_called(entry.op, called), steps.counts[steps.entry]
+    sure = seen is None or counts is None or counts[steps.entry] == seen
+    more = {"op": entry.op, "number": mine if sure else None, "symbol": entry.symbol}
+    return once, [_part("operator", steps, stepper, **more)]
 
 
-def _wanted(called: list[tuple[str, str | None]], wanted: str | None) -> tuple[str, int]:
-    if wanted is None:
-        first = next((name if not overload else f"{name}.{overload}" for name, overload in called), None)
-        if first is None:
-            raise Refused("native", "the expression runs long and calls no operator: there is no call to step")
-        return first.partition("::")[2], 1
-    name, _, number = wanted.partition("#")
-    if number and not (number.isdigit() and int(number)):
-        raise Refused("native", f"--native-op {wanted}: after # comes which call it is, from 1")
-    return name.removeprefix("aten::"), int(number or 1)
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min" if seconds < 36_000 else "many hours"
 
 
-def _fits(op: str, overload: str | None, name: str) -> bool:
-    base, _, wanted = name.partition(".")
-    return op == f"aten::{base}" and (not wanted or overload is None or overload == wanted)
-
-
-def _symbols(name: str, overloads: set[str | None]) -> set[bytes]:
-    """The mangled beginnings of at::_ops entry points that the operator named can mean."""
-    base, _, overload = name.partition(".")
-    wanted = {overload} if overload else {one or "" for one in overloads} or {""}
-    names = {f"{base}_{one}" if one else base for one in wanted}
-    return {ENTRY % (len(one), one.encode()) for one in names}
-
-
-def _address(beginning: bytes) -> int | None:
-    """The address of the one exported function of libtorch_cpu whose mangled name begins so."""
-    path = os.path.join(api.torch_dir(), "lib", LIBRARY)
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
-        at = data.find(b"\0" + beginning)
-        if at < 0:
-            return None
-        name = data[at + 1 : data.find(b"\0", at + 1)]
-    return ctypes.cast(ctypes.CDLL(path)[name.decode()], ctypes.c_void_p).value
+def _profiled(both: Callable[[], None]) -> native_call.Called:
+    """Run under the profiler: the operators called, in order, with overloads where it records them."""
+    with api.profiler() as profile:
+        both()
+    tree, _ = events.collect(profile, {})
+    return [(event["name"], event["overload"]) for event in tree if event["type"] == "op"]
 
 
 def _maps() -> str:

@@ -111,7 +111,13 @@ def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]
                 pass
             result, starts = _evaluated(one)
     # Only now: asking a view for its grad_fn can itself call operators.
-    described = {"type": type_name(result), "description": describe(result), **autograd.told(starts)}
+    described: dict[str, Any] = {
+        "type": type_name(result),
+        "description": describe(result),
+        **autograd.told(starts),
+    }
+    if one.request.get("sample") is not None:
+        described["fingerprint"] = one.names.digest(result)
     if one.recorder in ("ops", "once"):
         one.graph, cut = autograd.graph(result)
         if cut:

@@ -1,61 +1,31 @@
-"""Step a call instruction by instruction: a SIGTRAP handler in machine code that logs every jump, and its runner.
+"""Step a call instruction by instruction in this process, and log its jumps: the machine code's other half.
 
-x86-64 Linux. The handler runs with the trap flag of the flags register (Intel 64 manual, volume 3, 17.3.1.4): after
-each instruction the kernel delivers SIGTRAP, and the handler writes a row when the instruction pointer did not simply
-go on.
-The same handler meets a breakpoint (int3) at a function's first byte and steps from there until that call returns.
+x86-64 Linux. Whatever is taken for it (the handler of SIGTRAP, the signal mask, bytes of a function) is put back, and
+whatever ends the stepping early, the call that is stepped ends as it would have.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import mmap
 import os
+import platform
 import signal
 import struct
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .assembly import (
-    POP_FLAGS,
-    PUSH_FLAGS,
-    RETURN,
-    Instruction,
-    Label,
-    alu,
-    alu_constant,
-    alu_memory,
-    assemble,
-    call,
-    constant,
-    increment,
-    jump,
-    load,
-    memory_constant,
-    move,
-    pop,
-    push,
-    put,
-    store,
-    store_byte,
-)
+from . import trap_code as code
+from .assembly import assemble
 
-ROW = 64  # bytes: rip, rsp, the two before it, instructions so far, and the first three argument registers
-SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
-TRAP = 0x100  # the trap flag
-BREAKPOINT = 0xCC
-
-# Offsets in the ucontext_t that a handler gets as its third argument (sys/ucontext.h: uc_mcontext.gregs).
-RDI, RSI, RDX, RSP, RIP, FLAGS = 104, 112, 136, 160, 168, 176
-
-# The handler's own state: eight bytes each.
-(
-    CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, BREAK, ORIGINAL, HITS, WANTED, STOP, REARM, AFTER,
-) = range(0, 112, 8)  # fmt: skip
-RUNNING, FULL, LIMIT, LEFT = range(4)  # what STATUS says: why the handler stopped stepping
+SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
+GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
+NEVER = (1 << 64) - 1
 
 
 class Unavailable(Exception):
@@ -64,138 +34,25 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Steps:
-    """What was logged: `rows` of eight 64-bit numbers, how many instructions, and whether it was cut short."""
+    """What was logged: `rows` of eight 64-bit numbers, how many instructions, and why it was cut short, if it was.
+
+    `counts` says how often each breakpoint was met, `entry` which of them the stepped call began at.
+    """
 
     rows: bytes
     instructions: int
     cut: str | None
-    hits: int = 0  # how often the breakpoint was met
-
-
-def handler(state: int) -> list[Instruction | Label]:
-    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`."""
-    return [constant("rax", state), *_COMING_IN, *_LOGGING, *_STOPPING, *_AT_THE_BREAKPOINT]
-
-
-# From here on r9 and r10 are instruction and stack pointer now, r11 and rdi those one instruction ago.
-_COMING_IN = [
-    load("r9", "rdx", RIP),
-    load("r10", "rdx", RSP),
-    load("rcx", "rax", REARM),  # first: one instruction after a breakpoint can be one byte after it
-    alu_constant("cmp", "rcx", 0),
-    jump("jne", "rearm"),
-    load("rcx", "rax", AFTER),
-    alu("cmp", "rcx", "r9"),
-    jump("je", "breakpoint"),
-    # one instruction ran
-    increment("rax", COUNT),
-    load("r11", "rax", LAST_RIP),
-    load("rdi", "rax", LAST_RSP),
-    store("rax", LAST_RIP, "r9"),
-    store("rax", LAST_RSP, "r10"),
-    alu_memory("cmp", "r10", "rax", STOP),  # the stack is above the stepped call's: it has returned or thrown
-    jump("ja", "left"),
-    move("r8", "r9"),
-    alu("sub", "r8", "r11"),
-    alu_constant("cmp", "r8", SEQUENTIAL),
-    jump("jbe", "done"),
-]
-_LOGGING = [
-    Label("log"),
-    load("rcx", "rax", CURSOR),
-    alu_memory("cmp", "rcx", "rax", END),
-    jump("jae", "full"),
-    load("r8", "rax", COUNT),
-    alu_memory("cmp", "r8", "rax", MOST),
-    jump("jae", "limit"),
-    store("rcx", 0, "r9"),
-    store("rcx", 8, "r10"),
-    store("rcx", 16, "r11"),
-    store("rcx", 24, "rdi"),
-    store("rcx", 32, "r8"),
-    load("r8", "rdx", RDI),
-    store("rcx", 40, "r8"),
-    load("r8", "rdx", RSI),
-    store("rcx", 48, "r8"),
-    load("r8", "rdx", RDX),
-    store("rcx", 56, "r8"),
-    alu_constant("add", "rcx", ROW),
-    store("rax", CURSOR, "rcx"),
-    Label("done"),
-    RETURN,
-]
-_STOPPING = [  # the call goes on at full speed
-    Label("full"),
-    put("rax", STATUS, FULL),
-    jump("jmp", "stop"),
-    Label("limit"),
-    put("rax", STATUS, LIMIT),
-    jump("jmp", "stop"),
-    Label("left"),
-    put("rax", STATUS, LEFT),
-    Label("stop"),
-    memory_constant("and", "rdx", FLAGS, ~TRAP),
-    RETURN,
-]
-_AT_THE_BREAKPOINT = [
-    # int3 was met: the instruction it covers is put back and comes next, under the trap flag
-    Label("breakpoint"),
-    increment("rax", HITS),
-    load("rcx", "rax", BREAK),
-    load("r8", "rax", ORIGINAL),
-    store_byte("rcx", 0, "r8"),
-    store("rdx", RIP, "rcx"),
-    memory_constant("or", "rdx", FLAGS, TRAP),
-    load("r8", "rax", HITS),
-    alu_memory("cmp", "r8", "rax", WANTED),
-    jump("je", "begin"),
-    put("rax", REARM, 1),
-    RETURN,
-    # the call that was asked for begins: logged as a call from nowhere
-    Label("begin"),
-    put("rax", AFTER, 0),
-    store("rax", STOP, "r10"),
-    store("rax", LAST_RIP, "rcx"),
-    store("rax", LAST_RSP, "r10"),
-    move("r9", "rcx"),
-    move("rdi", "r10"),
-    alu_constant("add", "rdi", 8),
-    constant("r11", 0),
-    jump("jmp", "log"),
-    # one instruction after a call that was not asked for: the breakpoint is set again
-    Label("rearm"),
-    load("rcx", "rax", BREAK),
-    constant("r8", BREAKPOINT),
-    store_byte("rcx", 0, "r8"),
-    put("rax", REARM, 0),
-    memory_constant("and", "rdx", FLAGS, ~TRAP),
-    RETURN,
-]
-
-
-def runner(function: int) -> list[Instruction | Label]:
-    """Call `function` with the arguments given, the trap flag set meanwhile."""
-    return [
-        push("rbx"),  # keeps the stack aligned to 16
-        constant("rax", function),
-        PUSH_FLAGS,
-        memory_constant("or", "rsp", 0, TRAP),
-        POP_FLAGS,
-        call("rax"),
-        PUSH_FLAGS,
-        memory_constant("and", "rsp", 0, ~TRAP),
-        POP_FLAGS,
-        pop("rbx"),
-        RETURN,
-    ]
+    seconds: float = 0.0
+    counts: tuple[int, ...] = ()
+    entry: int | None = None
 
 
 def why_not() -> str | None:
     """Why this process cannot be stepped, None where it can."""
-    if sys.platform != "linux" or os.uname().machine != "x86_64" or sys.maxsize < 1 << 32:
-        return f"stepping needs x86-64 Linux, and this is {os.uname().machine} {sys.platform}"
+    if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
+        return f"stepping needs x86-64 Linux, and this is {platform.machine()} {sys.platform}"
     if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-        return "the signal SIGTRAP is blocked here"
+        return "the signal SIGTRAP is blocked here, and stepping works by it"
     if _tracer():
         return "another program (a debugger, strace) already traces this process"
     return None
@@ -219,82 +76,186 @@ class _Action(ctypes.Structure):
 
 
 class Stepper:
-    """Machine code and a buffer, made once; `step` and `step_call` run something under it. Not reentrant.
+    """Machine code and a log, made once; `step` and `step_call` run something under it. Not reentrant.
 
-    Raises Unavailable when this process cannot be stepped. `rows` bounds what is logged, `most` the instructions.
+    `rows` bounds the log, `most` the instructions, `seconds` the time that stepping takes. Raises Unavailable when this
+    process cannot be stepped.
     """
 
-    def __init__(self, rows: int = 1 << 21, most: int = 1 << 40) -> None:
+    def __init__(self, rows: int = 1 << 19, most: int = 1 << 40, seconds: float = 3600.0) -> None:
         reason = why_not()
         if reason is not None:
             raise Unavailable(reason)
-        self.most = most
+        self.most, self.seconds = most, seconds
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._state = (ctypes.c_uint64 * (AFTER // 8 + 1))()
-        self._buffer = mmap.mmap(-1, rows * ROW)
-        self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._buffer))
-        self._end = self._begin + rows * ROW
-        python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value
-        handle, _ = assemble(handler(ctypes.addressof(self._state)))
-        run, _ = assemble(runner(python or 0))
-        start = -(-len(handle) // 16) * 16
-        self._code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-        self._code.write(handle.ljust(start, b"\x90") + run)
-        self._handler = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
-        self._protect(self._handler, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC, "memory that can be executed")
+        self._state = (ctypes.c_uint64 * code.STATE)()
+        self._log = _memory(rows * code.ROW)
+        self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._log))
+        self._end = self._begin + rows * code.ROW
+        python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
+        self._handler, run, clock = self._place(
+            code.handler(ctypes.addressof(self._state)), code.runner(python), code.clock()
+        )
         prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
-        self._run = prototype(self._handler + start)
-        self.code = (self._handler, self._handler + start + len(run))  # ours: not part of what is told
+        self._run = prototype(run)
+        self._clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(clock)
+        self.code = (self._handler, clock)  # ours: not part of what is told
+        self._rate = self._ticks_a_second()
+        if self.step(int)[1].instructions < 10:
+            raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
+
+    def _place(self, *programs: Sequence[Any]) -> list[int]:
+        """Put programs into memory that can be executed; where each begins."""
+        self._code = _memory(mmap.PAGESIZE)
+        base = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
+        places = []
+        for program in programs:
+            self._code.write(bytes(-self._code.tell() % 16))
+            places.append(base + self._code.tell())
+            self._code.write(assemble(program)[0])
+        self._protect(base, mmap.PROT_READ | mmap.PROT_EXEC, "memory that can be executed")
+        return places
+
+    def _ticks_a_second(self) -> float:
+        """How fast the processor's clock runs."""
+        began, first = self._both_clocks()
+        time.sleep(0.002)
+        ended, last = self._both_clocks()
+        return (last - first) / (ended - began)
+
+    def _both_clocks(self) -> tuple[float, int]:
+        """The system's clock and the processor's, read so soon after each other that they tell the same moment."""
+        for _ in range(100):
+            before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
+            if after - before < 2e-5:
+                break
+        return before, ticks
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
-        """Call `function` under the trap flag: its result and the steps. What it raises is raised."""
-        with self._handling():
-            result = self._run(function, arguments, {})
-        return result, self._steps()
+        """Call `function` under the trap flag: its result and the steps. What it raises is raised.
 
-    def step_call(self, address: int, number: int, function: Callable[..., Any]) -> tuple[Any, Steps]:
-        """Call `function` at full speed, but step the `number`th call (from 1) of the code at `address`."""
-        page = address & ~(mmap.PAGESIZE - 1)
-        everything = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
-        self._protect(page, mmap.PAGESIZE, everything, "a breakpoint in torch's own code")
-        original = ctypes.c_ubyte.from_address(address)
-        with self._handling():
-            byte = original.value
-            for slot, value in ((BREAK, address), (AFTER, address + 1), (ORIGINAL, byte), (WANTED, number)):
-                self._state[slot // 8] = value
-            original.value = BREAKPOINT
+        Signals that come meanwhile wait until it is done: their handlers are no part of it, and a timer that is right
+        at full speed would fire without end at this one.
+        """
+        with self._handling(self.seconds):
+            before = self._block(_meanwhile())
+            self._state[code.SIGNALS_AFTER // 8] = before
+            began = time.monotonic()
             try:
+                result = self._run(function, arguments, {})
+            finally:
+                seconds = time.monotonic() - began
+                self._block(before)
+        return result, self._steps(seconds)
+
+    def step_call(
+        self, addresses: Sequence[int], number: int, function: Callable[[], Any], before: float = 0.0
+    ) -> tuple[Any, Steps]:
+        """Call `function` at full speed, but step the `number`th call (from 1; 0: none) of the code at `addresses`.
+
+        `before` is how long the function may run at full speed, in seconds, besides the time for stepping.
+        """
+        table = (ctypes.c_uint64 * (3 * len(addresses) + 1))()
+        with self._writable(addresses), self._handling(self.seconds + before):
+            originals = [ctypes.c_ubyte.from_address(address) for address in addresses]
+            for position, (address, byte) in enumerate(zip(addresses, originals, strict=True)):
+                table[3 * position : 3 * position + 3] = [address, byte.value, 0]
+            covered = [byte.value for byte in originals]
+            for slot, value in ((code.TABLE, ctypes.addressof(table)), (code.WANTED, number)):
+                self._state[slot // 8] = value
+            began = time.monotonic()
+            try:
+                for byte in originals:
+                    byte.value = code.BREAKPOINT
                 result = function()
             finally:
-                original.value = byte
-        return result, self._steps()
+                for byte, value in zip(originals, covered, strict=True):
+                    byte.value = value
+        counts = tuple(int(table[3 * position + 2]) for position in range(len(addresses)))
+        steps = self._steps(time.monotonic() - began, counts)
+        return result, self._where(steps, addresses)
+
+    def _where(self, steps: Steps, addresses: Sequence[int]) -> Steps:
+        if not steps.rows:
+            return steps
+        (first,) = struct.unpack_from("<Q", steps.rows)
+        return Steps(steps.rows, steps.instructions, steps.cut, steps.seconds, steps.counts, addresses.index(first))
 
     @contextlib.contextmanager
-    def _handling(self) -> Any:
-        """Our SIGTRAP handler for the time of a block; whatever was there before comes back."""
-        for slot in range(0, AFTER + 8, 8):
-            self._state[slot // 8] = 0
-        for slot, value in ((CURSOR, self._begin), (END, self._end), (MOST, self.most), (STOP, (1 << 64) - 1)):
-            self._state[slot // 8] = value
-        new, old = _Action(), _Action()
+    def _handling(self, seconds: float) -> Iterator[None]:
+        """Our SIGTRAP handler for the time of a block; what was there before comes back, but not over another's."""
+        deadline = int(self._clock() + seconds * self._rate)
+        given = {
+            code.CURSOR: self._begin,
+            code.END: self._end,
+            code.MOST: self.most,
+            code.DEADLINE: min(deadline, NEVER),
+            code.STOP: NEVER,
+            code.SIGNALS_MEANWHILE: _meanwhile(),
+        }
+        for position in range(code.STATE):
+            self._state[position] = given.get(8 * position, 0)
+        new, old, now = _Action(), _Action(), _Action()
         new.handler, new.flags = self._handler, 4  # SA_SIGINFO
         if self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), ctypes.byref(old)) != 0:
             raise Unavailable(f"no handler can be set for SIGTRAP: {os.strerror(ctypes.get_errno())}")
         try:
             yield
         finally:
-            self._libc.sigaction(signal.SIGTRAP, ctypes.byref(old), None)
+            self._libc.sigaction(signal.SIGTRAP, None, ctypes.byref(now))
+            if now.handler == self._handler:
+                self._libc.sigaction(signal.SIGTRAP, ctypes.byref(old), None)
 
-    def _protect(self, address: int, size: int, protection: int, what: str) -> None:
-        if self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), protection) != 0:
+    def _block(self, signals: int) -> int:
+        """Block just these signals (bit n-1 is signal n); those that were blocked before."""
+        new, old = (ctypes.c_uint64 * 16)(signals), (ctypes.c_uint64 * 16)()
+        self._libc.pthread_sigmask(signal.SIG_SETMASK, new, old)
+        return int(old[0])
+
+    @contextlib.contextmanager
+    def _writable(self, addresses: Sequence[int]) -> Iterator[None]:
+        """The pages of these functions can be written for the time of a block."""
+        pages = {address & ~(mmap.PAGESIZE - 1) for address in addresses}
+        read_and_run, changed = mmap.PROT_READ | mmap.PROT_EXEC, []
+        try:
+            for page in pages:
+                self._protect(page, read_and_run | mmap.PROT_WRITE, "a breakpoint in torch's own code")
+                changed.append(page)
+            yield
+        finally:
+            for page in changed:
+                self._protect(page, read_and_run, "to protect torch's own code again")
+
+    def _protect(self, address: int, protection: int, what: str) -> None:
+        if self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), protection) != 0:
             raise Unavailable(f"this system refuses {what}: {os.strerror(ctypes.get_errno())}")
 
-    def _steps(self) -> Steps:
-        used = int(self._state[CURSOR // 8]) - self._begin
-        cut = {FULL: "the log was full", LIMIT: f"it ran more than {self.most:,} instructions"}
-        status = int(self._state[STATUS // 8])
-        count, hits = int(self._state[COUNT // 8]), int(self._state[HITS // 8])
-        return Steps(self._buffer[:used], count, cut.get(status), hits)
+    def _steps(self, seconds: float, counts: tuple[int, ...] = ()) -> Steps:
+        used = int(self._state[code.CURSOR // 8]) - self._begin
+        here = "from here on the code"
+        cut = {
+            code.FULL: "the log was full",
+            code.LIMIT: f"it runs more than {self.most:,} instructions",
+            code.LATE: f"stepping it takes more than {self.seconds:.3g} s",
+            code.BLOCKS: f"{here} blocks SIGTRAP, as whatever starts a thread or a process does",
+            code.HANDLES: f"{here} handles SIGTRAP itself, by which stepping works",
+            code.STARTS: f"{here} starts a thread, a process or another program",
+        }.get(int(self._state[code.STATUS // 8]))
+        return Steps(self._log[:used], int(self._state[code.COUNT // 8]), cut, seconds, counts)
+
+
+def _meanwhile() -> int:
+    """The signals that wait while something is stepped: those that come from outside."""
+    left = {getattr(signal, name) for name in SIGNALS_LEFT} | set(GLIBC_OWN)
+    return sum(1 << number - 1 for number in range(1, 65) if number not in left)
+
+
+def _memory(size: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, size, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    except (OSError, ValueError) as error:
+        why = os.strerror(getattr(error, "errno", None) or errno.ENOMEM)
+        raise Unavailable(f"there is no memory for the log of steps ({size >> 10:,} KB): {why}") from error
 
 
 def rows_of(steps: Steps) -> list[tuple[int, ...]]:

@@ -67,7 +67,7 @@ def fingerprint(value: Any, depth: int = 4) -> str | None:
     try:
         with api.without_overrides(), torch.no_grad():
             _take(value, total.update, depth)
-    except Exception:  # sparse, nested, quantized, meta, a class of the user's own
+    except Exception:  # nested, quantized, meta, a class of the user's own
         return None
     return total.hexdigest()
 
@@ -75,10 +75,22 @@ def fingerprint(value: Any, depth: int = 4) -> str | None:
 def _take(value: Any, take: Callable[[bytes], None], depth: int) -> None:
     if issubclass(type(value), torch.Tensor):
         take(_tensor(value).encode())
-        plain = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
-        take(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
+        for part in _parts(value.detach()):
+            plain = part.resolve_conj().resolve_neg().cpu().contiguous()
+            take(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
     elif isinstance(value, (list, tuple, dict)) and depth:
         for item in value.values() if isinstance(value, dict) else value:
             _take(item, take, depth - 1)
     else:
         take(_describe(value, 1).encode())
+
+
+def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The dense tensors that a tensor is made of: itself, or a sparse one's indices and values."""
+    if tensor.layout is torch.sparse_coo:
+        return tensor._indices(), tensor._values()
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+    return (tensor,)

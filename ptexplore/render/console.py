@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -14,10 +15,12 @@ from ptexplore.model import Session, SourceRef
 from ptexplore.render.plain import clean
 from ptexplore.view.explain import Explanation
 from ptexplore.view.lines import Line
-from ptexplore.view.rows import Row, TrailView
+from ptexplore.view.row import Row
+from ptexplore.view.rows import TrailView
 
 Locate = Callable[[SourceRef], tuple[str, int] | None]  # a place in a tree -> file and line on this machine
 
+COUNTS = "instr"  # the heading of the column of instructions
 PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
 
 STATUS_STYLE = {"observed": "green", "derived": "cyan", "predicted": "yellow", "inlined": "magenta", "cut": "red"}
@@ -55,33 +58,89 @@ def place(ref: SourceRef, locate: Locate, label: str = "") -> Text:
 
 def _line(line: Line, locate: Locate) -> Text:
     if line.ref is not None:
-        return place(line.ref, locate, line.text)
+        shown = place(line.ref, locate, line.text)
+        return shown if line.also is None else Text.assemble(shown, "  ", _also(line.also, locate))
     return Text(clean(line.text), style="dim" if line.style in ("reason", "note") else "yellow", overflow="fold")
 
 
-def _title(row: Row) -> Text:
+def _also(line: Line, locate: Locate) -> Text:
+    """A second place in a file that has been named: its line alone."""
+    assert line.ref is not None
+    whole = place(line.ref, locate)
+    label = Text(f"{line.text} " if line.text else "", style="dim")
+    return Text.assemble(label, whole[len(clean(line.ref.path or "")) :])
+
+
+def _title(row: Row, *, counted: bool) -> Text:
+    """A row's first line: its name, what it is, how it is known where it was not seen, its number."""
     title = Text(overflow="fold")
-    title.append(clean(row.title), style="bold")
+    title.append(clean(row.title), style="bold" if not counted or row.kind != "native" else "")
     if row.times > 1:
         title.append(f" ×{row.times}")
-    title.append(f"  {row.kind} ", style="dim")
-    title.append(row.status, style=STATUS_STYLE.get(row.status, ""))
+    if not counted or row.kind != "native":
+        title.append(f"  {row.kind}", style="dim")
+    if not counted or row.status != "observed":
+        title.append(f" {row.status}", style=STATUS_STYLE.get(row.status, ""))
     title.append(f"  [{row.hop}]", style="dim")
+    if row.inside:
+        title.append(f"  +{row.inside}", style="dim")
     if row.hidden:
         title.append(f"  +{row.hidden} below", style="dim")
     return title
 
 
-def _draw(console: Console, rows: Sequence[Row], locate: Locate, guide: str) -> None:
-    """A tree with guides two columns wide: traces nest deeply, and a path must fit beside them."""
-    for number, row in enumerate(rows):
-        last = number == len(rows) - 1
-        inner = guide + ("  " if last else "│ ")
-        hanging = inner + ("│ " if row.children else "  ")
-        folded(console, _title(row), guide + ("└ " if last else "├ "), hanging)
-        for line in row.lines:
-            folded(console, _line(line, locate), hanging, hanging + "  ")
-        _draw(console, row.children, locate, inner)
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """What is the same for all rows of a tree: where to, how places become links, the width of the counts' column."""
+
+    console: Console
+    locate: Locate
+    column: int = 0
+
+    def draw(self, rows: Sequence[Row], guide: str = "") -> None:
+        """Rows with guides two columns wide: traces nest deeply, and a path must fit beside them."""
+        for number, row in enumerate(rows):
+            last = number == len(rows) - 1
+            inner = guide + ("  " if last else "│ ")
+            hanging = " " * self.column + inner + ("│ " if row.children else "  ")
+            first = self.count(row) + guide + ("└ " if last else "├ ")
+            title, lines = _title(row, counted=self.column > 0), [_line(line, self.locate) for line in row.lines]
+            if lines and row.lines[0].ref:
+                beside = self.beside(row, self.console.width - len(hanging) - len(title) - 2)
+                title, lines = (Text.assemble(title, "  ", beside), lines[1:]) if beside else (title, lines)
+            folded(self.console, title, first, hanging)
+            for line in lines:
+                folded(self.console, line, hanging, hanging + "  ")
+            self.draw(row.children, inner)
+
+    def beside(self, row: Row, room: int) -> Text | None:
+        """A row's first place, for the room that is left beside its title; None where it does not fit.
+
+        Among counted frames, which are many, a path may lose folders at its beginning.
+        """
+        line = row.lines[0]
+        whole = _line(line, self.locate)
+        if len(whole) <= room or self.column == 0 or len(row.lines) > 1 or line.ref is None or line.ref.path is None:
+            return whole if len(whole) <= room else None
+        folders = line.ref.path.split("/")
+        for left_out in range(1, len(folders)):
+            shorter = whole.copy()
+            gone = len("/".join(folders[:left_out]))
+            at = shorter.plain.find(line.ref.path)
+            shorter = Text.assemble(shorter[:at], "…", shorter[at + gone :])
+            if len(shorter) <= room:
+                return shorter
+        return None
+
+    def count(self, row: Row) -> str:
+        """A row's instructions, right-aligned; nothing where the tree has none."""
+        shown = "" if row.instructions is None else f"{row.instructions:,}"
+        return f"{shown:>{self.column - 1}} " if self.column else ""
+
+
+def _column(rows: Sequence[Row]) -> int:
+    """How wide the column of instructions is, with the space after it."""
+    return max((max(len(f"{row.instructions or 0:,}") + 1, _column(row.children)) for row in rows), default=0)
 
 
 def folded(console: Console, text: Text, first: str, further: str) -> None:
@@ -108,17 +167,19 @@ def _breaks(text: str, room: int) -> list[int]:
 def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
     """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
     for fact in view.facts:
-        console.print(Text(clean(fact), style="dim"))
+        folded(console, Text(clean(fact), style="dim"), "", "  ")
     console.print()
-    console.print(Text(clean(view.title), style="bold"))
-    _draw(console, view.rows, locate, "")
+    column = max(_column(view.rows), len(COUNTS) + 1) if view.counted else 0
+    heading = Text(f"{COUNTS:>{column - 1}} " if column else "", style="dim")
+    console.print(Text.assemble(heading, (clean(view.title), "bold")))
+    _Tree(console, locate, column).draw(view.rows)
     if view.findings:
         console.print()
         for finding in view.findings:
             console.print(Text(f"! {clean(finding)}", style="yellow"))
     console.print()
-    if view.hidden:
-        console.print(Text(f"{view.hidden} Python helper calls that ran no operator are not shown", style="dim"))
+    for line in view.left_out:
+        folded(console, Text(line, style="dim"), "", "  ")
     for label, step in zip(("next:", *[" " * 5] * 9), view.next_steps, strict=False):
         console.print(Text.assemble((f"{label} ", "dim"), (clean(step), "cyan")))
 

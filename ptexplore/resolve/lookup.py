@@ -35,11 +35,15 @@ class Registered:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Everything that can say where something stands. `sources` are asked in order, after the runtime tree."""
+    """Everything that can say where something stands. `sources` are asked in order, after the runtime tree.
+
+    `installed` is the index of the runtime tree's own text, where there is one already: it knows what headers define.
+    """
 
     tree: SourceTree
     store: Store
     sources: tuple[Source, ...] = ()
+    installed: Source | None = None
     _functions: dict[tuple[str, Wanted], SourceRef] = field(default_factory=dict, repr=False)
     _texts: dict[str, Text] = field(default_factory=dict, repr=False)
 

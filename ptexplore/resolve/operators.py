@@ -21,7 +21,7 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         base, overload = claim.hop.name, claim.event.get("overload")
         if overload is not None:
             full = f"{base}.{overload}" if overload else base
-            return _known(context, claim, full, "the profiler recorded the overload")
+            return known(context, claim, full, "the profiler recorded the overload")
         named = context.store.operators_named(base.split("::", 1)[1])
         overloads = [o for o in named if o.namespace == base.split("::", 1)[0]]
         matching = [o for o in overloads if fits(o.schema, claim.event.get("inputs") or [])]
@@ -30,12 +30,12 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             reason = f"the one overload of {base} that takes these inputs" + (
                 f" ({others} others do not)" if others else ""
             )
-            return _known(context, claim, matching[0].name, reason)
+            return known(context, claim, matching[0].name, reason)
         told = by_calls(context, claim, matching) if context.lookup.sources else matching
         if len(told) == 1:
             others_named = ", ".join(o.name for o in matching if o != told[0])
             reason = f"{others_named} would have called other operators than ran inside, by the text of its kernel"
-            return _known(context, claim, told[0].name, reason)
+            return known(context, claim, told[0].name, reason)
         candidates = tuple(_entry(context, o) for o in matching or overloads)
         reason = "this torch's profiler does not record overloads, and several take these inputs: " + ", ".join(
             o.name for o in matching or overloads
@@ -48,7 +48,8 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return rewrite(claims, change)
 
 
-def _known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
+def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
+    """An operator's claim with its full name, its entry point and what the catalogue has of it; `reason` tells why."""
     operator = context.store.operator(full)
     if operator is None:
         ref = unknown(f"{full} was registered after the catalogue was built (by the traced code)")

@@ -14,7 +14,7 @@ from ptexplore.index.conditions import Conditions
 from ptexplore.index.relation import Decision, Word, is_runtimes, permalink_commit
 from ptexplore.model import Checkout, Layer, Runtime, SourceRef, TreeInfo
 from ptexplore.resolve.matching import Matched, Wanted, match
-from ptexplore.resolve.precision import Evidence, decide, several
+from ptexplore.resolve.precision import Evidence, decide, in_runtime, several
 from ptexplore.source.tree import SourceTree
 from ptexplore.symbols import Dialect, Symbol
 
@@ -63,6 +63,8 @@ class Source:
         self, path: str, line: int, end_line: int | None = None, *, confirmed: bool = False, reason: str | None = None
     ) -> SourceRef:
         """A place in this tree; `confirmed`: the binary's own record names this line and this text bears it out."""
+        if self.tree.info.relation == "runtime":
+            return in_runtime(self.tree, path, line, end_line)
         relation: str = self.decision.word
         if relation == "version-skew" and self.checkout is not None and is_runtimes(path, self.checkout, self.runtime):
             return SourceRef(path, line, "wheel", decide(Evidence()), end_line, reason=reason)
@@ -143,6 +145,11 @@ def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Sour
     )
     info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, word)
     return Source(SourceTree(info, ()), atlas, decision, conditions, runtime, None, atlas.commit, "atlas")
+
+
+def installed_source(tree: SourceTree, names: Names, conditions: Conditions, runtime: Runtime) -> Source:
+    """The runtime tree's own text as a source: the installed headers and the regenerated C++."""
+    return Source(tree, names, Decision("matches", "it is the installed torch's own"), conditions, runtime)
 
 
 def source(

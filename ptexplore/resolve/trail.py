@@ -8,6 +8,7 @@ from ptexplore.resolve import autograd, calls, dispatching, findings, merge, ope
 from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.lookup import Lookup
+from ptexplore.resolve.native import join
 from ptexplore.resolve.stubs import Stubs
 from ptexplore.source.canonical import Folders, recorded_path
 
@@ -20,6 +21,7 @@ PASSES: tuple[Pass, ...] = (
     dispatching.reason,
     autograd.link,
     findings.report,
+    join.join,
 )
 
 

@@ -127,11 +127,11 @@ def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
 
 def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row]:
     """The rows of one file's references; `texts` takes the strings that rows name by id."""
-    places: defaultdict[tuple[str, RefKind, str, str | None, Extractor], list[int]] = defaultdict(list)
-    for _, line, name, text, kind, target, extractor in refs:
-        places[name, kind, text, target, extractor].append(line)
+    places: defaultdict[tuple[str, str, RefKind, str | None, Extractor], list[int]] = defaultdict(list)
+    for ref in refs:
+        places[ref[2:]].append(ref[1])  # name, text, kind, target, extractor: line
     rows = []
-    for number, ((name, kind, text, target, extractor), lines) in enumerate(places.items(), base):
+    for number, ((name, text, kind, target, extractor), lines) in enumerate(places.items(), base):
         where = lines[0] if len(lines) == 1 else pack_lines(lines)
         rows.append((number, name, _REF_CODE[kind], None if text == name else text,
                      None if target is None else texts[target], _EXTRACTOR_CODE[extractor], where))  # fmt: skip

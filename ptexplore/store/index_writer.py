@@ -25,6 +25,7 @@ _INSERT = {
     "dialect": "INSERT INTO dialect VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 }
 _TABLES = ("symbol", "ref", "dialect")
+_WORDS = 200  # files: more than workers are apart
 
 
 class IndexWriter:
@@ -38,7 +39,9 @@ class IndexWriter:
         self.path = path
         self._anew = anew
         self._texts: set[int] = set()
-        self._words: list[tuple[int, str]] = []  # put in at the end, by id: three times quicker so
+        self._words: list[tuple[int, str]] = []  # of the last files; put in by id: three times quicker so
+        self._worded = 0  # the highest id whose words are in
+        self._late: list[tuple[int, str]] = []  # those below it, for the end
         self._later: list[str] = []
         self._aside: Path | None = None
         with _as_ours(path):
@@ -86,7 +89,9 @@ class IndexWriter:
                 self._aside.unlink(missing_ok=True)
 
     def _finish(self) -> None:
-        self._db.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", sorted(self._words))
+        self._put_words(len(self._words))
+        self._words, self._late = self._late, []
+        self._put_words(len(self._words))
         for statement in self._later:
             self._db.execute(statement)
         names = self._db.execute("SELECT group_concat(name, char(10)) FROM (SELECT DISTINCT name FROM symbol)")
@@ -131,7 +136,17 @@ class IndexWriter:
                 self._db.executemany(_INSERT["ref"], rows.refs)
                 self._db.executemany(_INSERT["dialect"], rows.dialect)
                 self._put_texts(rows.texts)
-                self._words.append((rows.file[0], rows.words))
+                (self._words if rows.file[0] > self._worded else self._late).append((rows.file[0], rows.words))
+            if len(self._words) > 2 * _WORDS:
+                self._put_words(_WORDS)
+
+    def _put_words(self, count: int) -> None:
+        """Put in the words of the `count` waiting files with the lowest ids: now, while others read, not at the end."""
+        self._words.sort()
+        now, self._words = self._words[:count], self._words[count:]
+        self._db.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", now)
+        if now:
+            self._worded = max(self._worded, now[-1][0])
 
     def _put_texts(self, texts: Mapping[int, str]) -> None:
         new = [(number, text) for number, text in texts.items() if number not in self._texts]

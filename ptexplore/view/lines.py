@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ptexplore.model import Hop, SourceRef
@@ -13,11 +13,15 @@ Style = Literal["place", "reason", "note", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line under a row's title; `ref` where it is a place in source, `label` before it."""
+    """One line under a row's title: a text, or a place in source with its label.
+
+    `also` is a second place in the same file, with a label of its own.
+    """
 
     style: Style
     text: str = ""
     ref: SourceRef | None = None
+    also: Line | None = None
 
 
 def short(name: str) -> str:
@@ -71,6 +75,35 @@ def _fold(keys: str) -> str:
 
 def places(hop: Hop) -> list[Line]:
     """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
+    return _together(_places(hop))
+
+
+def brief_places(hop: Hop) -> list[Line]:
+    """The one place that says most about a hop; all of those of a node, whose formulas are what it is."""
+    if hop.kind == "node":
+        return places(hop)
+    known = (hop.source, hop.declaration, hop.registration)
+    return [Line("place", "", next((ref for ref in known if ref is not None and found(ref)), hop.source))]
+
+
+def _together(lines: list[Line]) -> list[Line]:
+    """Two places in the same file, one after the other, on one line."""
+    out: list[Line] = []
+    for line in lines:
+        last = out[-1] if out else None
+        if last is not None and last.also is None and _same_file(last.ref, line.ref):
+            out[-1] = replace(last, also=line)
+        else:
+            out.append(line)
+    return out
+
+
+def _same_file(one: SourceRef | None, other: SourceRef | None) -> bool:
+    known = one is not None and other is not None and one.line is not None and other.line is not None
+    return known and (one.path, one.tree) == (other.path, other.tree)  # type: ignore[union-attr]
+
+
+def _places(hop: Hop) -> list[Line]:
     if hop.kind == "impl":
         return impl_lines(hop)
     if hop.kind in ("stub", "native") and hop.registration is not None:

@@ -71,6 +71,7 @@ class _Reader:
             evidence=tuple(e for e in _list(data, "evidence") if isinstance(e, int)),
             notes=tuple(str(n) for n in _list(data, "notes")),
             calls=_number(data, "calls"),
+            instructions=_number(data, "instructions") if data.get("instructions") is not None else None,
             children=tuple(self.hop(c, depth + 1) for c in _list(data, "children")),
         )
 
@@ -191,7 +192,9 @@ def _detail(data: Any) -> dict[str, Any]:
             _place(_object(detail[name]))
     for one in _list(detail, "loops"):
         _place(_object(one))
-    _optional_text(detail, "python")
+    for name in ("python", "entry", "symbol", "library"):
+        _optional_text(detail, name)
+    _number(detail, "self")
     return detail
 
 

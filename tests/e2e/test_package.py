@@ -30,6 +30,9 @@ def test_the_wheel_holds_what_a_run_needs(tmp_path: Path) -> None:
         there = {f"ptexplore/{folder}/{p.name}" for p in (REPOSITORY / "ptexplore" / folder).glob(pattern)}
         assert there, f"nothing in {folder}"
         assert there <= names, there - names
+    notes = {p.relative_to(REPOSITORY) for p in (REPOSITORY / "annotations").rglob("*") if p.is_file()}
+    assert notes
+    assert {f"ptexplore/data/{name.as_posix()}" for name in notes} <= names
     assert "ptexplore/py.typed" in names
     assert not [n for n in names if n.startswith(("tests/", "scripts/")) or "__pycache__" in n]
     entry = next(n for n in names if n.endswith("entry_points.txt"))

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+
+def between(text: str) -> Callable[[int, int], str]:
+    """What gives a text's part between two offsets."""
+    return lambda start, end: text[start:end]
 
 
 class Cuts:
@@ -31,5 +36,7 @@ class Cuts:
         return offset + self._gone[bisect_right(self._at, offset)]
 
     def shorter(self, offset: int) -> int:
-        """The offset, in what is left, of a character of the whole that stands in no span."""
-        return offset - self._gone[bisect_right(self._ends, offset)]
+        """The offset, in what is left, of a character of the whole; that of the cut where it stands in one."""
+        cut = bisect_right(self._ends, offset)
+        left = offset - self._gone[cut]
+        return min(left, self._at[cut]) if cut < len(self._at) else left

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
+from typing import TypeVar
 
-from ptexplore.index.cpp.arms import Span
-from ptexplore.index.cpp.cuts import Cuts
+from ptexplore.index.cpp.cuts import Cuts, between
 from ptexplore.index.cpp.expand import Expander
 from ptexplore.index.cpp.grammar import rewrite
 from ptexplore.index.cpp.invocations import Invocations, Made
 from ptexplore.index.cpp.macros import MacroTable
+from ptexplore.index.cpp.plain import scan
+from ptexplore.index.cpp.plain_reader import PlainReader
 from ptexplore.index.cpp.prepare import Prepared, blank, prepare
 from ptexplore.index.cpp.references import references
 from ptexplore.index.cpp.scopes import CodeRanges
 from ptexplore.index.cpp.syntax import Frame, captures
 from ptexplore.index.cpp.text import Text
-from ptexplore.index.cpp.tree import Reader, between
+from ptexplore.index.cpp.tree import Reader
 from ptexplore.symbols import Ref, Symbol
 
+_R = TypeVar("_R", bound=Reader)
 _LOCAL_CLASSES = tuple(
     re.compile(word + rb"\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]") for word in (b"struct", b"class")
 )
@@ -58,7 +62,8 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     time. Where a body holds a class of its own, the whole is parsed as well, for that class's members.
     """
     text = prepared.text
-    reader, failed = _without_bodies(text, view, code.bodies if code.balanced else [], made)
+    reader, failed = _without_bodies(text, view, code, made)
+    reader.line = text.line
     if code.balanced and any(code.holds(one.start()) for word in _LOCAL_CLASSES for one in word.finditer(view)):
         local = Reader(text.path, view.decode("ascii"), text.line, text.guards)
         local.read(captures(bytes(view))[0])
@@ -70,10 +75,17 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     return reader, failed
 
 
-def _without_bodies(text: Text, view: bytearray, bodies: list[Span], made: list[Made]) -> tuple[Reader, bool]:
+def _without_bodies(text: Text, view: bytearray, code: CodeRanges, made: list[Made]) -> tuple[Reader, bool]:
     """A reader of a view with its bodies taken out; its offsets are those of the view."""
+    bodies = code.bodies if code.balanced else []
     cuts = Cuts(bodies)
     short = cuts.left(view.decode("ascii"))
+    marks = {one.begin: cuts.shorter(one.begin) for one in made}
+    if code.balanced:
+        reader = _plainly(_reader(PlainReader, text, short, cuts.whole), sorted(set(marks.values())))
+        if reader is not None:
+            reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
+            return reader, False
     found, failed = captures(short.encode("ascii"))
     if failed and bodies:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
@@ -81,16 +93,43 @@ def _without_bodies(text: Text, view: bytearray, bodies: list[Span], made: list[
             blank(empty, start, end)
         cuts, short = Cuts([]), empty.decode("ascii")
         found, failed = captures(bytes(empty))
-    whole, bare = cuts.whole, text.bare
-    reader = Reader(text.path, short, lambda offset: text.line(whole(offset)), text.guards)
-    reader.shown = lambda start, end: bare[whole(start) : whole(end - 1) + 1]
-    marks = {one.begin: cuts.shorter(one.begin) for one in made}
+        marks = {one.begin: one.begin for one in made}
+    reader = _reader(Reader, text, short, cuts.whole)
     reader.read(found, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
-    reader.offsets = [whole(offset) for offset in reader.offsets]
-    reader.inherited = [(whole(offset), clause) for offset, clause in reader.inherited]
-    reader.line = text.line
     return reader, failed
+
+
+def _reader(kind: type[_R], text: Text, short: str, whole: Callable[[int], int]) -> _R:
+    """A reader of what is left of a text, whose offsets `whole` gives."""
+    bare, line = text.bare, text.line
+    reader = kind(text.path, short, lambda offset: line(whole(offset)), text.guards)
+    reader.shown = lambda start, end: bare[whole(start) : whole(end - 1) + 1]
+    reader.whole = whole
+    return reader
+
+
+def _plainly(plain: PlainReader, marks: list[int]) -> Reader | None:
+    """A reader of a text with its plain statements read by themselves; None where the parser stumbles over the rest."""
+    scanned = scan(plain.text)
+    if scanned.all is not None:
+        plain.read_all(scanned.all, marks)
+        return plain
+    cuts = Cuts(scanned.cuts)
+    left = cuts.left(plain.text)
+    found, failed = captures(left.encode("ascii"))
+    if failed:
+        return None
+    inner, line, shown = plain.whole, plain.line, plain.shown
+    reader = Reader(plain.path, left, lambda offset: line(cuts.whole(offset)), plain.guards)
+    reader.shown = lambda start, end: shown(cuts.whole(start), cuts.whole(end - 1) + 1)
+    reader.whole = lambda offset: inner(cuts.whole(offset))
+    plain.symbols, plain.offsets = reader.symbols, reader.offsets
+    shorter = {mark: cuts.shorter(mark) for mark in marks}
+    others = [(cuts.shorter(one.start), partial(plain.add, one)) for one in scanned.statements]
+    reader.read(found, marks=tuple(sorted(set(shorter.values()))), others=others)
+    reader.framed = {mark: reader.framed[at] for mark, at in shorter.items()}
+    return reader
 
 
 def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> None:
@@ -115,7 +154,7 @@ def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
     """The last function of a head's expansion gets the extent that the parsed text gives it."""
     for at in range(len(symbols) - 1, -1, -1):
         if symbols[at].kind == "function":
-            symbols[at] = replace(symbols[at], end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
+            symbols[at] = symbols[at]._replace(end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
             break
     return symbols
 
@@ -129,24 +168,43 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
     guards = text.guards(line)
     symbols: dict[tuple[object, ...], Symbol] = {}
     for one in made.texts:
-        inner = frames[-1].kind in ("class", "enum")
-        source = f"{frames[-1].kind} z{{{one}}};" if inner else one
-        parsed = rewrite(text.path, source)
-        reader = Reader(text.path, parsed, lambda _: line, lambda _: guards)
-        reader.shown = between(source)
-        found, _ = captures(parsed.encode("ascii", "replace"))
-        if inner:  # the wrapping itself
-            found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
-        reader.read(found, frames)
+        reader = _reader_of(text.path, one, frames, lambda _: line, lambda _: guards)
         for symbol in reader.symbols:
             key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
             if key not in symbols:
                 named = _line_of(prepared, made, symbol.name, line)
-                symbols[key] = replace(
-                    symbol, macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
+                symbols[key] = symbol._replace(
+                    macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
                     end_line=max(last, named),
                 )  # fmt: skip
     return list(symbols.values())
+
+
+def _reader_of(
+    path: str,
+    made: str,
+    frames: tuple[Frame, ...],
+    line: Callable[[int], int],
+    guards: Callable[[int], tuple[str, ...]],
+) -> Reader:
+    """A reader of one expansion that stands in the scopes `frames`."""
+    parsed = rewrite(path, made)
+    scanned = scan(parsed)
+    if scanned.all is not None:
+        plain = PlainReader(path, parsed, line, guards)
+        plain.shown = between(made)
+        plain.read_all(scanned.all, base=frames)
+        return plain
+    inner = frames[-1].kind in ("class", "enum")
+    source = f"{frames[-1].kind} z{{{made}}};" if inner else made
+    parsed = rewrite(path, source)
+    reader = Reader(path, parsed, line, guards)
+    reader.shown = between(source)
+    found, _ = captures(parsed.encode("ascii", "replace"))
+    if inner:  # the wrapping itself
+        found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
+    reader.read(found, frames)
+    return reader
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:

@@ -7,6 +7,11 @@ from bisect import bisect_right
 from functools import lru_cache
 
 _BRACE = re.compile(r"[{}]")
+_FLAT = r"[^{}]*"
+# A body at once, down to five braces deep: most are, and it takes a tenth of the time that brace after brace does.
+_BODY = re.compile(
+    rf"\{{{_FLAT}(?:\{{{_FLAT}(?:\{{{_FLAT}(?:\{{{_FLAT}(?:\{{{_FLAT}\}}{_FLAT})*\}}{_FLAT})*\}}{_FLAT})*\}}{_FLAT})*\}}"
+)
 _NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
 _CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
 _ENUM = re.compile(r"\benum\b[^()=;]*$")
@@ -21,30 +26,40 @@ class CodeRanges:
         self._starts: list[int] = []
         self._enums: set[int] = set()
         self._ends: list[int] = []
-        depth = last = open_ = 0
-        for match in _BRACE.finditer(text):
+        depth = last = open_ = at = 0
+        while True:
+            match = _BRACE.search(text, at)
+            if match is None:
+                break
             at = match.start()
             if text[at] == "{":
                 if depth:
                     depth += 1
+                    at += 1
                     continue
                 head = text[max(text.rfind(";", last, at) + 1, last) : at]
                 if is_scope(head):
-                    last = at + 1
+                    last = at = at + 1
                     open_ += 1
                     continue
-                depth = 1
                 self._starts.append(at)
                 if "enum" in head and _ENUM.search(head):
                     self._enums.add(at)
+                whole = _BODY.match(text, at)
+                if whole is not None:
+                    last = at = whole.end()
+                    self._ends.append(last)
+                    continue
+                depth = 1
             else:
                 last = at + 1
-                if not depth:
+                if depth:
+                    depth -= 1
+                    if not depth:
+                        self._ends.append(last)
+                else:
                     open_ -= 1
-                    continue
-                depth -= 1
-                if not depth:
-                    self._ends.append(last)
+            at += 1
         self.balanced = depth == open_ == 0
         self._ends += [len(text)] * (len(self._starts) - len(self._ends))
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from tree_sitter import Node
 
 _QUERY = """
@@ -33,6 +36,7 @@ _QUERY = """
 (concept_definition) @concept
 (base_class_clause) @bases
 """
+_IN_ORDER = itemgetter(0, 1, 2)
 _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
 
 
@@ -67,6 +71,19 @@ def captures(source: bytes) -> tuple[dict[str, list[Node]], bool]:
     made, query = parser()
     root = made.parse(source).root_node
     return tree_sitter.QueryCursor(query).captures(root), root.has_error
+
+
+def in_order(
+    found: dict[str, list[Node]], marks: Iterable[int], others: Iterable[tuple[int, Callable[[Frame], None]]]
+) -> list[tuple[int, int, int, str, Any]]:
+    """Captures, marks and calls as they stand in the text, what is around another before it: start, -end, …"""
+    events: list[tuple[int, int, int, str, Any]] = [(mark, -ROOT.end, 0, "mark", None) for mark in marks]
+    events += [(offset, -ROOT.end, at, "other", call) for at, (offset, call) in enumerate(others)]
+    for kind, nodes in found.items():
+        if kind != "bases":
+            events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
+    events.sort(key=_IN_ORDER)
+    return events
 
 
 def descend(declarator: Node) -> tuple[Node, Node | None]:

@@ -18,7 +18,7 @@ _COMMENT_OR_STRING = re.compile(
     re.DOTALL,
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z_]*)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"#[ \t]*([a-z_]*)")
 _LOGICAL_LINE = re.compile(r"[^\n\\]*(?:\\\n?[^\n\\]*)*")
 _CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
 _OPEN_CLOSE = re.compile(r"[(){}\[\]]")
@@ -118,14 +118,15 @@ class Text:
     @cached_property
     def directives(self) -> list[Directive]:
         """Every preprocessor line, in order."""
-        if "#" not in self.bare:
-            return []
+        bare, last = self.bare, 0
         found: list[Directive] = []
-        for match in _DIRECTIVE.finditer(self.bare):
+        for match in _DIRECTIVE.finditer(bare):
+            start = bare.rfind("\n", 0, match.start()) + 1
+            if start < last or bare[start : match.start()].strip(" \t"):
+                continue
             # In the raw text, since a comment may hide the backslash that continues a line.
-            end = _LOGICAL_LINE.match(self.raw, match.end()).end()  # type: ignore[union-attr]
-            if not found or match.start() >= found[-1].end:
-                found.append(Directive(match.start(), end, match[1], self.bare[match.end() : end]))
+            last = _LOGICAL_LINE.match(self.raw, match.end()).end()  # type: ignore[union-attr]
+            found.append(Directive(start, last, match[1], bare[match.end() : last]))
         return found
 
     @cached_property

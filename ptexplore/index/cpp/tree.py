@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.index.cpp.cuts import between
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
-from ptexplore.index.cpp.syntax import ROOT, Frame, descend, join, placed
+from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed
 from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Role, Symbol, SymbolKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tree_sitter import Node
 
@@ -20,14 +20,8 @@ _KEYWORDS = words("if for while switch return else do catch sizeof decltype new 
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
-_IN_ORDER = itemgetter(0, 1, 2)
 _PURE = re.compile(r"\s*=\s*0")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
-
-
-def between(text: str) -> Callable[[int, int], str]:
-    """What gives a text's part between two offsets."""
-    return lambda start, end: text[start:end]
 
 
 class Reader:
@@ -43,30 +37,36 @@ class Reader:
         self.path, self.text, self.line, self.guards = path, text, line, guards
         # What signatures are shown as, between two offsets: the caller may give the text as written.
         self.shown = between(text)
+        self.whole: Callable[[int], int] = int  # the offset in the file's text of one in this text
         self.symbols: list[Symbol] = []
-        self.offsets: list[int] = []  # of each symbol's name
+        self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
         self._around: Frame | None = None  # the namespace around a class
         self.framed: dict[int, tuple[Frame, ...]] = {}
 
     def read(
-        self, found: dict[str, list[Node]], base: tuple[Frame, ...] = (ROOT,), marks: tuple[int, ...] = ()
+        self,
+        found: dict[str, list[Node]],
+        base: tuple[Frame, ...] = (ROOT,),
+        marks: tuple[int, ...] = (),
+        others: Iterable[tuple[int, Callable[[Frame], None]]] = (),
     ) -> None:
-        """All symbols of the captures, in text order, inside the scopes of `base`."""
-        events: list[tuple[int, int, int, str, Any]] = [(mark, -ROOT.end, 0, "mark", None) for mark in marks]
+        """All symbols of the captures, in text order, inside the scopes of `base`.
+
+        `others` are called in their places among the captures, at an offset, with the scope there.
+        """
         self.inherited += [
-            (node.start_byte, self.text[node.start_byte : node.end_byte]) for node in found.get("bases", ())
+            (self.whole(node.start_byte), self.text[node.start_byte : node.end_byte]) for node in found.get("bases", ())
         ]
-        for kind, nodes in found.items():
-            if kind in _HANDLERS:
-                events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
-        events.sort(key=_IN_ORDER)
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
-        for start, negative_end, _, kind, node in events:
+        for start, negative_end, _, kind, node in in_order(found, marks, others):
             while stack[-1].end <= start:
                 stack.pop()
+            if kind == "other":
+                node(stack[-1])
+                continue
             if kind == "template":
                 begin = start if begin is None or start >= template_end else begin
                 template_end = -negative_end
@@ -87,7 +87,7 @@ class Reader:
             if frame is not None:
                 stack.append(frame._replace(end=-negative_end))
 
-    def _add(
+    def _add(  # noqa: PLR0913  (what differs from symbol to symbol)
         self,
         kind: SymbolKind,
         outer: Frame,
@@ -96,31 +96,42 @@ class Reader:
         begin: int,
         end: int,
         role: Role = "definition",
-        **more: Any,
+        *,
+        signature: str = "",
+        parameters: tuple[str, ...] | None = None,
+        template: bool = False,
+        static: bool = False,
     ) -> Symbol:
         qualified, scope = placed(outer, parts)
         line, last = self.line(at), self.line(max(end - 1, at))
-        first = line if begin == at else self.line(begin)
-        symbol = Symbol(
-            self.path, parts[-1], qualified, kind, line, last, min(first, line), role, scope,
-            guards=self.guards(line), **more,
+        first = line if begin == at else min(self.line(begin), line)
+        symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
+            Symbol,
+            (self.path, parts[-1], qualified, kind, line, last, first, role, scope, signature, parameters,
+             self.guards(line), None, template, static, "tree-sitter"),
         )  # fmt: skip
         self.symbols.append(symbol)
-        self.offsets.append(at)
+        self.offsets.append(self.whole(at))
         return symbol
 
     def namespace(self, node: Node, outer: Frame, begin: int, _: bool) -> Frame | None:
         named = node.child_by_field_name("name")
-        start = node.start_byte
         if named is None:
-            return Frame(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
+            return self.opened(outer, None, 0, begin, 0)
         name = "".join(self.text[named.start_byte : named.end_byte].split())
+        inline = self.text.startswith("inline", node.start_byte)
+        return self.opened(outer, name, named.start_byte, begin, node.end_byte, inline=inline)
+
+    def opened(self, outer: Frame, name: str | None, at: int, begin: int, end: int, *, inline: bool = False) -> Frame:
+        """The scope of a namespace, which is noted unless names are looked up through it."""
+        if name is None:
+            return Frame(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
         qualified = outer.qualified
-        looked_through = name == "CPU_CAPABILITY" or self.text.startswith("inline", start)
+        looked_through = name == "CPU_CAPABILITY" or inline
         name = _NAMESPACE_MACROS.get(name, name)
         if not looked_through:
             qualified = join(qualified, name.replace("inline", ""))
-            self._add("namespace", outer, tuple(name.split("::")), named.start_byte, begin, node.end_byte)
+            self._add("namespace", outer, tuple(name.split("::")), at, begin, end)
         return Frame(0, "namespace", qualified, join(outer.scope, name), outer.hidden)
 
     def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
@@ -205,8 +216,8 @@ class Reader:
         parts = name_parts(written)
         if parts[-1] in _KEYWORDS or not parts[-1]:
             return None
-        if len(parts) > 1 and not outer.qualified and role == "definition" and parts[0] not in _TOP:
-            parts = self._through_using(parts, name_start)
+        if len(parts) > 1 and not outer.qualified and role == "definition":
+            parts = self.through_using(parts, name_start)
         at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
         if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
@@ -217,8 +228,10 @@ class Reader:
             parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
 
-    def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
+    def through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
         """A member defined outside every namespace belongs to a class of a namespace that the file uses."""
+        if parts[0] in _TOP:
+            return parts
         used = list(dict.fromkeys(match[1] for match in _USING.finditer(self.text, 0, at)))
         opened = {symbol.qualified for symbol in self.symbols if symbol.kind in ("namespace", "class", "struct")}
         if not used or parts[0] in opened:
@@ -281,6 +294,6 @@ class Reader:
 _NAMESPACE_MACROS = {"PYBIND11_NAMESPACE": "pybind11"}
 _HANDLERS: dict[str, Any] = {
     "namespace": Reader.namespace, "class": Reader.class_, "enum": Reader.enum, "enumerator": Reader.enumerator,
-    "function": Reader.function, "declaration": Reader.declaration, "forward": Reader.forward, "template": None,
-    "friend": None, "typedef": Reader.typedef, "alias": Reader.alias, "concept": Reader.concept,
+    "function": Reader.function, "declaration": Reader.declaration, "forward": Reader.forward,
+    "typedef": Reader.typedef, "alias": Reader.alias, "concept": Reader.concept,
 }  # fmt: skip

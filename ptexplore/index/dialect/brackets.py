@@ -1,26 +1,37 @@
-"""The brackets of one text, paired in one pass however they are nested: what closes what, where a statement begins."""
+"""The brackets of one text, paired however they are nested: what closes what, where a statement begins."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from functools import cached_property
 
 _MARK = re.compile(r"[(){}\[\];]")
+_BRACKET = re.compile(r"[(){}\[\]]")
 _ARGUMENT = re.compile(r"[({\[,]")
 _OPENING = {")": "(", "}": "{", "]": "["}
 
 
 class Brackets:
-    """Built from a text whose comments and literals are blanked. A bracket with a wrong one inside closes nowhere."""
+    """Of a text whose comments and literals are blanked. A bracket with a wrong one inside closes nowhere.
+
+    What closes a bracket is looked for from there on, with all between noted on the way: of a long file most is never
+    asked for. All brackets are paired when a statement's begin is.
+    """
 
     def __init__(self, bare: str) -> None:
         self.bare = bare
-        self._marks: list[int] = []
         self._pairs: dict[int, int] = {}  # both ways
+
+    @cached_property
+    def _marks(self) -> list[int]:
+        """Where every bracket and semicolon stands, the brackets paired."""
+        marks: list[int] = []
         stack: list[int] = []
+        pairs, bare = self._pairs, self.bare
         for match in _MARK.finditer(bare):
             at, sign = match.start(), match[0]
-            self._marks.append(at)
+            marks.append(at)
             if sign in "({[":
                 stack.append(at)
             elif sign != ";" and stack:
@@ -28,19 +39,41 @@ class Brackets:
                     stack.clear()
                     continue
                 opening = stack.pop()
-                self._pairs[opening] = at
-                self._pairs[at] = opening
+                pairs[opening] = at
+                pairs[at] = opening
+        return marks
 
     def closing(self, opening: int) -> int:
         """The offset of the bracket that closes the one at `opening`; -1 where none does."""
-        found = self._pairs.get(opening, -1)
-        return found if found > opening else -1
+        found = self._pairs.get(opening)
+        if found is None and "_marks" not in self.__dict__:
+            found = self._look(opening)
+        return -1 if found is None or found < opening else found
+
+    def _look(self, start: int) -> int | None:
+        bare, pairs = self.bare, self._pairs
+        stack: list[int] = []
+        for match in _BRACKET.finditer(bare, start):
+            at, sign = match.start(), match[0]
+            if sign in "({[":
+                stack.append(at)
+                continue
+            if not stack or bare[stack[-1]] != _OPENING[sign]:
+                break
+            opening = stack.pop()
+            pairs[opening] = at
+            pairs[at] = opening
+            if not stack:
+                return at
+        pairs.update(dict.fromkeys(stack, -1))
+        return None
 
     def statement(self, at: int, floor: int = 0) -> int:
         """Where the statement begins in which `at` stands; `floor` where it begins before that."""
-        index = bisect_left(self._marks, at) - 1
+        marks = self._marks
+        index = bisect_left(marks, at) - 1
         while index >= 0:
-            mark = self._marks[index]
+            mark = marks[index]
             if mark < floor:
                 return floor
             if self.bare[mark] not in ")]":
@@ -48,7 +81,7 @@ class Brackets:
             opening = self._pairs.get(mark, -1)
             if opening < 0:
                 return mark + 1
-            index = bisect_left(self._marks, opening) - 1
+            index = bisect_left(marks, opening) - 1
         return floor
 
     def arguments(self, start: int, stop: int, limit: int = 0) -> list[tuple[int, int]]:

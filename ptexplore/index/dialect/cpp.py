@@ -53,7 +53,8 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
     wrapped = any(one in raw for one in inherited)
     if not (wrapped or dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
         return
-    local = LocalMacros(text) if "define" in raw else None
+    defines = "define" in raw and any(directive.word in ("define", "undef") for directive in text.directives)
+    local = LocalMacros(text) if defines else None
     piece = Piece(text, lambda at: _lookup(local, macros, at))
     spans: list[tuple[int, int]] = []
     if dialects:

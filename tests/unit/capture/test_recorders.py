@@ -200,6 +200,12 @@ def test_backward_of_several_tensors_sums_each(runtime: Runtime) -> None:
     assert nodes.count("MulBackward0") == 2
 
 
+def test_backward_of_a_complex_result_runs_from_its_real_part(runtime: Runtime) -> None:
+    session = trace(runtime, "torch.fft.fft(a)", backward=True, grad=True)
+    assert session.result["backward"].endswith(", its real part, summed")
+    assert "FftR2CBackward0" in [e["name"] for e in seen(session, "ops") if e["type"] == "node"]
+
+
 def test_a_long_run_is_cut_alike_in_every_pass(runtime: Runtime) -> None:
     session = trace(runtime, "[torch.add(a, b) for _ in range(51000)]")
     for recorder in ("ops", "frames", "dispatch"):

@@ -11,7 +11,8 @@ import pytest
 from ptexplore.index import workers
 from ptexplore.index.cpp.macros import MacroTable
 from ptexplore.index.sources import Source, build
-from ptexplore.index.workers import Same, Task, Unread
+from ptexplore.index.tasks import Task
+from ptexplore.index.workers import Same, Unread
 from ptexplore.source.listing import Listed
 from ptexplore.store.index_rows import Rows
 from ptexplore.store.index_store import IndexStore

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.stepping import Forks, forks
+
 assembly = importlib.import_module("ptexplore.probe.assembly")
+trap_code = importlib.import_module("ptexplore.probe.trap_code")
 stepper = importlib.import_module("ptexplore.probe.stepper")
-ROOT = Path(__file__).resolve().parents[3]
 stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 
 @pytest.mark.parametrize(
-    "program", [stepper.handler(0x7F12_3456_7890), stepper.runner(0x1234_5678_9ABC)], ids=["handler", "runner"]
+    "program",
+    [trap_code.handler(0x7F12_3456_7890), trap_code.runner(0x1234_5678_9ABC), trap_code.clock()],
+    ids=["handler", "runner", "clock"],
 )
-def test_machine_code_reads_back_as_written(program: list[Any]) -> None:
+def test_machine_code_reads_back_as_written(child: Forks, program: list[Any]) -> None:
     capstone = pytest.importorskip("capstone")
     code, labels = assembly.assemble(program)
     read = list(capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64).disasm(code, 0))
@@ -34,16 +36,10 @@ def test_a_jump_to_no_label_is_an_error() -> None:
         assembly.assemble([assembly.jump("jmp", "nowhere")])
 
 
-def child(code: str) -> str:
-    """Run code in a process of its own, which may die of it, and return what it printed."""
-    header = (
-        "import importlib, torch\nS = importlib.import_module('ptexplore.probe.stepper')\ntorch.set_num_threads(1)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", header + code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
-    return done.stdout.strip()
+@pytest.fixture(scope="module")
+def child() -> Iterator[Forks]:
+    with forks() as given:
+        yield given
 
 
 WARM = """
@@ -54,32 +50,63 @@ s = S.Stepper()
 
 
 @stepped
-def test_a_stepped_call_gives_what_it_gives_at_full_speed() -> None:
-    said = child(f"{WARM}result, steps = s.step(torch.add, a, b)\nprint(torch.equal(result, a + b), steps.cut)\n"
-                 "print(1_000 < steps.instructions < 100_000, len(steps.rows) % S.ROW, len(steps.rows) > 0)")  # fmt: skip
+def test_a_stepped_call_gives_what_it_gives_at_full_speed(child: Forks) -> None:
+    said = child(f"""{WARM}
+result, steps = s.step(torch.add, a, b)
+print(torch.equal(result, a + b), steps.cut)
+print(1_000 < steps.instructions < 100_000, len(steps.rows) % 64, len(steps.rows) > 0)
+""")
     assert said.split("\n") == ["True None", "True 0 True"]
 
 
-@stepped
-def test_two_runs_take_the_same_jumps_inside_torch() -> None:
-    """Warm, on one thread, an operator takes the same way; the allocator alone may find another block."""
-    said = child(f"""{WARM}
+ADD = """
 import ctypes, os
 lib = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))
 at = ctypes.cast(lib["_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE"], ctypes.c_void_p).value
-ways = []
-for _ in range(2):
-    _, steps = s.step_call(at, 2, lambda: [torch.add(a, b) for _ in range(3)])
-    ways.append([row[0] for row in S.rows_of(steps)])
-print(ways[0] == ways[1], steps.hits, S.rows_of(steps)[0][0] == at, len(ways[0]) > 500)
-""")
-    assert said == "True 2 True True"
+with open("/proc/self/maps") as maps:
+    mapped = [line.split() for line in maps]
+torch_code = [[int(end, 16) for end in m[0].split("-")] for m in mapped if m[-1].rpartition("/")[2].startswith(
+    ("libtorch_cpu.", "libtorch_python.", "libc10.")) and "x" in m[1]]
+def way(steps):
+    return [row[0] for row in S.rows_of(steps) if any(low <= row[0] < high for low, high in torch_code)]
+"""
 
 
 @stepped
-def test_what_the_call_raises_is_raised_and_the_process_goes_on() -> None:
+def test_two_runs_take_the_same_jumps_inside_torch(child: Forks) -> None:
+    """Warm, on one thread. In libc it may not be so: the allocator looks for another block where one is taken."""
+    said = child(f"""{WARM}{ADD}
+ways = []
+for _ in range(2):
+    _, steps = s.step_call([at], 2, lambda: [torch.add(a, b) for _ in range(3)])
+    ways.append(way(steps))
+print(ways[0] == ways[1], steps.counts, ways[0][0] == at, len(ways[0]) > 500)
+""")
+    assert said == "True (2,) True True"
+
+
+@stepped
+def test_the_call_that_is_stepped_is_the_one_asked_for_of_several_functions(child: Forks) -> None:
+    """Breakpoints on two functions: they are met in turn, and the stepped call is no other's."""
+    said = child(f"""{WARM}{ADD}
+mul = ctypes.cast(lib["_ZN2at4_ops10mul_Tensor4callERKNS_6TensorES4_"], ctypes.c_void_p).value
+for number in (0, 1, 2, 3, 4):
+    result, steps = s.step_call([at, mul], number, lambda: torch.add(torch.mul(torch.add(a, b), b), b))
+    print(steps.counts, steps.entry, torch.equal(result, (a + b) * b + b), bool(steps.rows), steps.cut)
+""")
+    assert said.split("\n") == [
+        "(2, 1) None True False None",
+        "(1, 0) 0 True True None",
+        "(1, 1) 1 True True None",
+        "(2, 1) 0 True True None",
+        "(2, 1) None True False None",
+    ]
+
+
+@stepped
+def test_what_the_call_raises_is_raised_and_the_process_goes_on(child: Forks) -> None:
     said = child(f"""{WARM}
-for wrong in (lambda: torch.mm(a, torch.randn(4, 4)), lambda: [].pop()):
+for wrong in (lambda: torch.mm(a, b[:2]), lambda: [].pop()):
     try: s.step(wrong)
     except (RuntimeError, IndexError) as error: print(type(error).__name__)
 print(torch.equal(s.step(torch.add, a, b)[0], a + b))
@@ -88,49 +115,121 @@ print(torch.equal(s.step(torch.add, a, b)[0], a + b))
 
 
 @stepped
-@pytest.mark.parametrize(("limits", "why"), [("rows=100", "the log was full"), ("most=500", "500 instructions")])
-def test_a_limit_ends_the_stepping_and_not_the_call(limits: str, why: str) -> None:
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [("rows=300", "the log was full"), ("most=2000", "2,000 instructions"), ("seconds=0.03", "0.03 s")],
+)
+def test_a_limit_ends_the_stepping_and_not_the_call(child: Forks, limits: str, why: str) -> None:
     said = child(f"{WARM}result, steps = S.Stepper({limits}).step(torch.add, a, b)\n"
                  "print(torch.equal(result, a + b), steps.cut)")  # fmt: skip
     assert said.startswith("True ")
     assert why in said
 
 
+STATE = """
+import ctypes, faulthandler, signal
+faulthandler.enable()
+class Stack(ctypes.Structure):
+    _fields_ = (("sp", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
+def state():
+    libc, found = ctypes.CDLL(None), []
+    for number in range(1, 65):
+        action = S._Action()
+        libc.sigaction(number, None, ctypes.byref(action))
+        found.append((action.handler, bytes(action.mask)[:8], action.flags, action.restorer))
+    libc.sigaltstack(None, ctypes.byref(stack := Stack()))
+    found.append((stack.sp, stack.flags, stack.size))
+    found.append((sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())), faulthandler.is_enabled()))
+    with open("/proc/self/maps") as maps:
+        parts = [line.split()[:2] for line in maps if line.rstrip().endswith("libtorch_cpu.so") and "x" in line]
+    assert all(left[0].split("-")[1] == right[0].split("-")[0] for left, right in zip(parts, parts[1:]))
+    found.append((parts[0][0].split("-")[0], parts[-1][0].split("-")[1], {kind for _, kind in parts}))
+    found.append(ctypes.string_at(at, 16))
+    return found
+signal.signal(signal.SIGTRAP, lambda *_: None)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+"""
+
+
 @stepped
-def test_the_handler_that_was_there_comes_back() -> None:
-    said = child(f"""{WARM}
-import signal
-met = []
-signal.signal(signal.SIGTRAP, lambda *_: met.append(1))
-s.step(torch.add, a, b)
-try: s.step(lambda: 1 / 0)
-except ZeroDivisionError: pass
-signal.raise_signal(signal.SIGTRAP)
-print(met, signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+def test_signals_mask_handlers_and_code_are_as_they_were(child: Forks) -> None:
+    """Whatever becomes of the call: a value, an exception of Python or of C++, a limit, a breakpoint never met."""
+    said = child(f"""{WARM}{ADD}{STATE}
+mm = ctypes.cast(lib["_ZN2at4_ops2mm4callERKNS_6TensorES4_"], ctypes.c_void_p).value
+before = state()
+small = S.Stepper(rows=300)
+def calls():
+    yield lambda: s.step(torch.add, a, b)
+    yield lambda: s.step(lambda: [].pop())
+    yield lambda: s.step(torch.mm, a, b[:2])
+    yield lambda: small.step(torch.add, a, b)
+    yield lambda: s.step_call([at], 1, lambda: torch.add(a, b))
+    yield lambda: s.step_call([mm], 1, lambda: torch.mm(a, b[:2]))
+    yield lambda: s.step_call([at], 2, lambda: torch.add(a, b))
+    yield lambda: s.step_call([at], 1, lambda: [].pop())
+    yield lambda: small.step_call([at], 1, lambda: torch.add(a, b))
+for call in calls():
+    try: call(); came = "a value"
+    except (RuntimeError, IndexError) as error: came = type(error).__name__
+    print(came, state() == before)
 """)
-    assert said == "[1] False"
+    came = "a value,IndexError,RuntimeError,a value,a value,RuntimeError,a value,IndexError,a value"
+    assert said.split("\n") == [f"{how} True" for how in came.split(",")]
 
 
 @stepped
-def test_signals_that_come_meanwhile_are_handled() -> None:
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("t = threading.Thread(target=seen.append, args=(1,)); t.start(); t.join()", "blocks SIGTRAP"),
+        ("(p := os.fork()) or os._exit(0); seen.append(os.waitpid(p, 0)[1] + 1)", "starts a thread"),
+        ("seen.append(os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)[1] + 1)", "blocks SIGTRAP"),
+        ("seen.append(os.waitstatus_to_exitcode(os.system('exit 1')))", "blocks SIGTRAP"),
+        ("signal.pthread_sigmask(signal.SIG_BLOCK, {5}); seen.append(1)", "blocks SIGTRAP"),
+        ("signal.signal(5, lambda *_: seen.append(1)); signal.raise_signal(5)", "handles SIGTRAP itself"),
+        ("signal.signal(10, signal.SIG_IGN); seen.append(1)", None),
+    ],
+)
+def test_stepping_stops_before_what_would_kill_it(child: Forks, code: str, why: str | None) -> None:
+    """Threads, processes, other programs, SIGTRAP in other hands: the call ends as it would have."""
+    said = child(f"""{WARM}
+import os, signal, threading
+seen = []
+def call():
+    result = torch.add(a, b)
+    {code}
+    return torch.add(result, b)
+result, steps = s.step(call)
+print(torch.equal(result, a + b + b), seen, steps.instructions > 5000)
+print(steps.cut)
+""")
+    first, cut = said.split("\n")
+    assert first == "True [1] True"
+    assert (why in cut) if why else cut == "None"
+
+
+@stepped
+def test_signals_that_come_meanwhile_wait(child: Forks) -> None:
+    """A timer of a millisecond fires faster than its handler can be stepped: it would never end."""
     said = child(f"""{WARM}
 import signal
 met = []
 signal.signal(signal.SIGALRM, lambda *_: met.append(1))
-signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-result, steps = s.step(lambda: [torch.add(a, b) for _ in range(20)][-1])
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+inside = []
+result, steps = s.step(lambda: [(torch.add(a, b), inside.append(len(met))) for _ in range(3)][-1][0])
 signal.setitimer(signal.ITIMER_REAL, 0)
-print(bool(met), torch.equal(result, a + b), steps.cut)
+print(len(met) > inside[0], len(set(inside)), torch.equal(result, a + b), steps.cut)
 """)
-    assert said == "True True None"
+    assert said == "True 1 True None"
 
 
 @stepped
-def test_where_the_signal_is_blocked_stepping_is_refused() -> None:
+def test_where_the_signal_is_blocked_stepping_is_refused(child: Forks) -> None:
     said = child("""
 import signal
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTRAP})
 try: S.Stepper()
 except S.Unavailable as error: print(error)
 """)
-    assert said == "the signal SIGTRAP is blocked here"
+    assert said == "the signal SIGTRAP is blocked here, and stepping works by it"

@@ -12,7 +12,8 @@ from ptexplore.view.saved import trail_from_document
 
 def a_trail() -> Trail:
     place = SourceRef("build/aten/src/ATen/Operators_2.cpp", 12, "generated", "located")
-    child = Hop(2, "op", "aten::add.Tensor", "observed", place, op="aten::add.Tensor", why=("seen",), evidence=(3,))
+    child = Hop(2, "op", "aten::add.Tensor", "observed", place, op="aten::add.Tensor", why=("seen",), evidence=(3,),
+                instructions=812)  # fmt: skip
     unknown = SourceRef(None, None, None, "ambiguous", reason="two", candidates=(place, place))
     top = Hop(1, "binding", "torch.add", "derived", unknown, registration=place, children=(child,))
     return Trail(

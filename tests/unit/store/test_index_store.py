@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.store import index_rows
+from ptexplore.store import index_rows, index_writer
 from ptexplore.store.index_store import IndexStore, Stale
 from ptexplore.store.index_writer import IndexWriter
 from ptexplore.store.slips import slips
@@ -129,6 +129,17 @@ def test_files_by_words_and_by_parts_of_their_path(store: IndexStore) -> None:
     assert store.files_with_any_word(["tensor", "tensor_list", "missing"]) == [A, B]
     assert store.files_like("BLEND.CPP") == [B, A]
     assert store.files_like("csrc/bl") == [B]
+
+
+def test_words_are_found_of_files_that_come_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_writer, "_WORDS", 1)
+    with IndexWriter(tmp_path / "index.sqlite", anew=True) as writer:
+        for number in (4, 5, 9, 8, 1, 6, 2, 7):
+            put(writer, number, (FileRecords(f"c10/{number}.h", "cpp"), f"every only{number}"))
+    store = IndexStore.open(tmp_path / "index.sqlite")
+    assert store.files_with_words(["every", ""], 20) == [f"c10/{number}.h" for number in (1, 2, 4, 5, 6, 7, 8, 9)]
+    for number in (1, 5, 9):
+        assert store.files_with_words([f"only{number}"], 9) == [f"c10/{number}.h"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The curated notes and tours: read, placed on a tree, locked, trusted."""

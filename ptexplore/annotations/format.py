@@ -1,0 +1,251 @@
+"""Read one file of notes: front matter, introduction, stops; what is wrong is told by line and the rest still loads."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from ptexplore.annotations import blocks
+from ptexplore.annotations.fields import Field, Wrong, read, required
+from ptexplore.annotations.markdown import tokens, troubles
+from ptexplore.annotations.records import LEVELS, Anchor, Level, Part, Problem, Stop, Tour, Where
+from ptexplore.annotations.text import Unreadable, decode, without_controls
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+    from ptexplore.annotations.records import Lab
+
+Kind = Literal["tour", "note"]
+MOST_STOPS = 300
+_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
+_HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
+_BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+_KEYS: dict[Kind, tuple[str, ...]] = {
+    "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
+    "note": ("id", "title", "baseline", "encoding"),
+}
+_NEEDED: dict[Kind, tuple[str, ...]] = {
+    "tour": ("id", "title", "level", "summary", "baseline"),
+    "note": ("id", "title", "baseline"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a file comes from: its name as shown, its folder, whether it came with ptexplore."""
+
+    shown: str
+    folder: str = ""
+    shipped: bool = False
+
+
+@dataclass
+class _Reading:
+    """One file as it is read."""
+
+    shown: str
+    lines: list[str]
+    problems: list[Problem] = field(default_factory=list)
+
+    def problem(self, line: int, text: str) -> None:
+        """Note something wrong at a line (1-based)."""
+        self.problems.append(Problem(Where(self.shown, line), text))
+
+    def source(self, first: int, last: int) -> str:
+        """Lines `first` to `last` (1-based, both in it)."""
+        return "\n".join(self.lines[first - 1 : last])
+
+
+def parse(data: bytes, kind: Kind, origin: Origin) -> tuple[Tour | None, list[Problem]]:
+    """The tour or note in `data`, None where its front matter cannot be used, and everything that is wrong with it."""
+    try:
+        text, controls = without_controls(decode(data))
+    except Unreadable as error:
+        return None, [Problem(Where(origin.shown, error.line), str(error))]
+    reading = _Reading(origin.shown, text.split("\n"))
+    for line, code in controls:
+        reading.problem(line, f"the control character {code} is left out")
+    try:
+        end, front = _front(reading, kind)
+        level = _level(front["level"]) if "level" in front else None
+        header = {key: front[key].text() for key in ("id", "title", "baseline")}
+        summary = front["summary"].text() if "summary" in front else ""
+        prerequisites, concepts = (_ids(front[key]) if key in front else () for key in ("prerequisites", "concepts"))
+    except Wrong as error:
+        reading.problem(error.line, str(error))
+        return None, reading.problems
+    intro, stops = _body(reading, end)
+    sha = hashlib.sha256(data).hexdigest()
+    tour = Tour(
+        Where(origin.shown, 1), kind, header["id"], header["title"], header["baseline"], intro, stops, origin.folder,
+        sha, level, summary, prerequisites, concepts, origin.shipped,
+    )  # fmt: skip
+    return tour, reading.problems
+
+
+# --- front matter ---
+
+
+def is_note(data: bytes) -> bool:
+    """Whether a file begins as all of ours do: with front matter."""
+    return data.removeprefix(b"\xef\xbb\xbf")[:4] in (b"---\n", b"---\r")
+
+
+def _front(reading: _Reading, kind: Kind) -> tuple[int, dict[str, Field]]:
+    """The line that ends the front matter, and its fields. Raises Wrong."""
+    ends = (number for number, line in enumerate(reading.lines[1:], 2) if line.rstrip() == "---")
+    end = next(ends, None) if reading.lines[0].rstrip() == "---" else None
+    if end is None:
+        raise Wrong(1, "the file must begin with front matter: ---, its keys, ---")
+    fields = read(reading.source(2, end - 1), 2).fields(dict.fromkeys(_KEYS[kind]))
+    required(fields, _NEEDED[kind], 1)
+    if not blocks.ID.fullmatch(fields["id"].text()):
+        raise Wrong(fields["id"].line, "an id has lower-case letters, digits and hyphens")
+    if not _BASELINE.fullmatch(fields["baseline"].text()):
+        raise Wrong(fields["baseline"].line, "the baseline is the release that it was written on: v2.6.0")
+    return end, fields
+
+
+def _level(given: Field) -> Level:
+    value = given.text()
+    for level in LEVELS:
+        if value == level:
+            return level
+    raise Wrong(given.line, f"there is no level {value!r}; there are {', '.join(LEVELS)}")
+
+
+def _ids(given: Field) -> tuple[str, ...]:
+    found = given.texts()
+    for one in found:
+        if not blocks.ID.fullmatch(one):
+            raise Wrong(given.line, f"{one!r} is no id")
+    return found
+
+
+# --- the body ---
+
+
+def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
+    """The introduction and every stop that can be used."""
+    found = _tokens(reading, end)
+    bad = {line + 1: text for line, text in reversed(list(troubles(found)))}
+    for line in sorted(bad):
+        reading.problem(line, bad[line])
+    last = len(reading.lines)
+    heads = [
+        (token, found[number + 1].content)
+        for number, token in enumerate(found)
+        if token.type == "heading_open" and token.tag == "h2" and token.level == 0
+    ]
+    begins = [token.map[0] + 1 for token, _ in heads if token.map]
+    first = begins[0] if begins else last + 1
+    intro = "" if any(line < first for line in bad) else reading.source(end + 1, first - 1).strip()
+    if not heads:
+        reading.problem(end, "there are no stops: a stop is a ## heading with an id, as ## Title {#id}")
+    stops: dict[str, Stop] = {}
+    for number, (token, title) in enumerate(heads[:MOST_STOPS]):
+        until = begins[number + 1] - 1 if number + 1 < len(begins) else last
+        stop = _stop(reading, _Region(token, title, begins[number], until), found)
+        if stop is None or any(begins[number] <= line <= until for line in bad):
+            continue
+        if stop.id in stops:
+            reading.problem(stop.where.line, f"the id {stop.id!r} is that of line {stops[stop.id].where.line} already")
+        else:
+            stops[stop.id] = stop
+    if len(heads) > MOST_STOPS:
+        reading.problem(begins[MOST_STOPS], f"a file has at most {MOST_STOPS} stops")
+    return intro, tuple(stops.values())
+
+
+def _tokens(reading: _Reading, end: int) -> list[Token]:
+    length = 0
+    for number, line in enumerate(reading.lines[end:], end + 1):
+        length = length + len(line) + 1 if line.strip() else 0
+        if length > _LONGEST:
+            reading.problem(number, f"there are more than {_LONGEST:,} characters without an empty line")
+            return []
+    try:
+        return tokens("\n" * end + reading.source(end + 1, len(reading.lines)))
+    except (RecursionError, ValueError) as error:
+        reading.problem(end, f"this is no Markdown that can be read: {str(error)[:80]}")
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A heading and the lines of its stop."""
+
+    token: Token
+    heading: str
+    first: int
+    last: int
+
+
+def _stop(reading: _Reading, region: _Region, found: Sequence[Token]) -> Stop | None:
+    match = _HEADING.fullmatch(region.heading)
+    if match is None or not blocks.ID.fullmatch(match[2]):
+        reading.problem(region.first, "a stop's heading ends in an id of small letters: ## Title {#an-id}")
+        return None
+    anchor: Anchor | None = None
+    held: list[tuple[int, int, Lab | None]] = []
+    whole = True
+    for token, kind in _fences(reading, region, found):
+        first, last = (token.map[0] + 1, token.map[1]) if token.map else (0, 0)
+        lab = None
+        try:
+            if kind == "lab":
+                lab = blocks.lab(token.content, first + 1, reading.shown)
+            elif anchor is not None:
+                raise Wrong(first, "a stop has one anchor; further places go under its `see`")
+            else:
+                anchor = blocks.anchor(token.content, first + 1, reading.shown)
+        except Wrong as error:
+            reading.problem(error.line, str(error))
+            whole = whole and kind == "lab"
+        held.append((first, last, lab))
+    if anchor is None:
+        if whole:
+            reading.problem(region.first, f"the stop {match[2]!r} has no anchor block")
+        return None
+    start = region.token.map[1] + 1 if region.token.map else region.first + 1
+    parts = tuple(_parts(reading, start, region.last, held))
+    _one_each(reading, [part.lab for part in parts if part.lab is not None])
+    return Stop(Where(reading.shown, region.first), match[2], match[1].strip(), anchor, parts, region.last)
+
+
+def _fences(reading: _Reading, region: _Region, found: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+    """The anchor and lab blocks of a stop."""
+    for token in found:
+        kind = token.info.strip()
+        if token.type != "fence" or kind not in ("anchor", "lab") or not token.map:
+            continue
+        if region.first <= token.map[0] + 1 <= region.last:
+            if token.level:
+                reading.problem(token.map[0] + 1, f"the {kind} block must stand at the margin, in no list or quote")
+            else:
+                yield token, kind
+
+
+def _one_each(reading: _Reading, labs: Sequence[Lab]) -> None:
+    seen: set[str] = set()
+    for lab in labs:
+        if lab.id in seen:
+            reading.problem(lab.where.line, f"the stop has two labs of the id {lab.id!r}")
+        seen.add(lab.id)
+
+
+def _parts(reading: _Reading, start: int, last: int, held: Sequence[tuple[int, int, Lab | None]]) -> Iterator[Part]:
+    """Prose and labs in order; the anchor, and a lab that cannot be used, are left out."""
+    at = start
+    for first, end, lab in [*held, (last + 1, last + 1, None)]:
+        prose = reading.source(at, first - 1)
+        if prose.strip():
+            blank = len(prose) - len(prose.lstrip("\n"))
+            yield Part(at + blank, prose.strip("\n"))
+        if lab is not None:
+            yield Part(first, lab=lab)
+        at = end + 1

@@ -1,0 +1,179 @@
+"""Find and read all notes: those that came with ptexplore, then the project's own or --notes, in layers."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ptexplore.annotations.format import Kind, Origin, is_note, parse
+from ptexplore.annotations.lock import LOCK, Entry, read_lock
+from ptexplore.annotations.records import Problem, Stop, Tour, Where
+from ptexplore.annotations.text import LARGEST
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.source.project import find_project
+
+OWN = "notes"  # the folder that is looked into where nothing else is said
+NOT_NOTES = ("readme.md", "concepts.md")
+_MOST = 2000  # files of one folder
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One folder of notes. `shown` is its name in messages; a `quiet` one may hold Markdown that is none of ours."""
+
+    root: Path
+    shown: str
+    shipped: bool = False
+    quiet: bool = False
+
+
+@dataclass
+class Library:
+    """Everything that loaded: tours and notes by id (a later layer's replaces an earlier one's), locks, problems."""
+
+    layers: tuple[Layer, ...]
+    tours: dict[str, Tour] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    layer_of: dict[str, Layer] = field(default_factory=dict)
+
+    def stops(self) -> Iterator[tuple[Tour, Stop]]:
+        """Every stop with its tour: tours first, in order of their ids."""
+        for tour in sorted(self.tours.values(), key=lambda one: (one.kind == "note", one.id)):
+            for stop in tour.stops:
+                yield tour, stop
+
+    def stop(self, name: str) -> tuple[Tour, Stop] | None:
+        """The stop called "tour#stop"; None where there is none."""
+        tour = self.tours.get(name.partition("#")[0])
+        stop = next((one for one in tour.stops if one.id == name.partition("#")[2]), None) if tour else None
+        return (tour, stop) if tour is not None and stop is not None else None
+
+
+def shipped_folder() -> Path | None:
+    """The notes that came with ptexplore: inside the installed package, or beside it in a working copy."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "data" / "annotations", package.parent / "annotations"):
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def is_installed(layer: Layer) -> bool:
+    """Whether a folder is part of an installed package, where nothing is written."""
+    return layer.shipped and layer.root.parent.name == "data"
+
+
+def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: bool = True) -> tuple[Layer, ...]:
+    """The folders to read, lowest first: the shipped ones, then `notes`; where none is given the project's own.
+
+    Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
+    folder that was asked for is not there, and as `find_project` does.
+    """
+    found = []
+    folder = shipped_folder() if shipped else None
+    if folder is not None:
+        found.append(Layer(folder, "annotations", shipped=True))
+    here = start or Path.cwd()
+    found += [_asked(here / name, name, "--notes names it") for name in notes]
+    if notes:
+        return tuple(found)
+    project = find_project(here)
+    if project is not None and project.notes:
+        why = f"{project.file} names it"
+        found += [_asked(path, os.path.relpath(path, here), why) for path in project.notes]
+    elif (here / OWN).is_dir():
+        found.append(Layer(here / OWN, OWN, quiet=True))
+    return tuple(found)
+
+
+def _asked(path: Path, shown: str, why: str) -> Layer:
+    if not path.is_dir():
+        raise PtexploreError(f"there is no folder of notes {shown}", why, "ptexplore notes check --notes DIR", MISSING)
+    return Layer(path, shown.rstrip("/") or "/")
+
+
+def load(folders: Sequence[Layer]) -> Library:
+    """Read every file of every layer; what is wrong with one is a problem of the library, and the rest is there."""
+    library = Library(tuple(folders))
+    for layer in folders:
+        own: dict[str, Tour] = {}
+        entries, trouble = read_lock(layer.root / LOCK, f"{layer.shown}/{LOCK}")
+        library.problems += trouble
+        for kind, file in _files(library, layer):
+            tour = _read(library, layer, kind, file)
+            if tour is None:
+                continue
+            if tour.id in own:
+                text = f"the id {tour.id!r} is that of {own[tour.id].where.file} already"
+                library.problems.append(Problem(tour.where, text))
+            else:
+                own[tour.id] = tour
+        for name in own:
+            library.entries = {k: v for k, v in library.entries.items() if k.partition("#")[0] != name}
+            library.layer_of[name] = layer
+        library.entries |= {key: entry for key, entry in entries.items() if key.partition("#")[0] in own}
+        library.tours |= own
+    library.problems += _dangling(library)
+    return library
+
+
+def _files(library: Library, layer: Layer) -> Iterator[tuple[Kind, Path]]:
+    """A layer's files by name: loose notes at its top and under notes/, tours under tours/."""
+    count = 0
+    folders: tuple[tuple[Kind, Path], ...] = (
+        ("tour", layer.root / "tours"), ("note", layer.root), ("note", layer.root / "notes"),
+    )  # fmt: skip
+    for kind, folder in folders:
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.lower().endswith(".md"))
+        except OSError:
+            continue
+        for name in names:
+            if name.lower() in NOT_NOTES or name.startswith("."):
+                continue
+            count += 1
+            if count > _MOST:
+                library.problems.append(
+                    Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out")
+                )
+                return
+            yield kind, folder / name
+
+
+def _read(library: Library, layer: Layer, kind: Kind, file: Path) -> Tour | None:
+    shown = f"{layer.shown}/{file.relative_to(layer.root).as_posix()}"
+    try:
+        data = read_bytes(file)
+    except OSError as error:
+        library.problems.append(Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}"))
+        return None
+    if layer.quiet and not is_note(data):
+        return None
+    tour, problems = parse(data, kind, Origin(shown, str(file.parent), layer.shipped))
+    library.problems += problems
+    return tour
+
+
+def read_bytes(file: Path) -> bytes:
+    """A file's bytes, one more than the limit at most. Raises OSError, also for a link or a pipe."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is no regular file")
+        return stream.read(LARGEST + 1)
+
+
+def _dangling(library: Library) -> Iterator[Problem]:
+    """Links to stops and tours that are not there."""
+    for tour in library.tours.values():
+        for name in tour.prerequisites:
+            if name not in library.tours:
+                yield Problem(tour.where, f"there is no tour {name!r}, which is a prerequisite")
+        for stop in tour.stops:
+            for see in stop.anchor.see:
+                if see.kind == "stop" and library.stop(see.text) is None:
+                    yield Problem(see.where, f"there is no stop {see.text!r} to see")

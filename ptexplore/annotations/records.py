@@ -1,0 +1,137 @@
+"""The frozen records of what people wrote: tours, notes, stops, anchors, labs, each with its file and line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["basic", "core", "advanced"]
+LEVELS: tuple[Level, ...] = ("basic", "core", "advanced")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in a file of notes: `file` as it is shown to the reader, `line` 1-based."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read or may not be there; everything else of its file still loads."""
+
+    where: Where
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class See:
+    """A link to another place. `stop`: "tour#stop"; `op`: an operator; `src`: `path` and `symbol` in the source."""
+
+    where: Where
+    kind: Literal["stop", "op", "src"]
+    text: str  # as written
+    path: str = ""
+    symbol: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What a stop is about, by name: nothing here is a line of PyTorch's text.
+
+    `symbol` is a qualified name, or its ending where that is one thing in `path`; the name of a YAML entry; or a
+    registration block as "TORCH_LIBRARY_IMPL(aten, CPU)". `signature` are parameter types in brackets. `inside` is the
+    enclosing symbol (`in:`). `token` is an identifier inside the symbol, its `occurrence`-th; `lines` are offsets from
+    the symbol's line. At most one of these two.
+    """
+
+    where: Where
+    path: str
+    symbol: str
+    signature: str | None = None
+    inside: str | None = None
+    token: str | None = None
+    occurrence: int = 1
+    lines: tuple[int, int] | None = None
+    see: tuple[See, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """An expression to run, and what must come of it: hops of its Trail in reading order, or a value.
+
+    `trail` are pairs of a hop's kind and its name or the name's last part. `value` is a Python literal as text.
+    """
+
+    where: Where
+    id: str
+    run: str
+    grad: bool = False
+    backward: bool = False
+    variables: tuple[tuple[str, str], ...] = ()
+    setup: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    trail: tuple[tuple[str, str], ...] = ()
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a stop as it is read: Markdown, or the lab that stands there. `line` is its first."""
+
+    line: int
+    text: str = ""
+    lab: Lab | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One heading with its anchor and what is said under it. `end_line` is the last line of the stop in its file."""
+
+    where: Where
+    id: str
+    title: str
+    anchor: Anchor
+    parts: tuple[Part, ...]
+    end_line: int
+
+    @property
+    def labs(self) -> tuple[Lab, ...]:
+        return tuple(part.lab for part in self.parts if part.lab is not None)
+
+    @property
+    def prose(self) -> str:
+        """The Markdown without the labs."""
+        return "\n\n".join(part.text for part in self.parts if part.lab is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """One file: a tour, whose stops follow one another, or a note, whose stops stand alone.
+
+    `folder` is the file's own folder (pictures lie there); `sha` the hash of its bytes, by which its labs are trusted.
+    `shipped` says that it came with ptexplore.
+    """
+
+    where: Where
+    kind: Literal["tour", "note"]
+    id: str
+    title: str
+    baseline: str
+    intro: str
+    stops: tuple[Stop, ...]
+    folder: str
+    sha: str
+    level: Level | None = None
+    summary: str = ""
+    prerequisites: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    shipped: bool = False
+
+    def name_of(self, stop: Stop) -> str:
+        """What the stop is called everywhere: "tour#stop"."""
+        return f"{self.id}#{stop.id}"

@@ -1,0 +1,53 @@
+"""Whose labs may run: those that came with ptexplore, and files whose very bytes their reader said yes to."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ptexplore.annotations.records import Tour
+from ptexplore.locations import trust_file
+
+_LARGEST = 8 * 1024 * 1024  # bytes
+
+
+def trusted() -> dict[str, str]:
+    """The hashes of trusted files, each with the name it had then. What is damaged trusts nothing."""
+    try:
+        if trust_file().stat().st_size > _LARGEST:
+            return {}
+        data = json.loads(trust_file().read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    found = data.get("trusted") if isinstance(data, dict) else None
+    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
+
+
+def may_run(tour: Tour, known: dict[str, str]) -> bool:
+    """Whether the tour's labs may run: it came with ptexplore, or its bytes are trusted."""
+    return tour.shipped or tour.sha in known
+
+
+def trust(tours: Iterable[Tour]) -> None:
+    """Trust the files of these tours as they are now. Raises OSError."""
+    _write(trusted() | {tour.sha: tour.where.file for tour in tours})
+
+
+def forget(tours: Iterable[Tour]) -> None:
+    """Trust the files of these tours no longer. Raises OSError."""
+    gone = {tour.sha for tour in tours}
+    _write({sha: name for sha, name in trusted().items() if sha not in gone})
+
+
+def _write(known: dict[str, str]) -> None:
+    file: Path = trust_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        aside.write_text(json.dumps({"format": 1, "trusted": known}, indent=0), encoding="utf-8")
+        os.replace(aside, file)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise

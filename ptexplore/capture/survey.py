@@ -1,0 +1,139 @@
+"""Survey a runtime: one probe that imports torch and its OpInfo database once, and what became of each operator."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import IO, Any
+
+from ptexplore.capture.failures import failure
+from ptexplore.capture.probing import converse
+from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.trace import gather
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.model import Runtime, Session
+
+PLAIN = "plain"
+NEEDED = ("expecttest", "numpy")  # what torch.testing._internal imports and torch itself does not bring
+
+
+@dataclass
+class Surveyed:
+    """One operator's run. `session` is None where there was nothing to trace or it failed: `why` says it.
+
+    `digests` are those of the result by pass, the untraced run's under "plain"; None where a result has no plain bytes.
+    """
+
+    op: str
+    has_sample: bool = True
+    sample: int | None = None
+    dtype: str | None = None
+    expression: str | None = None
+    digests: dict[str, str | None] = field(default_factory=dict)
+    session: Session | None = None
+    why: str | None = None
+    seconds: float = 0.0
+
+
+class Surveyor:
+    """Surveys operators one by one; a probe that dies or hangs costs the operator that it was at, and is replaced."""
+
+    def __init__(self, runtime: Runtime, request: TraceRequest, digests: Mapping[str, str]) -> None:
+        self.runtime = runtime
+        self.request = replace(request, expression=None)
+        self._digests = dict(digests)
+        self._given: IO[bytes] = io.BytesIO()
+        self._messages: Iterator[dict[str, Any]] = iter(())
+        self._running = False
+
+    def operators(self) -> list[str]:
+        """The names of all operators that OpInfo knows, starting a probe where none runs.
+
+        Raises PtexploreError (missing) where the runtime's Python lacks what OpInfo needs.
+        """
+        asked = {
+            "work": "survey",
+            "torch_dir": self.runtime.torch_dir,
+            "digests": self._digests,
+            **asdict(self.request),
+        }
+        self._given, self._messages = converse(self.runtime, asked, self.request.timeout)
+        for message in self._messages:
+            if message["type"] == "operators":
+                self._running = True
+                return [str(name) for name in message["names"]]
+            if message["type"] == "no-samples":
+                raise _no_samples(self.runtime, message)
+        raise PtexploreError("the probe named no operators", "", "PTEXPLORE_DEBUG=1 shows what it printed")
+
+    def survey(self, op: str) -> Surveyed:
+        """Run one operator's smallest sample untraced and through every pass. What fails is told, not raised.
+
+        Raises PtexploreError only where no probe can be started.
+        """
+        if not self._running:
+            self.operators()
+        found, began = Surveyed(op), time.monotonic()
+        messages = self._asked(op, found)
+        try:
+            self._gather(messages, found)
+        except PtexploreError as error:
+            found.why = f"{error.message}: {error.why}" if error.why else error.message
+        with contextlib.suppress(PtexploreError):  # told already
+            for _ in messages:
+                pass
+        found.seconds = time.monotonic() - began
+        return found
+
+    def _gather(self, messages: Iterator[dict[str, Any]], found: Surveyed) -> None:
+        for message in messages:
+            if message["type"] == "plain":
+                found.sample, found.dtype = message["sample"], message["dtype"]
+                found.expression = str(message["expression"])
+                found.digests[PLAIN] = message["fingerprint"]
+                break
+            if message["type"] == "no-sample":
+                found.has_sample, found.why = False, str(message["why"])
+            elif message["type"] in ("refused", "raised", "died"):
+                raise failure(message, replace(self.request, expression=f"the sample of {found.op}"))
+        if found.expression is not None:
+            found.session = gather(messages, replace(self.request, expression=found.expression), self.runtime)
+
+    def _asked(self, op: str, found: Surveyed) -> Iterator[dict[str, Any]]:
+        """What the probe says of one operator; a probe that does not come to the end of it is done with."""
+        self._running = False
+        try:
+            with contextlib.suppress(BrokenPipeError):  # its channel tells
+                self._given.write(json.dumps(op).encode() + b"\n")
+            for message in self._messages:
+                if message["type"] == "done":
+                    self._running = True
+                    return
+                if message["type"] == "pass":
+                    found.digests[message["recorder"]] = message["result"].get("fingerprint")
+                yield message
+        finally:
+            if not self._running:
+                self.close()
+
+    def close(self) -> None:
+        """End the probe, whatever it does."""
+        self._running = False
+        self._given.close()
+        if isinstance(self._messages, Generator):
+            self._messages.close()
+
+
+def _no_samples(runtime: Runtime, message: Mapping[str, Any]) -> PtexploreError:
+    module = str(message.get("module") or "expecttest")
+    why = f"it needs the package {module}, which {runtime.python} does not have: {message.get('message')}"
+    return PtexploreError("PyTorch's OpInfo samples cannot be imported", why, _install(runtime, module), MISSING)
+
+
+def _install(runtime: Runtime, module: str) -> str:
+    wanted = dict.fromkeys((*NEEDED, module.partition(".")[0]))
+    return f"{runtime.python} -m pip install {' '.join(wanted)}"

@@ -1,0 +1,222 @@
+"""Statements plain enough to be read by one expression: the parser, twenty times as slow, gets what is left of a text.
+
+A statement counts as plain only where its form leaves the grammar no choice: one type, one name, named parameters. All
+others stay for the parser, and so do the scopes around both, unless nothing in the whole text is left for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ptexplore.index.cpp.scopes import is_scope
+from ptexplore.index.cpp.text import words
+
+_INSIDE = r"[\w\s:,*&.()]*"
+_GIVEN = r"[\w\s:,*&.()=!]*"  # of a template's head
+_ANGLES = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>"
+_HEAD = rf"<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}>{_GIVEN})*>{_GIVEN})*>{_GIVEN})*>"
+_SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+)?(?:int|long|char|short|double)\b"
+_TYPE = rf"(?:{_SIZED}|(?:::)?[A-Za-z_]\w*(?:{_ANGLES})?(?:::[A-Za-z_]\w*(?:{_ANGLES})?)*)(?:\s+const\b)?"
+_THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
+_DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\})"
+_UNNAMED = rf"const\s+{_TYPE}\s*[*&]*|{_TYPE}\s*[*&]+|void(?=\s*\))"
+_PARAMETER = (
+    rf"(?:(?:const\s+)?{_TYPE}{_THEN_NAME}[A-Za-z_]\w*|{_UNNAMED}|(?P<BARE>{_TYPE})(?=\s*[,)=]))(?:{_DEFAULT})?"
+)
+_PARAMETERS = rf"\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\)"
+_OPERATOR = r"operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s()\[\]{};,\"']+)"
+_NAME = rf"(?:\w+(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+(?:{_ANGLES})?)"
+_CODE = r"[^(){};]*(?:\{\s*\}[^(){};]*)*"
+_CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*\){_CODE})*\)"
+_INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
+_AFTER = rf"(?:\s*\b(?:const|noexcept|override|final)\b)*(?:\s*&{{1,2}})?(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
+
+
+def _parameters(bare: str) -> str:
+    """A list in brackets; one without a name is in the groups `bare` and a number."""
+    return _PARAMETERS.replace("BARE", bare + "1", 1).replace("BARE", bare + "2", 1)
+
+
+_STATEMENT = re.compile(
+    rf"""(?:
+    (?P<close>\}}(?:\s*;)?|;)
+    |(?P<access>(?:public|private|protected)\s*:(?!:))
+    |(?P<scope>namespace)(?:\s+(?P<namespace>\w+(?:::\w+)*))?\s*\{{
+    |(?P<template>template\s*{_HEAD}\s*)?(?:
+     (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
+      (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:(?!:)[\w\s:,<>]*)?\{{)
+     |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
+     |(?P<assertion>static_assert)\s*{_CALLED}\s*;
+     |typedef\s+(?:struct\s+)?{_TYPE}{_THEN_NAME}(?P<typedef>\w+)\s*;
+     |(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct)\s+)*)
+      (?P<type>{_TYPE}){_THEN_NAME}(?P<name>{_NAME})\s*(?:
+       (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
+        (?:(?P<body>\{{\s*\}})(?!\s*;)|(?:=\s*0\s*)?;)
+       |(?:\[[\w\s:]*\]\s*)?(?P<value>=[^;{{}}<>,]*(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
+     |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
+      (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_parameters("made_bare")})
+      (?P<made_after>(?:\s*\b(?:noexcept|override)\b)*)\s*
+      (?:(?P<unmade>;)|(?::(?!:)\s*{_INITIALISER}(?:\s*,\s*{_INITIALISER})*)?\s*\{{\s*\}}(?!\s*;))
+    ))""",
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"\s*(?:\\\n\s*)*")
+_END = re.compile(r"[;{}]")
+_BRACE = re.compile(r"[{}]")
+_NO_TYPE = words(
+    """static inline constexpr virtual extern const mutable volatile explicit friend return using typedef struct class
+    enum union typename template namespace public private protected operator goto case new delete throw else do if for
+    while switch catch try concept requires export import module default thread_local consteval constinit register
+    static_assert asm and or not co_return co_await co_yield final override noexcept sizeof decltype alignas"""
+)
+_NO_NAME = _NO_TYPE | words("int void bool char float double auto unsigned signed long short")
+_CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\w+::)*(\w+)")
+
+
+class Plain(NamedTuple):
+    """One statement that was understood, or the head of a scope: what the expression found, and where it ends."""
+
+    kind: str  # "function", "made" (constructor, destructor), "variable", "alias", "forward"; "namespace", "class"
+    match: re.Match[str]
+    start: int
+    end: int
+
+
+class Scan(NamedTuple):
+    """What a text holds: its plain statements, what to cut for the parser, whether that leaves it nothing to do."""
+
+    statements: list[Plain]
+    cuts: list[tuple[int, int]]
+    all: list[Plain] | None
+
+
+def scan(text: str) -> Scan:
+    """The plain statements of a text whose bodies are empty, with the white space before every statement cut too."""
+    found = _Scanner(text)
+    found.run()
+    return Scan(found.statements, found.cuts, found.all if found.known and not found.open else None)
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.statements: list[Plain] = []
+        self.cuts: list[tuple[int, int]] = []
+        self.all: list[Plain] = []
+        # Where each open scope is in `all`, -1 for one that is left to the parser; the classes that it may be.
+        self.open: list[tuple[int, Sequence[str | None]]] = []
+        self.known = True
+
+    def run(self) -> None:
+        text, length, match_at, space = self.text, len(self.text), _STATEMENT.match, _SPACE.match
+        at = 0
+        while at < length:
+            start = space(text, at).end()  # type: ignore[union-attr]
+            match = match_at(text, start)
+            at = self._other(at, start) if match is None else self._understood(match, at)
+
+    def _cut(self, start: int, end: int) -> None:
+        if self.cuts and self.cuts[-1][1] == start:
+            self.cuts[-1] = (self.cuts[-1][0], end)
+        elif start < end:
+            self.cuts.append((start, end))
+
+    def _understood(self, match: re.Match[str], at: int) -> int:
+        """Take what the expression found at `at`; where to go on."""
+        close, access, class_, name, made = match.group("close", "access", "class", "name", "made")
+        if name is not None:
+            if not _is_clear(match, name):
+                return self._other(at, match.start())
+            self._leaf("variable" if match["listed"] is None else "function", match, at)
+        elif close is not None:
+            self._close(close, match.start("close"))
+        elif access is not None:
+            self._cut(at, match.start("access"))
+        elif made is not None:
+            bare = match["unmade"] is not None and (match["made_bare1"] or match["made_bare2"])
+            if bare or not self._makes(made):
+                return self._other(at, match.start())
+            self._leaf("made", match, at)
+        elif match["using"] or match["typedef"] or match["assertion"]:
+            if match["all_of"] is None:  # looked for where it stands
+                self._leaf("typedef" if match["alias"] or match["typedef"] else "", match, at)
+        elif match["forward"] is not None:
+            self._leaf("forward", match, at)
+        else:
+            self._cut(at, match.start())
+            self.open.append((len(self.all), (match["class_name"],)))
+            kind = "namespace" if class_ is None else "class"
+            self.all.append(Plain(kind, match, match.start(), match.end()))
+        return match.end()
+
+    def _makes(self, name: str) -> bool:
+        """Whether a function without a type is a constructor or destructor: it has the name of the class around it."""
+        *around, last = name.split("::")
+        classes = [around[-1].partition("<")[0]] if around else self.open[-1][1] if self.open else ()
+        return last.lstrip("~") in classes
+
+    def _leaf(self, kind: str, match: re.Match[str], at: int) -> None:
+        """Cut a statement out, and keep it where it declares something."""
+        end = match.end()
+        self._cut(at, end)
+        if kind:
+            one = Plain(kind, match, match.start(), end)
+            self.statements.append(one)
+            self.all.append(one)
+
+    def _close(self, close: str, start: int) -> None:
+        if close[0] == ";":
+            return
+        opened = self.open.pop()[0] if self.open else -1
+        if opened < 0:
+            self.known = False
+            return
+        one = self.all[opened]
+        self.all[opened] = one._replace(end=start + 1)
+        self.known = self.known and (one.kind == "namespace" or len(close) > 1)
+
+    def _other(self, at: int, start: int) -> int:
+        """Pass over what is left to the parser, up to its end or into its scope."""
+        text = self.text
+        if start == len(text):
+            return start
+        self.known = False
+        if not text.startswith("using", start):  # a line's first word, as `using namespace` is looked for
+            self._cut(at, start)
+        found = _END.search(text, start)
+        if found is None:
+            return len(text)
+        if found[0] == "{":
+            head = text[start : found.start()]
+            if is_scope(head):
+                self.open.append((-1, _CLASS.findall(head)))
+                return found.end()
+            return _closing(text, found.end())
+        return found.end() if found[0] == ";" else found.start()
+
+
+def _is_clear(match: re.Match[str], name: str) -> bool:
+    """Whether what looks like a function or variable is one and nothing else."""
+    type_, listed = match.group("type", "listed")
+    if type_ in _NO_TYPE or type_.endswith("operator") or name in _NO_NAME:
+        return False
+    if "::" in name and not _NO_NAME.isdisjoint(name.split("::")):
+        return False
+    if listed is None:
+        return "operator" not in name  # "operator>>=(…)" may look like a variable
+    if match["bare1"] is None and match["bare2"] is None:
+        return True
+    # "T x(y);" may be a variable
+    return bool(match["body"] or match["after"]) or "virtual" in match["specifiers"]
+
+
+def _closing(text: str, start: int) -> int:
+    """Behind the brace that closes the one before `start`."""
+    depth = 1
+    for match in _BRACE.finditer(text, start):
+        depth += 1 if match[0] == "{" else -1
+        if not depth:
+            return match.end()
+    return len(text)

@@ -1,0 +1,110 @@
+"""Plain statements read into symbols: what tree.py makes of the parser's nodes, without a parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
+from ptexplore.index.cpp.plain import Plain
+from ptexplore.index.cpp.syntax import ROOT, Frame, join, placed
+from ptexplore.index.cpp.tree import Reader
+
+
+class PlainReader(Reader):
+    """Reads what `plain.scan` found in one text."""
+
+    def read_all(self, found: Sequence[Plain], marks: Sequence[int] = (), base: tuple[Frame, ...] = (ROOT,)) -> None:
+        """Everything of a text that needs no parser, inside the scopes of `base`; `marks` are in order."""
+        stack = [frame._replace(end=ROOT.end) for frame in base]
+        waiting = list(reversed(marks))
+        for one in found:
+            while waiting and waiting[-1] <= one.start:
+                self._frame(stack, waiting.pop())
+            while stack[-1].end <= one.start:
+                stack.pop()
+            if one.kind in _LEAVES:
+                self.add(one, stack[-1])
+            else:
+                frame = self._namespace(one, stack[-1]) if one.kind == "namespace" else self._class(one, stack[-1])
+                stack.append(frame._replace(end=one.end))
+        while waiting:
+            self._frame(stack, waiting.pop())
+
+    def _frame(self, stack: list[Frame], mark: int) -> None:
+        while stack[-1].end <= mark:
+            stack.pop()
+        self.framed[mark] = tuple(stack)
+
+    def add(self, one: Plain, outer: Frame) -> None:
+        """One statement that is no scope, declared in the scope `outer`."""
+        _LEAVES[one.kind](self, one.match, one.start, one.end, outer)
+
+    def _plain_function(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        declared = match["body"] is None
+        self._plain_head(match, start, end, outer, ("name", "listed", "after"), declared, match["specifiers"])
+
+    def _plain_made(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        self._plain_head(match, start, end, outer, ("made", "made_of", "made_after"), match["unmade"] is not None, "")
+
+    def _plain_head(
+        self, match: re.Match[str], start: int, end: int, outer: Frame, groups: Sequence[str], declared: bool, said: str
+    ) -> None:
+        name, listed, after = groups
+        written, opening = match[name], match.start(listed)
+        parts = name_parts(written)
+        last = parts[-1]
+        if len(parts) > 1 and not outer.qualified and not declared:
+            parts = self.through_using(parts, match.start(name))
+        at = match.start(name) + max(written.rfind("operator" if last.startswith("operator") else last), 0)
+        self._add(
+            "function", outer, parts, at, start, end, "declaration" if declared else "definition",
+            signature=one_line(self.shown(opening, match.end(after))), parameters=parameter_types(match[listed]),
+            template=match["template"] is not None,
+            static=outer.hidden or (outer.kind == "namespace" and "static" in said.split()),
+        )  # fmt: skip
+
+    def _plain_variable(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        parts = name_parts(match["name"])
+        specifiers = match["specifiers"].split()
+        declared = "extern" in specifiers and match["value"] is None
+        self._add(
+            "member" if outer.kind == "class" else "variable", outer, parts, match.end("name") - len(parts[-1]), start,
+            end, "declaration" if declared else "definition", template=match["template"] is not None,
+            static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
+        )  # fmt: skip
+
+    def _plain_typedef(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        group = "typedef" if match["alias"] is None else "alias"
+        template = match["template"] is not None
+        self._add("typedef", outer, (match[group],), match.start(group), start, end, template=template)
+
+    def _plain_forward(self, match: re.Match[str], start: int, _: int, outer: Frame) -> None:
+        kind: Any = match["class"]
+        at, end = match.start("class_name"), match.end("class_name" if match["special"] is None else "special")
+        template = match["template"] is not None
+        self._add(kind, outer, (match["class_name"],), at, start, end, "declaration", template=template)
+
+    def _namespace(self, one: Plain, outer: Frame) -> Frame:
+        name = one.match["namespace"]
+        return self.opened(outer, name, one.match.start("namespace"), one.start, one.end)
+
+    def _class(self, one: Plain, outer: Frame) -> Frame:
+        match = one.match
+        kind: Any = match["class"]
+        name, bases = match.group("class_name", "bases")
+        qualified, scope = placed(outer, (name,))
+        self._add(
+            kind, outer, (name,), match.start("class_name"), one.start, one.end,
+            template=match["template"] is not None, static=outer.hidden,
+        )  # fmt: skip
+        if bases is not None:
+            self.inherited.append((self.whole(match.start("bases")), bases.rstrip()))
+        return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
+
+
+_LEAVES = {
+    "function": PlainReader._plain_function, "made": PlainReader._plain_made, "variable": PlainReader._plain_variable,
+    "typedef": PlainReader._plain_typedef, "forward": PlainReader._plain_forward,
+}  # fmt: skip

@@ -1,0 +1,283 @@
+"""The stepper's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, and a clock.
+
+The handler runs after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4) and at breakpoints
+(int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
+would start a thread or process, block SIGTRAP or take it over, it stops, since the kernel kills what traps there.
+"""
+
+from __future__ import annotations
+
+from .assembly import (
+    CLOCK,
+    POP_FLAGS,
+    PUSH_FLAGS,
+    RETURN,
+    Instruction,
+    Label,
+    alu,
+    alu_constant,
+    alu_memory,
+    call,
+    constant,
+    increment,
+    jump,
+    load,
+    load_byte,
+    memory_constant,
+    move,
+    pop,
+    push,
+    put,
+    shift_left,
+    store,
+    store_byte,
+)
+
+ROW = 64  # bytes: rip, rsp, the two before it, instructions so far, and the first three argument registers
+SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
+TRAP = 0x100  # the trap flag
+BREAKPOINT = 0xCC
+
+# Offsets in the ucontext_t that a handler gets as its third argument (sys/ucontext.h: uc_mcontext.gregs; uc_sigmask).
+RDI, RSI, RDX, RAX, RSP, RIP, FLAGS, SIGNALS = 104, 112, 136, 144, 160, 168, 176, 296
+
+# The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
+# SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does.
+(
+    CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, DEADLINE, STOP, SIGNALS_AFTER, SIGNALS_MEANWHILE,
+    TABLE, HITS, WANTED, REARM,
+) = range(0, 120, 8)  # fmt: skip
+STATE = 15  # numbers in it
+ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
+
+# What STATUS says: why the handler no longer steps.
+RUNNING, FULL, LIMIT, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(8)
+
+SIGTRAP = 5
+_SIGTRAP_BIT = 1 << SIGTRAP - 1
+_RT_SIGACTION, _RT_SIGPROCMASK, _EXECVEAT, _CLONE3 = 13, 14, 322, 435  # asm/unistd_64.h
+_CLONE, _EXECVE = 56, 59  # and fork, vfork between them
+_SIG_UNBLOCK = 1
+
+
+def handler(state: int) -> list[Instruction | Label]:
+    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`."""
+    program = [constant("rax", state), *_COMING_IN, *_LOOKING_AHEAD, *_LOGGING]
+    return [*program, *_in_time(state), *_STOPPING, *_AT_A_BREAKPOINT, *_BEGINNING]
+
+
+# From here on rsi is the ucontext_t, r9 and r10 are instruction and stack pointer now, r11 and rdi those one
+# instruction ago, rcx and r8 are for passing use.
+_COMING_IN: list[Instruction | Label] = [
+    move("rsi", "rdx"),
+    load("r9", "rsi", RIP),
+    load("r10", "rsi", RSP),
+    load("rcx", "rax", REARM),
+    alu_constant("cmp", "rcx", 0),
+    jump("jne", "rearm"),
+    load("rcx", "rax", TABLE),
+    alu_constant("cmp", "rcx", 0),
+    jump("jne", "breakpoint"),
+    # one instruction ran
+    increment("rax", COUNT),
+    load("r11", "rax", LAST_RIP),
+    load("rdi", "rax", LAST_RSP),
+    store("rax", LAST_RIP, "r9"),
+    store("rax", LAST_RSP, "r10"),
+    alu_memory("cmp", "r10", "rax", STOP),  # the stack is above the stepped call's: it has returned or thrown
+    jump("ja", "left"),
+]
+_LOOKING_AHEAD: list[Instruction | Label] = [
+    load_byte("r8", "r9", 0),  # bytes one by one: the second may lie on a page that is not there
+    alu_constant("cmp", "r8", 0x0F),
+    jump("jne", "harmless"),
+    load_byte("r8", "r9", 1),
+    alu_constant("cmp", "r8", 0x05),
+    jump("jne", "harmless"),
+    # a system call comes next
+    load("r8", "rsi", RAX),
+    alu_constant("cmp", "r8", _RT_SIGPROCMASK),
+    jump("je", "mask"),
+    alu_constant("cmp", "r8", _RT_SIGACTION),
+    jump("je", "action"),
+    alu_constant("cmp", "r8", _CLONE3),
+    jump("je", "starts"),
+    alu_constant("cmp", "r8", _EXECVEAT),
+    jump("je", "starts"),
+    alu_constant("cmp", "r8", _CLONE),
+    jump("jb", "harmless"),
+    alu_constant("cmp", "r8", _EXECVE),
+    jump("jbe", "starts"),
+    jump("jmp", "harmless"),
+    # rt_sigprocmask(how, set, ...): does it block SIGTRAP?
+    Label("mask"),
+    load("r8", "rsi", RDI),
+    alu_constant("cmp", "r8", _SIG_UNBLOCK),
+    jump("je", "harmless"),
+    load("r8", "rsi", RSI),
+    alu_constant("cmp", "r8", 0),
+    jump("je", "harmless"),
+    load("r8", "r8", 0),
+    alu_constant("and", "r8", _SIGTRAP_BIT),
+    alu_constant("cmp", "r8", 0),
+    jump("jne", "blocks"),
+    jump("jmp", "harmless"),
+    # rt_sigaction(signal, action, ...): does it take SIGTRAP over?
+    Label("action"),
+    load("r8", "rsi", RDI),
+    alu_constant("cmp", "r8", SIGTRAP),
+    jump("jne", "harmless"),
+    load("r8", "rsi", RSI),
+    alu_constant("cmp", "r8", 0),
+    jump("jne", "handles"),
+    Label("harmless"),
+]
+_LOGGING: list[Instruction | Label] = [
+    move("r8", "r9"),
+    alu("sub", "r8", "r11"),
+    alu_constant("cmp", "r8", SEQUENTIAL),
+    jump("jbe", "done"),
+    Label("log"),
+    load("rcx", "rax", CURSOR),
+    alu_memory("cmp", "rcx", "rax", END),
+    jump("jae", "full"),
+    load("r8", "rax", COUNT),
+    alu_memory("cmp", "r8", "rax", MOST),
+    jump("jae", "limit"),
+    store("rcx", 0, "r9"),
+    store("rcx", 8, "r10"),
+    store("rcx", 16, "r11"),
+    store("rcx", 24, "rdi"),
+    store("rcx", 32, "r8"),
+    load("r8", "rsi", RDI),
+    store("rcx", 40, "r8"),
+    load("r8", "rsi", RSI),
+    store("rcx", 48, "r8"),
+    load("r8", "rsi", RDX),
+    store("rcx", 56, "r8"),
+    alu_constant("add", "rcx", ROW),
+    store("rax", CURSOR, "rcx"),
+]
+
+
+def _in_time(state: int) -> list[Instruction | Label]:
+    """Is there time left? The clock comes in rdx and rax, so that rax is loaded anew."""
+    return [
+        CLOCK,
+        shift_left("rdx", 32),
+        alu("or", "rdx", "rax"),
+        constant("rax", state),
+        alu_memory("cmp", "rdx", "rax", DEADLINE),
+        jump("jae", "late"),
+        Label("done"),
+        RETURN,
+    ]
+
+
+def _because(status: int) -> list[Instruction | Label]:
+    return [put("rax", STATUS, status), jump("jmp", "stop")]
+
+
+_STOPPING: list[Instruction | Label] = [  # the call goes on at full speed, with the signals that were held back
+    Label("full"),
+    *_because(FULL),
+    Label("limit"),
+    *_because(LIMIT),
+    Label("late"),
+    *_because(LATE),
+    Label("blocks"),
+    *_because(BLOCKS),
+    Label("handles"),
+    *_because(HANDLES),
+    Label("starts"),
+    *_because(STARTS),
+    Label("left"),
+    *_because(LEFT),
+    Label("stop"),
+    load("r8", "rax", SIGNALS_AFTER),
+    store("rsi", SIGNALS, "r8"),
+    memory_constant("and", "rsi", FLAGS, ~TRAP),
+    RETURN,
+]
+_AT_A_BREAKPOINT: list[Instruction | Label] = [
+    # which one? rcx goes through the table
+    Label("breakpoint"),
+    load("r8", "rcx", 0),
+    alu_constant("cmp", "r8", 0),
+    jump("je", "done"),  # none of ours: somebody sent the signal
+    alu_constant("add", "r8", 1),
+    alu("cmp", "r8", "r9"),
+    jump("je", "met"),
+    alu_constant("add", "rcx", ENTRY),
+    jump("jmp", "breakpoint"),
+    # the instruction that it covers is put back and comes next, under the trap flag
+    Label("met"),
+    increment("rax", HITS),
+    increment("rcx", 16),
+    load("r8", "rcx", 8),
+    load("r9", "rcx", 0),
+    store_byte("r9", 0, "r8"),
+    store("rsi", RIP, "r9"),
+    memory_constant("or", "rsi", FLAGS, TRAP),
+    load("r8", "rax", HITS),
+    alu_memory("cmp", "r8", "rax", WANTED),
+    jump("je", "begin"),
+    store("rax", REARM, "r9"),
+    RETURN,
+    # one instruction after a call that was not asked for: the breakpoint is set again
+    Label("rearm"),
+    constant("r8", BREAKPOINT),
+    store_byte("rcx", 0, "r8"),
+    put("rax", REARM, 0),
+    memory_constant("and", "rsi", FLAGS, ~TRAP),
+    RETURN,
+]
+_BEGINNING: list[Instruction | Label] = [
+    # the call that was asked for: no more breakpoints
+    Label("begin"),
+    load("rcx", "rax", TABLE),
+    Label("disarm"),
+    load("r8", "rcx", 0),
+    alu_constant("cmp", "r8", 0),
+    jump("je", "disarmed"),
+    load("r11", "rcx", 8),
+    store_byte("r8", 0, "r11"),
+    alu_constant("add", "rcx", ENTRY),
+    jump("jmp", "disarm"),
+    Label("disarmed"),
+    put("rax", TABLE, 0),
+    load("r8", "rsi", SIGNALS),
+    store("rax", SIGNALS_AFTER, "r8"),
+    load("r8", "rax", SIGNALS_MEANWHILE),
+    store("rsi", SIGNALS, "r8"),
+    store("rax", STOP, "r10"),
+    store("rax", LAST_RIP, "r9"),
+    store("rax", LAST_RSP, "r10"),
+    # logged as a call from nowhere
+    move("rdi", "r10"),
+    alu_constant("add", "rdi", 8),
+    constant("r11", 0),
+    jump("jmp", "log"),
+]
+
+
+def runner(function: int) -> list[Instruction | Label]:
+    """Call `function` with the arguments given, the trap flag set meanwhile."""
+    return [
+        push("rbx"),  # keeps the stack aligned to 16
+        constant("rax", function),
+        PUSH_FLAGS,
+        memory_constant("or", "rsp", 0, TRAP),
+        POP_FLAGS,
+        call("rax"),
+        PUSH_FLAGS,
+        memory_constant("and", "rsp", 0, ~TRAP),
+        POP_FLAGS,
+        pop("rbx"),
+        RETURN,
+    ]
+
+
+def clock() -> list[Instruction | Label]:
+    """Return the processor's time-stamp counter."""
+    return [CLOCK, shift_left("rdx", 32), alu("or", "rax", "rdx"), RETURN]

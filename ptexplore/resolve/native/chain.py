@@ -1,0 +1,98 @@
+"""The keys that an operator call really went through: each boundary's DispatchKeySet, read from its register."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.native.names import Name
+from ptexplore.resolve.native.tree import Frame
+
+CALLS = ("entry", "boxed-call")
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One dispatch inside an operator call: the boundary's frame, the set it was given, the kernel its type names.
+
+    `kernel_frame` is the kernel's own frame; None where the compiler put the kernel into the boundary's. `entry` is the
+    operator's C++ name where a redispatch named it. `inner` are the dispatches that this kernel sent on.
+    """
+
+    frame: Frame
+    set: int
+    key: str
+    register: str
+    kernel: Name | None
+    entry: str | None
+    kernel_frame: Frame | None = None
+    inner: list[Step] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Step]:
+        """The step and those inside it, in order."""
+        yield self
+        for step in self.inner:
+            yield from step.walk()
+
+
+def steps(call: Frame, keys: KeySets) -> list[Step]:
+    """The dispatches of one operator call, nested; those of operators called inside are theirs, not its own."""
+    found: list[Step] = []
+    pending: list[tuple[Frame, Step | None, str | None]] = [(frame, None, None) for frame in call.children[::-1]]
+    while pending:
+        frame, around, entry = pending.pop()
+        seen = frame.function.landmark
+        if seen.kind in CALLS:
+            continue
+        if seen.kind == "redispatch":
+            entry = seen.name
+        if seen.kind == "boundary":
+            around = _step(frame, around, entry, keys, found)
+        pending += [(child, around, entry) for child in frame.children[::-1]]
+    for top in found:
+        for step in top.walk():
+            step.kernel_frame = _kernel_frame(step)
+    return found
+
+
+def _step(frame: Frame, around: Step | None, entry: str | None, keys: KeySets, found: list[Step]) -> Step | None:
+    """The step that a boundary begins; the one around it where it goes on with the same set."""
+    given, register = _set(frame)
+    if given is None or (around is not None and around.set == given):
+        if around is not None and around.kernel is None:
+            around.kernel = frame.function.landmark.kernel
+        return around
+    key = keys.highest(given) or "Undefined"
+    step = Step(frame, given, key, register, frame.function.landmark.kernel, entry)
+    (found if around is None else around.inner).append(step)
+    return step
+
+
+def _set(frame: Frame) -> tuple[int | None, str]:
+    """The set that a boundary was given and where it was read; of the lookup just before it where none is in reach."""
+    register = frame.function.landmark.register
+    if register is not None and frame.registers is not None:
+        return frame.registers[register], ("rdi", "rsi", "rdx")[register]
+    beside = frame.parent.children if frame.parent is not None else []
+    looked = [one for one in beside if one.number < frame.number and one.function.landmark.kind == "lookup"]
+    if looked and looked[-1].registers is not None:
+        return looked[-1].registers[1], "rsi of the table lookup before it"
+    return None, ""
+
+
+def _kernel_frame(step: Step) -> Frame | None:
+    """The frame of the step's kernel: by name; of a kernel known when running, the only call its functor makes."""
+    inner = [one.frame for one in step.inner]
+    pending = step.frame.children[::-1]
+    while pending and step.kernel is not None:
+        frame = pending.pop()
+        if frame.function.name.plain == step.kernel.plain:
+            return frame
+        if frame.function.landmark.kind not in CALLS and frame not in inner:
+            pending += frame.children[::-1]
+    only = step.frame.children
+    unboxed = "wrap_kernel_functor_unboxed_" in step.frame.function.demangled
+    if step.kernel is None and unboxed and len(only) == 1 and not only[0].function.closed:
+        return only[0]
+    return None

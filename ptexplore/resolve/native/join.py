@@ -1,0 +1,110 @@
+"""Join what was stepped with what was concluded: one tree in the machine's nesting, observed where a frame was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ptexplore.model import Finding
+from ptexplore.resolve.claims import Claim, Context, numbers
+from ptexplore.resolve.native.align import align
+from ptexplore.resolve.native.conclude import Conclusions
+from ptexplore.resolve.native.growth import DEEPEST, grow
+from ptexplore.resolve.native.seen import Seen
+from ptexplore.resolve.native.sites import Sites
+from ptexplore.resolve.native.tree import Part, part
+
+KIND = "calls"
+
+
+def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Lay the claims over the frames of every stepped part. Must be the last pass: its findings name hops by number."""
+    seen = context.observations("native", KIND)
+    if not seen:
+        return claims
+    sites = Sites(context.lookup)
+    told: list[tuple[Finding, Claim | None]] = []
+    for observation in seen:
+        one = part(observation.id, observation.data)
+        if not one.frames:
+            continue
+        if one.data["part"] == "operator":
+            claims = _operator(context, sites, one, claims, told)
+        else:
+            claims = _phase(context, sites, one, claims, told)
+        if one.data.get("cut"):
+            told.append((Finding("cut", f"the native tree ends early: {one.data['cut']}"), None))
+    numbered = numbers(claims)
+    for finding, claim in told:
+        context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
+    return claims
+
+
+def _walk(claims: tuple[Claim, ...]) -> Iterator[Claim]:
+    pending = list(reversed(claims))
+    while pending:
+        claim = pending.pop()
+        yield claim
+        pending += reversed(claim.children)
+
+
+Told = list[tuple[Finding, Claim | None]]
+
+
+def _phase(context: Context, sites: Sites, one: Part, claims: tuple[Claim, ...], told: Told) -> tuple[Claim, ...]:
+    """A part that ran a whole phase takes the place of that phase's claims."""
+    phase = one.data["part"]
+    mine = tuple(claim for claim in claims if claim.hop.phase == phase)
+    others = tuple(claim for claim in claims if claim.hop.phase != phase)
+    joined = _joined(context, sites, one, mine, told, phase)
+    return (*joined, *others) if phase == "forward" else (*others, *joined)
+
+
+def _operator(context: Context, sites: Sites, one: Part, claims: tuple[Claim, ...], told: Told) -> tuple[Claim, ...]:
+    """A part that is one operator call takes that call's place."""
+    wanted = _wanted(one, claims)
+    if wanted is None:
+        text = f"{one.data.get('op')} was stepped, and which of the calls here that is cannot be told"
+        told.append((Finding("cut", text), None))
+        return claims
+    joined = _joined(context, sites, one, (wanted,), told, wanted.hop.phase)
+    return _replaced(claims, wanted, joined)
+
+
+def _wanted(one: Part, claims: tuple[Claim, ...]) -> Claim | None:
+    """The claim of the stepped call: of those with that operator's name the one of that number."""
+    base, _, overload = str(one.data.get("op")).partition(".")
+    called = [c for c in _walk(claims) if c.hop.kind == "op" and c.event.get("name") == f"aten::{base}"]
+    if overload:
+        called = [c for c in called if c.hop.op in (None, f"aten::{base}.{overload}")]
+    number = one.data.get("number") or 1
+    return called[number - 1] if len(called) >= number else None
+
+
+def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    out: list[Claim] = []
+    for claim in claims:
+        if claim is old:
+            out += new
+        else:
+            children = _replaced(claim.children, old, new)
+            same = len(children) == len(claim.children) and all(
+                a is b for a, b in zip(children, claim.children, strict=True)
+            )
+            out.append(claim if same else replace(claim, children=children))
+    return tuple(out)
+
+
+def _joined(
+    context: Context, sites: Sites, one: Part, claims: tuple[Claim, ...], told: Told, phase: str
+) -> tuple[Claim, ...]:
+    seen = Seen(context, sites, one, "backward" if phase == "backward" else "forward")
+    growth = grow(one)
+    found = align(claims, one.frames, seen.operator_named)
+    matched = {claim: frame for claim, frame in found.items() if frame in growth.of}
+    work = Conclusions(context, seen, growth, matched)
+    joined = work.join(claims)
+    told += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
+    if growth.cut:
+        told.append((Finding("cut", f"calls nested deeper than {DEEPEST} are not shown"), None))
+    return joined

@@ -1,0 +1,169 @@
+"""What the frames of one part are: their operators and sources, what is inside what, and hops of what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from ptexplore.model import Hop, Operator, SourceRef
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.native.chain import CALLS
+from ptexplore.resolve.native.names import Name
+from ptexplore.resolve.native.sites import Sites, third_party
+from ptexplore.resolve.native.tree import Frame, Part
+
+BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The frames of one stepped part, with all that can be said of each."""
+
+    context: Context
+    sites: Sites
+    part: Part
+    phase: Literal["forward", "backward"]
+
+    # --- operators ---
+
+    def operator_named(self, cpp_name: str) -> str | None:
+        """The operator of a C++ name: "add_Tensor" -> "aten::add.Tensor"."""
+        found = self._operator(cpp_name)
+        return found.name if found is not None else None
+
+    def operator_of(self, frame: Frame) -> str | None:
+        """The operator that an at::_ops entry point calls; None for other frames."""
+        seen = frame.function.landmark
+        return self.operator_named(seen.name) if seen.kind == "entry" else None
+
+    def _operator(self, cpp_name: str) -> Operator | None:
+        if cpp_name not in self._operators:
+            bases = [cpp_name, *(cpp_name[:at] for at, char in enumerate(cpp_name) if char == "_" and at)]
+            bases += [f"{base}_" for base in bases]
+            named = [one for base in dict.fromkeys(bases) for one in self.context.store.operators_named(base)]
+            self._operators[cpp_name] = next((one for one in named if one.cpp_name == cpp_name), None)
+        return self._operators[cpp_name]
+
+    @cached_property
+    def _operators(self) -> dict[str, Operator | None]:
+        return {}
+
+    # --- sources ---
+
+    @cached_property
+    def sources(self) -> list[SourceRef]:
+        """By frame the source of its function; callers first, since their files tell namesakes apart."""
+        return [self._source(frame) for frame in self.part.frames]
+
+    def _source(self, frame: Frame) -> SourceRef:
+        seen, found = frame.function.landmark, self.sites.of(frame)
+        operator = self._operator(seen.name) if seen.kind in ("entry", "redispatch") else None
+        if operator is None:
+            return found
+        return self.sites.entry(operator, seen.kind) or found
+
+    def source_of(self, name: Name) -> SourceRef:
+        """The source of a function that another's name tells of."""
+        return self.sites.named(name)
+
+    # --- what is inside what ---
+
+    @cached_property
+    def _owners(self) -> list[int]:
+        """By frame the number of the operator call or node around it, -1 where there is none."""
+        owners: list[int] = []
+        for frame in self.part.frames:
+            above = frame.parent
+            owners.append(-1 if above is None else above.number if _owns(above) else owners[above.number])
+        return owners
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Frame]]:
+        found: dict[str, list[Frame]] = {}
+        for frame in self.part.frames:
+            if not frame.function.closed:
+                found.setdefault(frame.function.name.plain, []).append(frame)
+        return found
+
+    def inside(self, region: Frame, name: str, taken: Set[Frame]) -> Frame | None:
+        """The first frame of that name below `region` that no operator called inside it owns, and nothing has taken."""
+        owner = region.number if _owns(region) else self._owners[region.number]
+        for frame in self._by_name.get(name, []):
+            mine = self._owners[frame.number] == owner and frame.number != region.number
+            if mine and region.holds(frame) and frame not in taken:
+                return frame
+        return None
+
+    # --- hops ---
+
+    def evidence(self, claim: Claim) -> tuple[int, ...]:
+        """What a claim was concluded from, and what was stepped."""
+        return tuple(dict.fromkeys((*claim.hop.evidence, self.part.observation)))
+
+    def observed(self, claim: Claim, frame: Frame) -> Claim:
+        """The claim as seen to run: what its frame tells is added, and the source by the very types of what ran."""
+        hop, source = claim.hop, claim.hop.source
+        here = self.sources[frame.number]
+        is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
+        if is_it and BETTER.index(here.precision) >= max(1, BETTER.index(source.precision)):
+            source = here
+        return claim.but(
+            status="observed",
+            source=source,
+            detail={**hop.detail, **_detail(frame)},
+            instructions=frame.instructions,
+            evidence=self.evidence(claim),
+        )
+
+    def plain(self, frame: Frame, children: tuple[Claim, ...]) -> Claim:
+        """The hop of a frame that nothing else is known of."""
+        function, source = frame.function, self.sources[frame.number]
+        library = third_party(function.name) if source.path is None and not function.closed else None
+        hop = Hop(
+            id=0,
+            kind="closed" if function.closed or library is not None else "native",
+            name=function.shown,
+            status="observed",
+            source=source,
+            phase=self.phase,
+            detail=_detail(frame) | ({"of": library} if library is not None else {}),
+            evidence=(self.part.observation,),
+            instructions=frame.instructions,
+        )
+        return Claim(hop, children=children)
+
+    def carried(self, frame: Frame) -> Claim | None:
+        """What a function_ref's callback runs, the call operator of the class that its type names; None otherwise."""
+        kernel = frame.function.landmark.kernel if frame.function.landmark.kind == "carrier" else None
+        name = f"{kernel.qualified}::operator()" if kernel is not None else ""
+        if kernel is None or any(child.function.name.qualified == name for child in frame.children):
+            return None
+        hop = Hop(
+            id=0,
+            kind="native",
+            name=name,
+            status="inlined",
+            source=self.sites.called(kernel),
+            phase=self.phase,
+            detail={"symbol": f"{kernel.text}::operator()"},
+            evidence=(self.part.observation,),
+            why=(f"the type of {frame.function.shown} names it, and it has no frame: compiled into that one",),
+        )
+        return Claim(hop)
+
+
+def _owns(frame: Frame) -> bool:
+    return frame.function.landmark.kind in (*CALLS, "node")
+
+
+def _detail(frame: Frame) -> dict[str, Any]:
+    function = frame.function
+    detail: dict[str, Any] = {
+        "symbol": function.demangled,
+        "mangled": function.mangled,
+        "library": function.library,
+        "self": frame.own,
+    }
+    return detail | {"tail": True} if frame.tail else detail

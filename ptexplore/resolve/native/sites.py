@@ -1,0 +1,208 @@
+"""Where a native function's source stands: its one definition by name and types, a lambda's in the one around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ptexplore.index.cpp.text import Text
+from ptexplore.model import Operator, SourceRef
+from ptexplore.resolve.lookup import NOT_IN_WHEEL, Lookup
+from ptexplore.resolve.matching import CODE, Wanted
+from ptexplore.resolve.native.names import Name, Part
+from ptexplore.resolve.native.tree import Frame, Function
+from ptexplore.resolve.native.types import fits, qualifiers
+from ptexplore.resolve.precision import in_runtime, several, unknown
+from ptexplore.resolve.sources import Source
+from ptexplore.symbols import Symbol
+
+MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
+STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
+# Libraries that a wheel links into torch's own: their functions' names, where PyTorch's source defines none such.
+THIRD_PARTIES = (
+    ("MKL", re.compile(r"mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]")),
+    ("BLAS or LAPACK", re.compile(r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_")),  # as Fortran names its functions
+    ("oneDNN", re.compile(r"dnnl(?:::|_)|ideep::|mkldnn_")),
+    ("Sleef", re.compile(r"Sleef_")),
+    ("pybind11", re.compile(r"pybind11::")),
+    ("another library linked into torch", re.compile(
+        r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
+        r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
+)  # fmt: skip
+_LAMBDA = re.compile(r"(?<![\w)\]\[])\s*\[[^\[\]]*\]\s*(?=[({])")
+_QUIET = "TORCH_CHECK|TORCH_INTERNAL_ASSERT|TORCH_WARN|C10_(?:UN)?LIKELY"  # macros that make no lambda
+_MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z][A-Z0-9]*_[A-Z0-9_]+\s*\(")
+_HEAD = 24  # lines that a parameter list may take
+_MOST = 12  # lambdas of one function that are worth listing
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Sources of the functions of one trace; each is looked up once."""
+
+    lookup: Lookup
+    _known: dict[tuple[str, str, str | None], SourceRef] = field(default_factory=dict, repr=False)
+    _paths: dict[Frame, str | None] = field(default_factory=dict, repr=False)
+
+    def of(self, frame: Frame) -> SourceRef:
+        """The source of a frame's function. Callers come before what they call: one's file tells namesakes apart."""
+        function = frame.function
+        near = self._paths.get(frame.parent) if frame.parent is not None and _is_internal(function) else None
+        found = self.function(function, near)
+        self._paths[frame] = found.path
+        return found
+
+    def function(self, function: Function, near: str | None = None) -> SourceRef:
+        """The source of a function; `near` is the file of what called it."""
+        asked = (function.library, function.mangled, near)
+        if asked not in self._known:
+            self._known[asked] = self._closed(function) or self._named(function.name, function.mangled, near)
+        return self._known[asked]
+
+    def named(self, name: Name) -> SourceRef:
+        """The source of a function that another's name tells of."""
+        asked = ("", name.text, None)
+        if asked not in self._known:
+            self._known[asked] = self._named(name, "", None)
+        return self._known[asked]
+
+    def called(self, name: Name) -> SourceRef:
+        """The source of a class's call operator; of a lambda the lambda's own."""
+        if name.parts[-1].name.startswith("{"):
+            return self.named(name)
+        return self.named(Name(f"{name.text}::operator()", (*name.parts, Part("operator()"))))
+
+    def _closed(self, function: Function) -> SourceRef | None:
+        """Why there is no source to look for; None where there may be one."""
+        if function.closed:
+            return unknown(f"the source of {function.library or 'this code'} is not PyTorch's")
+        if not function.mangled:
+            return unknown(f"{function.library} does not name the function")
+        if MADE.match(function.demangled):
+            return unknown("made by the compiler: no source has it")
+        if STANDARD.match(function.name.qualified):
+            return unknown("the C++ standard library's")
+        return None
+
+    def _named(self, name: Name, mangled: str, near: str | None) -> SourceRef:
+        if any(part.name.startswith("{") for part in name.parts):
+            return self._lambda(name, near)
+        found = self._definition(name, mangled, near)
+        if found is not None:
+            return found
+        library = third_party(name)
+        if library is not None:
+            return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
+        return unknown(self._nothing(name, mangled))
+
+    def _nothing(self, name: Name, mangled: str) -> str:
+        """Why nothing was found, in the words of the first source beyond the runtime tree."""
+        for source in self.lookup.sources:
+            if _candidates(source, name, mangled, None):
+                return f"{source.tree.info.name} defines {name.plain} with other parameters only"
+            return source.nothing(source.find(name.plain, Wanted()), name.plain)
+        return NOT_IN_WHEEL
+
+    def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
+        """The definition whose types are the function's; else, in the first source with any, as many parameters."""
+        generated = self.lookup.store.definitions(name.plain)
+        if len(generated) == 1:
+            return in_runtime(self.lookup.tree, *generated[0])
+        fallback: SourceRef | None = None
+        for source in self._sources():
+            ranked = [(_fits(source, name, one), one) for one in _candidates(source, name, mangled, near)]
+            exact = [one for rank, one in ranked if rank == 2]
+            if exact:
+                return _refs(source, exact, name)
+            close = [one for rank, one in ranked if rank == 1]
+            fallback = fallback or (_refs(source, close, name) if close else None)
+        return fallback
+
+    def _sources(self) -> Iterator[Source]:
+        if self.lookup.installed is not None:
+            yield self.lookup.installed
+        yield from self.lookup.sources
+
+    def _lambda(self, name: Name, near: str | None) -> SourceRef:
+        """A lambda has no name of its own: its line is known where the function around it holds only one."""
+        outer = name.outer
+        if outer is None:
+            return unknown("a lambda outside of any function: nothing tells which")
+        around = self._definition(outer, "", near)
+        if around is None or around.path is None or around.line is None:
+            return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
+        text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
+        lines = [around.line + text.count("\n", 0, found.end()) for found in _LAMBDA.finditer(text)]
+        what = f"a lambda inside {outer.qualified} ({around.path}:{around.line})"
+        if not lines:
+            return unknown(f"{what}: no text here shows it", around.path, around.line)
+        makes = "" if _MACRO.search(text) is None else "; macros there make lambdas too"
+        inner = sum(part.name.startswith("{lambda") for part in name.parts) > 1
+        if len(lines) == 1 and not makes and not inner:
+            return replace(around, line=lines[0], end_line=None, url=_line_url(around, lines[0]), reason=what)
+        places = [replace(around, line=line, end_line=None, url=_line_url(around, line)) for line in lines[:_MOST]]
+        if len(places) == 1:
+            return unknown(f"{what}{makes}: the one written there need not be it", around.path, around.line)
+        return several(places, f"{what}, which holds {len(lines)}{makes}: the name does not tell which")
+
+    def entry(self, operator: Operator, kind: str) -> SourceRef | None:
+        """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
+        line = operator.call_line if kind == "entry" else operator.redispatch_line
+        if operator.call_path is None or line is None:
+            return None
+        return in_runtime(self.lookup.tree, operator.call_path, line)
+
+
+def third_party(name: Name) -> str | None:
+    """The library beside PyTorch's own that a function's name says it is of; None where it says none."""
+    return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
+
+
+def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> Sequence[Symbol]:
+    """The definitions of that name which this build compiles and whose linkage is the function's."""
+    found = source.names.definitions(name.plain) or list(source.find(name.plain, Wanted()).left)
+    here = list({(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}.values())
+    here = [one for one in here if source.conditions.holds(one.guards, one.path) is not False]
+    if not name.is_anonymous and not _marked(name, mangled):
+        here = [one for one in here if not one.static] if mangled else here
+    elif near is not None:
+        here = [one for one in here if one.path == near] or here
+    if name.parts and name.parts[-1].arguments is not None:
+        here = [one for one in here if one.template] or here
+    return here
+
+
+def _fits(source: Source, name: Name, symbol: Symbol) -> int:
+    """As `fits`; a parameter list with `#if`s in it has as many parameters as the build gave it."""
+    found = fits(name, symbol)
+    if found == 0:
+        head = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD]
+        found = int(any(line.startswith("#if") for line in head[: _opening(head)]))
+    return found
+
+
+def _opening(lines: Sequence[str]) -> int:
+    """The line at which a function's body opens."""
+    return next((number for number, line in enumerate(lines) if "{" in line), len(lines))
+
+
+def _is_internal(function: Function) -> bool:
+    return function.name.is_anonymous or _marked(function.name, function.mangled)
+
+
+def _marked(name: Name, mangled: str) -> bool:
+    """Whether a mangled name says that the function is static: an L before its last part."""
+    last = name.parts[-1].name if name.parts else ""
+    return f"L{len(last)}{last}" in mangled
+
+
+def _refs(source: Source, found: Sequence[Symbol], name: Name) -> SourceRef:
+    mine = qualifiers(name.text)
+    alike = [one for one in found if qualifiers(one.signature) == mine] if len(found) > 1 else found
+    places = [source.ref(one.path, one.line, one.end_line) for one in alike or found]
+    return several(places, f"{name.qualified} has {len(places)} definitions that its name and types fit")
+
+
+def _line_url(ref: SourceRef, line: int) -> str | None:
+    return f"{ref.url.partition('#')[0]}#L{line}" if ref.url else None

@@ -1,0 +1,106 @@
+"""Whether a demangled function is the one that a definition in source declares: parameter types in one spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ptexplore.resolve.native.names import Name
+from ptexplore.symbols import Symbol
+
+# Type aliases of the standard library on x86-64 Linux, of c10 and of torch/csrc: the name in the source -> the type.
+_ALIASES = {
+    "int64_t": "long", "uint64_t": "unsigned long", "size_t": "unsigned long", "int32_t": "int", "int16_t": "short",
+    "uint32_t": "unsigned int", "uint8_t": "unsigned char", "int8_t": "signed char", "DeviceIndex": "signed char",
+    "Py_ssize_t": "long", "PyObject": "_object", "PyTypeObject": "_typeobject", "ssize_t": "long",
+    "IntArrayRef": "ArrayRef<long>", "SymIntArrayRef": "ArrayRef<SymInt>", "TensorList": "ArrayRef<Tensor>",
+    "ITensorListRef": "IListRef<Tensor>", "DimnameList": "ArrayRef<Dimname>", "DimVector": "SmallVector<long,5u>",
+    "OptionalIntArrayRef": "OptionalArrayRef<long>", "OptionalSymIntArrayRef": "OptionalArrayRef<SymInt>",
+    "SymDimVector": "SmallVector<SymInt,5u>", "SparseTensor": "Tensor", "SparseCsrTensor": "Tensor",
+    "Variable": "Tensor", "variable_list": "vector<Tensor>", "tensor_list": "vector<Tensor>",
+    "edge_list": "vector<Edge>",
+    "loop_t": "function_ref<void(char**,long const*,long)>",
+    "loop2d_t": "function_ref<void(char**,long const*,long,long)>",
+    "Stack": "vector<IValue>", "string_view": "basic_string_view<char>",
+}  # fmt: skip
+_ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
+_STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
+_DEFAULTED = re.compile(r",\s*(?:std::)?(?:allocator|default_delete|char_traits|less|hash|equal_to)<")
+_QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
+_LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
+_ARGUMENTS = re.compile(r"<[^<>]*>")
+_NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
+_QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
+_WORDS = re.compile(r"\b(?:class|struct|typename|enum)\s")
+_SIGNS = re.compile(r"\s*([&*<>,()])\s*")
+
+
+def fits(name: Name, symbol: Symbol) -> int:
+    """How well a definition fits a demangled name: 2 its very types, 1 as many of them, 0 it is another function.
+
+    Of a template, whose demangled types are not those written, the types' own names count as its very types.
+    """
+    given, written = name.parameters, symbol.parameters
+    if given is None or written is None or any("..." in one for one in written):
+        return 1
+    mine = [_plain(one) for one in given if one not in ("", "void")]
+    theirs = [_plain(one) for one in written if one.strip() not in ("", "void")]
+    if len(mine) != len(theirs):
+        return 0
+    if not name.is_template:
+        return 2 if mine == theirs else 1
+    if any(
+        _other_arguments(one, written, other) for one, written, other in zip(mine, _real(written), theirs, strict=True)
+    ):
+        return 0
+    return 2 if [_shape(one) for one in mine] == [_shape(one) for one in theirs] else 1
+
+
+def _real(written: Sequence[str]) -> list[str]:
+    return [one for one in written if one.strip() not in ("", "void")]
+
+
+def _other_arguments(mine: str, written: str, theirs: str) -> bool:
+    """Whether a template's parameter is written with arguments of its own ("C<c10::SymInt>") that the type has not."""
+    asked, given = _LAST_ARGUMENTS.search(theirs), _LAST_ARGUMENTS.search(mine)
+    if asked is None or given is None or "::" not in written.partition("<")[2]:
+        return False
+    first = asked[1].split(",")
+    return given[1].split(",")[: len(first)] != first
+
+
+def _shape(plain: str) -> str:
+    """A type without its template arguments."""
+    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
+        plain = shorter
+    return plain
+
+
+def qualifiers(text: str) -> str:
+    """What follows a function's parameter list and belongs to its type: "const", "&", "const &&"."""
+    found = _QUALIFIERS.search(_NO_TYPE.sub("", text))
+    return " ".join(found[1].split()) if found else ""
+
+
+def _plain(parameter: str) -> str:
+    """A type without namespaces, default template arguments and needless spaces, aliases replaced."""
+    text = _without_defaults(_STRING.sub("string", parameter))
+    text = _WORDS.sub("", text)
+    while (shorter := _QUALIFIER.sub("", text)) != text:
+        text = shorter
+    text = _ALIAS.sub(lambda found: _ALIASES[found[0]], text)
+    text = " ".join(_SIGNS.sub(r"\1", text).split())
+    if not text.endswith(("&", "*")):
+        text = text.removeprefix("const ").removesuffix(" const")  # a const of a value is no part of the type
+    return re.sub(r"^(.*?\S) ?const(&&?|\*)$", r"const \1\2", text)
+
+
+def _without_defaults(text: str) -> str:
+    """Template arguments that the source leaves to their defaults."""
+    while found := _DEFAULTED.search(text):
+        depth, end = 1, found.end()
+        while end < len(text) and depth:
+            depth += {"<": 1, ">": -1}.get(text[end], 0)
+            end += 1
+        text = text[: found.start()] + text[end:]
+    return text

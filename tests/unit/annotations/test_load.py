@@ -1,0 +1,192 @@
+"""Notes come in layers; what is wrong with one file leaves all others; locks and trust are by content."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ptexplore.annotations.load import Layer, Library, layers, load, shipped_folder
+from ptexplore.annotations.lock import Entry, lock_text, read_lock, write_lock
+from ptexplore.annotations.trust import forget, may_run, trust, trusted
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.locations import trust_file
+
+
+def note(name: str, title: str = "A title", more: str = "") -> str:
+    return f"""---
+id: {name}
+title: {title}
+baseline: v2.6.0
+---
+
+## Here {{#here}}
+
+```anchor
+path: c10/core/Blend.h
+symbol: Blend
+{more}```
+"""
+
+
+def tour(name: str, more: str = "") -> str:
+    return note(name, more=more).replace("baseline:", "level: core\nsummary: s\nbaseline:")
+
+
+def put(folder: Path, name: str, text: str | bytes) -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def loaded(folder: Path, **more: bool) -> Library:
+    return load([Layer(folder, "notes", **more)])
+
+
+def said(library: Library) -> list[str]:
+    return [f"{problem.where}: {problem.text}" for problem in library.problems]
+
+
+def test_tours_notes_and_what_is_neither(tmp_path: Path) -> None:
+    put(tmp_path, "tours/one.md", tour("one"))
+    put(tmp_path, "notes/two.md", note("two"))
+    put(tmp_path, "three.md", note("three"))
+    put(tmp_path, "README.md", "# not a note\n")
+    put(tmp_path, "concepts.md", "# not a note\n")
+    put(tmp_path, "notes/picture.svg", "<svg/>")
+    put(tmp_path, "other/four.md", note("four"))
+    library = loaded(tmp_path)
+    assert said(library) == []
+    assert {one.id: one.kind for one in library.tours.values()} == {"one": "tour", "two": "note", "three": "note"}
+    assert [tour.name_of(stop) for tour, stop in library.stops()] == ["one#here", "three#here", "two#here"]
+    found = library.stop("two#here")
+    assert found is not None
+    assert found[0].where.file == "notes/notes/two.md"
+    assert library.stop("two#there") is None
+
+
+def test_one_bad_file_leaves_the_rest(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "---\nid: [\n---\n")
+    put(tmp_path, "b.md", note("good"))
+    put(tmp_path, "c.md", note("good"))
+    put(tmp_path, "d.md", b"---\nid: x\n\xff\n---\n")
+    put(tmp_path, "e.md", b"x" * 10_000_000)
+    put(tmp_path, "f.md", "no front matter\n")
+    (tmp_path / "g.md").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "h.md")
+    (tmp_path / "i.md").mkdir()
+    library = loaded(tmp_path)
+    assert list(library.tours) == ["good"]
+    files = [problem.where.file.rsplit("/", 1)[1] for problem in library.problems]
+    assert files == ["a.md", "c.md", "d.md", "e.md", "f.md", "g.md", "h.md", "i.md"]
+    assert "notes/b.md already" in said(library)[1]
+    assert "byte 10" in said(library)[2]
+
+
+def test_a_folder_that_nobody_named_may_hold_other_markdown(tmp_path: Path) -> None:
+    put(tmp_path, "shopping.md", "# milk\n")
+    put(tmp_path, "mine.md", note("mine"))
+    quiet, asked = loaded(tmp_path, quiet=True), loaded(tmp_path)
+    assert (list(quiet.tours), said(quiet)) == (["mine"], [])
+    assert len(said(asked)) == 1
+
+
+def test_links_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", note("a", more="see: [b#here, b#gone, a#here]\n"))
+    put(tmp_path, "b.md", note("b"))
+    put(tmp_path, "tours/c.md", tour("c").replace("level:", "prerequisites: [a, zzz]\nlevel:"))
+    text = said(loaded(tmp_path))
+    assert len(text) == 2
+    assert any("b#gone" in one and one.startswith("notes/a.md:12:") for one in text)
+    assert any("'zzz'" in one for one in text)
+
+
+def test_a_later_layer_replaces_and_brings_its_lock(tmp_path: Path) -> None:
+    low, high = tmp_path / "low", tmp_path / "high"
+    put(low, "a.md", note("a", "Low"))
+    put(low, "b.md", note("b", "Low"))
+    put(high, "a.md", note("a", "High"))
+    for folder, names in ((low, ("a#here", "b#here", "zzz#here")), (high, ("b#here",))):
+        entries = [Entry(name, "q", "v2.6.0", str(folder.name), "Blend", "class", 1, 2, "h") for name in names]
+        write_lock(folder / "anchors.lock", entries)
+    library = load([Layer(low, "low"), Layer(high, "high")])
+    assert {one.id: one.title for one in library.tours.values()} == {"a": "High", "b": "Low"}
+    assert {name: entry.path for name, entry in library.entries.items()} == {"b#here": "low"}
+    assert library.layer_of["a"].shown == "high"
+
+
+def test_which_folders(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    assert [one.shown for one in layers((), tmp_path, shipped=False)] == []
+    (tmp_path / "notes").mkdir()
+    assert [(one.shown, one.quiet) for one in layers((), tmp_path, shipped=False)] == [("notes", True)]
+    assert [one.shown for one in layers(("elsewhere/",), tmp_path, shipped=False)] == ["elsewhere"]
+    put(tmp_path, "ptexplore.toml", 'notes = ["elsewhere"]\n')
+    assert [one.shown for one in layers((), tmp_path, shipped=False)] == ["elsewhere"]
+    put(tmp_path, "ptexplore.toml", 'notes = ["gone"]\n')
+    with pytest.raises(PtexploreError) as caught:
+        layers((), tmp_path)
+    assert (caught.value.exit_code, "ptexplore.toml" in caught.value.why) == (MISSING, True)
+    with pytest.raises(PtexploreError):
+        layers(("gone",), tmp_path)
+    first, *_ = layers((), tmp_path / "elsewhere") if not (tmp_path / "ptexplore.toml").unlink() else ()
+    assert first.shipped
+    assert first.root == shipped_folder()
+
+
+# --- the lock ---
+
+
+def test_a_lock_comes_back_and_holds_no_text(tmp_path: Path) -> None:
+    entries = [
+        Entry("b#x", "q", "v2.6.0", "c10/b.h", "c10::B", "class", 10, 20, "h", "o", 12, 12, "n", 4, 1),
+        Entry("a#x", "q", "v2.6.0", "c10/a.h", "c10::A", "class", 1, 2, "h"),
+    ]
+    write_lock(tmp_path / "anchors.lock", entries)
+    back, problems = read_lock(tmp_path / "anchors.lock", "anchors.lock")
+    assert problems == []
+    assert list(back.values()) == sorted(entries, key=lambda one: one.stop)
+    lines = lock_text(entries).splitlines()
+    assert json.loads(lines[0]) == {"format": 1}
+    assert "near" not in lines[1]
+    assert read_lock(tmp_path / "gone", "gone") == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "line, kept",
+    [("{", 1), ("[]", 1), ('{"stop": "x"}', 1), ('{"stop": 3}', 1), ("null", 1), ('{"format": 1}', 1), ("[" * 9999, 1)],
+)
+def test_a_damaged_lock(tmp_path: Path, line: str, kept: int) -> None:
+    good = lock_text([Entry("a#x", "q", "v2.6.0", "c10/a.h", "c10::A", "class", 1, 2, "h")])
+    entries, problems = read_lock(put(tmp_path, "anchors.lock", f"{good}{line}\n"), "notes/anchors.lock")
+    assert len(entries) == kept
+    assert [str(problem.where) for problem in problems] == ["notes/anchors.lock:3"]
+    entries, problems = read_lock(put(tmp_path, "anchors.lock", f"{line}\n{good}"), "l")
+    assert (entries == {}) == (line != '{"format": 1}')
+    assert problems
+
+
+# --- trust ---
+
+
+def test_trust_is_in_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
+    put(tmp_path, "n/a.md", note("a"))
+    first = loaded(tmp_path / "n").tours["a"]
+    assert not may_run(first, trusted())
+    trust([first])
+    assert may_run(first, trusted())
+    put(tmp_path, "n/a.md", note("a") + "\n")
+    assert not may_run(loaded(tmp_path / "n").tours["a"], trusted()), "one byte more is another file"
+    put(tmp_path, "n/a.md", note("a"))
+    again = loaded(tmp_path / "n").tours["a"]
+    assert may_run(again, trusted())
+    forget([again])
+    assert not may_run(again, trusted())
+    assert may_run(loaded(tmp_path / "n", shipped=True).tours["a"], {})
+    for damaged in (b"{", b"[]", b'{"trusted": []}', b"\xff"):
+        trust_file().write_bytes(damaged)
+        assert trusted() == {}

@@ -1,0 +1,67 @@
+"""Notes in UTF-8 and, where they say so, GB18030; else the byte is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.annotations.text import LARGEST, Unreadable, decode
+
+TEXT = "---\nid: x\n{}---\n\n张量有步幅\n"
+
+
+def declared(name: str) -> str:
+    return TEXT.format(f"encoding: {name}\n")
+
+
+def test_utf8_with_and_without_its_mark() -> None:
+    plain = TEXT.format("")
+    assert decode(plain.encode()) == plain
+    assert decode(b"\xef\xbb\xbf" + plain.encode()) == plain
+    assert decode(declared("utf-8").encode()) == declared("utf-8")
+
+
+@pytest.mark.parametrize("name", ["gb18030", "GB18030", "GB-18030", '"gb18030"', "gb18030  # 国标"])
+def test_gb18030_where_it_is_declared(name: str) -> None:
+    text = declared(name)
+    assert decode(text.encode("gb18030")) == text
+    assert decode(text.replace("\n", "\r\n").encode("gb18030")) == text
+    assert decode(b"\x84\x31\x95\x33" + text.encode("gb18030")) == text
+
+
+def test_gb18030_that_nobody_declared() -> None:
+    data = TEXT.format("").encode("gb18030")
+    with pytest.raises(Unreadable, match=r"byte 15 \(0xd5\) is no UTF-8.*gb18030") as caught:
+        decode(data)
+    assert caught.value.line == 5
+    assert data[15] == 0xD5
+
+
+def test_what_is_declared_and_is_not_so() -> None:
+    with pytest.raises(Unreadable, match="is no GB18030") as caught:
+        decode(declared("gb18030").encode("gb18030") + b"\n\xff\xff\n")
+    assert caught.value.line == 8
+    with pytest.raises(Unreadable, match="declares gb18030"):
+        decode(b"\xef\xbb\xbf" + declared("gb18030").encode())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_other_encodings_are_refused(encoding: str) -> None:
+    with pytest.raises(Unreadable):
+        decode(TEXT.format("").encode(encoding))
+
+
+@pytest.mark.parametrize("name", ["latin-1", "shift_jis", "rot13", "idna", ""])
+def test_only_two_names_may_be_declared(name: str) -> None:
+    with pytest.raises(Unreadable, match="is not read") as caught:
+        decode(declared(name).encode())
+    assert caught.value.line == 3
+
+
+def test_a_word_in_the_body_declares_nothing() -> None:
+    text = TEXT.format("") + "encoding: gb18030\n"
+    assert decode(text.encode()) == text
+
+
+def test_size() -> None:
+    with pytest.raises(Unreadable, match="the limit"):
+        decode(b"x" * (LARGEST + 1))

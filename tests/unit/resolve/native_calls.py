@@ -1,0 +1,56 @@
+"""Call trees for tests, written as indented names; the observation that capture would make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptexplore.model import DispatchKey
+from ptexplore.resolve.keyset import KeySets
+
+DENSE, VIEW, AUTOGRAD = 1 << 4, 1 << 5, 1 << 6
+KEYS = KeySets(
+    {
+        "CPU": DispatchKey("CPU", DENSE | 1, 0),
+        "ADInplaceOrView": DispatchKey("ADInplaceOrView", VIEW, DENSE | 1),
+        "AutogradCPU": DispatchKey("AutogradCPU", AUTOGRAD | 1, VIEW | DENSE | 1),
+    },
+    2,
+)
+
+
+def functor(kernel: str, returned: str = "at::Tensor") -> str:
+    """The demangled name of the boundary in front of a kernel that was known when compiling."""
+    kind = f"{returned} (at::Tensor const&)"
+    wrapped = (
+        f"c10::impl::detail::WrapFunctionIntoFunctor_<c10::CompileTimeFunctionPointer<{kind}, &{kernel}>, {kind} >"
+    )
+    name = f"c10::impl::wrap_kernel_functor_unboxed_<{wrapped}, {kind}>::call"
+    return f"{name}(c10::OperatorKernel*, c10::DispatchKeySet, at::Tensor const&)"
+
+
+def calls(text: str, **more: Any) -> dict[str, Any]:
+    """The data of a "calls" observation: a line a call, one space a level; `name | rdi rsi rdx` gives it registers.
+
+    A line that begins with "~" is a tail call, one with "@lib" is of that library, which is closed.
+    """
+    data: dict[str, Any] = {"functions": [], "function": [], "depth": [], "begin": [], "end": [], "tail": []}
+    registers: dict[str, list[int]] = {}
+    lines = [line for line in text.splitlines() if line.strip()]
+    depths = [len(line) - len(line.lstrip(" ")) for line in lines]
+    for number, (line, depth) in enumerate(zip(lines, depths, strict=True)):
+        name, _, given = line.strip().partition(" | ")
+        if name.startswith("~"):
+            data["tail"].append(number)
+        library, _, rest = name.lstrip("~").partition(" ") if "@" in name else ("libtorch_cpu.so", "", name.lstrip("~"))
+        row = [library.removeprefix("@"), "function", f"_Z{rest}", rest]
+        if row not in data["functions"]:
+            data["functions"].append(row)
+        after = next((n for n in range(number + 1, len(lines)) if depths[n] <= depth), len(lines))
+        data["function"].append(data["functions"].index(row))
+        data["depth"].append(depth)
+        data["begin"].append(number * 10)
+        data["end"].append(after * 10)
+        if given:
+            registers[str(number)] = [int(one, 16) for one in given.split()]
+    closed = {row[0]: 1 for row in data["functions"] if row[0] != "libtorch_cpu.so"}
+    return {"part": "forward", "registers": registers, "closed": closed, "cut": None, **data, **more}

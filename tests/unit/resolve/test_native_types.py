@@ -1,0 +1,61 @@
+"""A demangled function against definitions of its name: its very types, as many of them, or another function."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.resolve.native.names import parse
+from ptexplore.resolve.native.types import fits, qualifiers
+from ptexplore.symbols import Symbol
+
+
+def symbol(*parameters: str) -> Symbol:
+    return Symbol(
+        "a.cpp", "f", "n::f", "function", 1, 2, 1, parameters=parameters, signature=f"({', '.join(parameters)})"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, parameters, how",
+    [
+        ("n::f(at::Tensor const&, long)", ("const Tensor&", "int64_t"), 2),
+        ("n::f(c10::ArrayRef<long>, unsigned long)", ("at::IntArrayRef", "size_t"), 2),
+        ("n::f(c10::ArrayRef<c10::SymInt>)", ("IntArrayRef",), 1),
+        ("n::f(std::vector<at::Tensor, std::allocator<at::Tensor> >&&)", ("variable_list&&",), 2),
+        (
+            "n::f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)",
+            ("const std::string&",),
+            2,
+        ),
+        ("n::f(_object*, long)", ("PyObject*", "Py_ssize_t"), 2),
+        ("n::f(std::optional<c10::ScalarType>)", ("std::optional<ScalarType>",), 2),
+        ("n::f()", ("void",), 2),
+        ("n::f()", ("identity<bool>",), 0),
+        ("n::f(int)", ("int", "int"), 0),
+        ("n::f(int, long)", ("Args&&... args",), 1),
+        ("n::V<long>::f(n::V<long>&&)", ("V<T>&&",), 2),
+        ("n::V<long>::f(n::V<long>&&)", ("const V<T>&",), 1),
+    ],
+)
+def test_fits(text: str, parameters: tuple[str, ...], how: int) -> None:
+    assert fits(parse(text), symbol(*parameters)) == how
+
+
+def test_a_name_without_parameters_says_nothing_of_them() -> None:
+    assert fits(parse("f"), symbol("int")) == 1
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("n::f(int) const", "const"),
+        ("(int x) const", "const"),
+        ("(int x) const override", "const"),
+        ("(int x) & noexcept", "&"),
+        ("n::f(int) &&", "&&"),
+        ("(const int& x)", ""),
+        ("n::f(int)", ""),
+    ],
+)
+def test_qualifiers(text: str, found: str) -> None:
+    assert qualifiers(text) == found

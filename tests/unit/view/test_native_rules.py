@@ -1,0 +1,130 @@
+"""The rules of the readable tree, on real call trees: each is of use, and none hides what decides the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from ptexplore.model import Hop
+from ptexplore.view.native import condense, frames, walk
+from ptexplore.view.native import name as name_of
+from ptexplore.view.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
+from tests.unit.view.conftest import Recorded
+
+
+def functions(trees: Iterable[Recorded]) -> set[tuple[str, str]]:
+    return {(hop.name, hop.detail["library"]) for tree in trees for hop in walk(tree.hops)}
+
+
+def test_every_rule_says_why() -> None:
+    for rule in RULES:
+        assert rule.action in ACTIONS
+        assert len(rule.why.split()) > 2, rule
+        assert list(rule.parts()), rule
+    assert len({rule.why for rule in RULES}) == len(RULES)
+
+
+def test_no_rule_is_dead(recorded: Mapping[str, Recorded]) -> None:
+    """Each name of each rule decides about some function that really ran."""
+    used: set[Rule] = set()
+    for name, library in functions(recorded.values()):
+        rule = rule_for(name, library)
+        used |= {part for part in rule.parts() if part.fits(name, library)} if rule else set()
+    operators = {name.split("::")[2] for name, _ in functions(recorded.values()) if name.startswith("at::_ops::")}
+    for rule in RULES:
+        for part in rule.parts():
+            if part.operator:
+                assert any(one.startswith(part.operator[0]) for one in operators), part
+            elif part.library != ("python",):  # a Python that is no library: some machines have one, some the other
+                assert part in used, part
+
+
+def test_the_first_rule_that_fits_decides() -> None:
+    assert rule_for("at::native::add", "libtorch_cpu.so").action == "show"  # type: ignore[union-attr]
+    assert rule_for("at::native::check_dims", "libtorch_cpu.so").action == "hide"  # type: ignore[union-attr]
+    assert rule_for("PyObject_Call", "libpython3.11.so.1.0").action == "hoist"  # type: ignore[union-attr]
+    assert rule_for("torch::autograd::THPVariable_add", "libtorch_python.so").action == "show"  # type: ignore[union-attr]
+    assert rule_for("mine::kernel", "mine.so") is None
+    assert rule_for_operator("aten::empty.memory_format").action == "close"  # type: ignore[union-attr]
+    assert rule_for_operator("aten::empty_cache") is None
+
+
+DECIDES = {
+    "add": ("add_kernel", "structured_ufunc_add_CPU::impl", "structured_add_Tensor::meta", "TensorIteratorBase::build",
+            "VectorizedLoop2d", "collect_next_edges", "set_history", "empty_cpu",
+            "add_Tensor::call", "add_Tensor::redispatch", "VariableType::add_Tensor", "wrapper_CPU_add_Tensor"),
+    "in place": ("add__Tensor::redispatch", "rebase_history", "check_inplace"),
+    "matmul": ("mm::call", "mkl_", "gemm"),
+    "softmax": ("softmax_lastdim_kernel_impl",),
+    "conv2d": ("_select_conv_backend", "mkl_", "unfolded2d_copy", "slow_conv2d_forward"),
+    "index": ("index_kernel", "loop_2d_from_1d"),
+    "attention": ("select_sdp_backend_cpp", "cpu_flash_attention", "mkl_"),
+    "oneDNN": ("dnnl_",),
+    "backward": ("Engine::execute", "evaluate_function", "SumBackward0::apply", "MulBackward0::apply",
+                 "AccumulateGrad::apply", "mul_kernel", "VectorizedLoop2d"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECIDES)
+def test_nothing_that_decides_the_result_is_left_out(recorded: Mapping[str, Recorded], name: str) -> None:
+    shown = [name_of(hop) for hop in walk(condense(recorded[name].hops)[0])]
+    for one in DECIDES[name]:
+        assert any(one in told for told in shown), (one, shown)
+
+
+def test_every_dispatch_boundary_and_computing_function_stays(recorded: Mapping[str, Recorded]) -> None:
+    """Operators' entries all; functions of at::native but for those that a rule leaves out by name."""
+    for tree in recorded.values():
+        shown = {hop.id for hop in walk(condense(tree.hops)[0])}
+        for hop in unfolded(tree.hops):
+            rule = rule_for(hop.name, hop.detail["library"])
+            if hop.name.startswith("at::_ops::") or (rule and rule.action == "show"):
+                assert hop.id in shown, hop.name
+
+
+def unfolded(hops: Iterable[Hop]) -> Iterable[Hop]:
+    """All hops but those inside of what a rule folds or hides."""
+    for hop in hops:
+        yield hop
+        rule = rule_for(hop.name, hop.detail["library"])
+        if rule is None or rule.action not in ("fold", "hide", "close"):
+            yield from unfolded(hop.children)
+
+
+def test_operators_and_kernels_stay_whatever_they_are_in(recorded: Mapping[str, Recorded]) -> None:
+    (made,) = (hop for hop in walk(recorded["add"].hops) if hop.name.endswith("::collect_next_edges"))
+    inside = replace(made.children[0], kind="op", op="aten::made")
+    hidden = replace(made, children=(inside,))
+    assert [hop.op for hop in walk(condense((hidden,))[0])] == [None, "aten::made"]
+
+
+def test_no_frame_is_lost(recorded: Mapping[str, Recorded]) -> None:
+    """What is shown and what is counted as left out are together what ran."""
+    for tree in recorded.values():
+        shown, hidden = condense(tree.hops)
+        above = frames(tree.hops) - frames(shown) - sum(hidden.values())
+        outermost = len(tree.hops)
+        assert 0 <= above <= frames(tree.hops) - frames(shown), above
+        assert outermost == 1
+
+
+def test_no_instruction_is_changed(recorded: Mapping[str, Recorded]) -> None:
+    for tree in recorded.values():
+        counts = {hop.id: hop.instructions for hop in walk(tree.hops)}
+        for hop in walk(condense(tree.hops)[0]):
+            assert hop.instructions == counts[hop.id]
+
+
+def test_deep_stacks_are_no_trouble() -> None:
+    from ptexplore.model import SourceRef
+
+    place = SourceRef(None, None, None, "unknown", reason="made")
+    hop = Hop(0, "native", "at::native::f", "observed", place, instructions=1)
+    for number in range(1, 5000):
+        hop = Hop(number, "closed", "PyObject_Call", "observed", place, detail={"library": "libpython3.11.so"},
+                  instructions=1, children=(hop,))  # fmt: skip
+    shown, hidden = condense((hop,))
+    assert [one.name for one in shown] == ["at::native::f"]
+    assert hidden == {0: 0}
