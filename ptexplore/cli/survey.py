@@ -216,7 +216,7 @@ def _report(options: argparse.Namespace, folder: Folder, pattern: re.Pattern[str
     if about is None:
         raise _nothing(folder)
     rows = folder.rows()
-    report = report_of(told(about, rows), _chosen(options, pattern, about.operators), rows)
+    report = report_of(told(about, rows), _chosen(options, pattern, about.operators), rows, about.trees)
     if options.json:
         json.dump(report_to_document(report), sys.stdout)
         print()

@@ -149,11 +149,16 @@ class _Runs:
 
     def are_short(self) -> bool:
         """Warm up, and tell whether all of it can be stepped: a first run takes far longer than the next ones."""
-        while self.count < WARM_UPS or (self.count < AT_MOST and self.projected > PATIENCE):
+        while self.count < WARM_UPS or (self.count < AT_MOST and self.projected > self.patience):
             self.warm_up()
-            if self.wall > SLOW or (self.count > 1 and self.projected > PATIENCE * COLD):
+            if self.wall > SLOW or (self.count > 1 and self.projected > self.patience * COLD):
                 return False
-        return self.projected <= PATIENCE
+        return self.projected <= self.patience
+
+    @property
+    def patience(self) -> float:
+        """Seconds that all of it may take: a survey, which nobody waits for, says more than is usual."""
+        return float(self.request.get("patience", PATIENCE))
 
     @property
     def projected(self) -> float:

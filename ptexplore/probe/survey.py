@@ -22,6 +22,7 @@ from . import answers, autograd, isolate, names
 from .syntax import parse
 from .values import describe
 
+PATIENCE = 12.0  # seconds of stepping that are projected for a whole expression; what it takes is less
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
 TEXT = 200  # characters kept of an error's own message
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
@@ -138,7 +139,8 @@ def _survey(op: Any, request: dict[str, Any], channel: Any, run_passes: Callable
     told = json.loads(outcome.answer)
     if told["type"] == "plain":
         sample = Sample(op, told["sample"], getattr(torch, told["dtype"]), request)
-        run_passes({**request, "expression": told["expression"], "sample": sample.names})
+        asked = {**request, "expression": told["expression"], "sample": sample.names, "patience": PATIENCE}
+        run_passes(asked)
 
 
 def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:

@@ -115,11 +115,25 @@ def rewrite(claims: tuple[Claim, ...], change: Callable[[Claim], Claim]) -> tupl
 
 
 def number(claims: tuple[Claim, ...]) -> tuple[Hop, ...]:
-    """The finished hops, with ids in reading order from 1."""
-    counter = iter(range(1, 1 << 62))
+    """The finished hops, with their numbers as ids."""
+    numbered = numbers(claims)
 
     def finish(claim: Claim) -> Hop:
-        identity = next(counter)
-        return replace(claim.hop, id=identity, children=tuple(finish(c) for c in claim.children))
+        return replace(claim.hop, id=numbered[id(claim)], children=tuple(finish(c) for c in claim.children))
 
     return tuple(finish(c) for c in claims)
+
+
+def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
+    """The number of each hop, by the claim's `id()`: in reading order from 1, what was concluded before mere frames.
+
+    So a number means the same hop the next time: Python's own calls differ from run to run, and come last.
+    """
+    ranked: tuple[list[Claim], ...] = ([], [], [])
+    pending = list(reversed(claims))
+    while pending:
+        claim = pending.pop()
+        mere = claim.hop.kind == "native" and claim.hop.instructions is not None
+        ranked[2 if claim.hop.kind == "closed" else int(mere)].append(claim)
+        pending += reversed(claim.children)
+    return {id(claim): number for number, claim in enumerate((one for rank in ranked for one in rank), 1)}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import Hop, Observation, Session, SourceRef, Trail
+from ptexplore.view import native
 from ptexplore.view.document import hop_to_json
+from ptexplore.view.native_rules import ACTIONS
 
+MOST = 20  # entries of an observation's table that are shown
 STATUS_MEANS = {
     "observed": "this ran: an address, an event or a Python frame was seen",
     "derived": "follows from key sets that were read and the dispatcher's own table",
@@ -53,6 +56,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     ]
     if hop.op:
         facts.append(("operator", hop.op))
+    facts += _frame(hop)
     facts += [(name.replace("_", " "), _words(value)) for name, value in (hop.dispatch or {}).items()]
     facts += [(name.replace("_", " "), _words(value)) for name, value in hop.detail.items()]
     places = [("source", hop.source)]
@@ -64,7 +68,29 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
         "hop": {**hop_to_json(hop), "children": [c.id for c in hop.children]},
         "observations": [{"id": o.id, "recorder": o.recorder, "kind": o.kind, "data": o.data} for o in evidence],
     }
-    return Explanation(f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, evidence, document)
+    return Explanation(
+        f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, tuple(map(_told, evidence)), document
+    )
+
+
+def _told(observation: Observation) -> Observation:
+    """An observation for people to read: of long tables, as the native pass has, only how long they are."""
+    data = {
+        name: f"{len(value):,} entries" if isinstance(value, (list, dict)) and len(value) > MOST else value
+        for name, value in observation.data.items()
+    }
+    return replace(observation, data=data) if observation.recorder == "native" else observation
+
+
+def _frame(hop: Hop) -> list[tuple[str, str]]:
+    """A native frame's instructions, and what the readable tree does with it and why."""
+    if hop.instructions is None:
+        return []
+    own = hop.detail.get("self")
+    of_own = f", {own:,} of its own" if isinstance(own, int) else ""
+    facts = [("instructions", f"{hop.instructions:,} from entry to exit{of_own}")]
+    rule = native.rule_of(hop)
+    return [*facts, ("in the tree", f"{ACTIONS[rule.action]} ({rule.why})")] if rule is not None else facts
 
 
 def _find(hops: Iterable[Hop], number: int) -> Hop | None:

@@ -11,7 +11,7 @@ from typing import Any
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import Hop, Session, SourceRef, Trail
 from ptexplore.view.native_names import display
-from ptexplore.view.native_rules import Action, rule_for, rule_for_operator
+from ptexplore.view.native_rules import Action, Rule, rule_for, rule_for_operator
 
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
@@ -21,12 +21,16 @@ def governed(hop: Hop) -> bool:
     return hop.kind in ("native", "closed") and hop.status == "observed"
 
 
+def rule_of(hop: Hop) -> Rule | None:
+    """The rule that decides about a hop; None where none does."""
+    if governed(hop):
+        return rule_for(hop.name, str(hop.detail.get("library", "")))
+    return rule_for_operator(hop.op or "") if hop.kind == "op" and hop.instructions is not None else None
+
+
 def action(hop: Hop) -> Action:
-    """What is done with a hop."""
-    if not governed(hop):
-        rule = rule_for_operator(hop.op or "") if hop.kind == "op" and hop.status == "observed" else None
-        return rule.action if rule is not None else "show"
-    rule = rule_for(hop.name, str(hop.detail.get("library", "")))
+    """What is done with a hop: what its rule says; a function of a library that no rule knows is folded, else shown."""
+    rule = rule_of(hop)
     if rule is not None:
         return rule.action
     return "fold" if hop.kind == "closed" else "show"
@@ -65,7 +69,7 @@ def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
     pending = [_Node(hop, root, strict=False) for hop in reversed(tuple(hops))]
     while pending:
         node = pending.pop()
-        node.action = action(node.hop)
+        node.action = "hoist" if _is_range(node) else action(node.hop)
         order.append(node)
         if node.action == "close":
             node.hidden = frames(node.hop.children)
@@ -76,6 +80,16 @@ def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
     for node in reversed(order):
         node.leave(hidden)
     return tuple(reversed(root.shown)), hidden
+
+
+def _is_range(node: _Node) -> bool:
+    """Whether it is what a kernel marks for the profiler, where the frames themselves are known."""
+    if node.hop.instructions is not None or not governed(node.hop):
+        return False
+    above = node.above
+    while above is not None and above.hop.instructions is None:
+        above = above.above
+    return above is not None
 
 
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
@@ -144,7 +158,8 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     closed = Counter[str]()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None:
-            closed[str(hop.detail.get("library") or "unknown").partition(".so")[0]] += int(hop.detail.get("self") or 0)
+            library = str(hop.detail.get("of") or hop.detail.get("library") or "unknown").partition(".so")[0]
+            closed[library] += int(hop.detail.get("self") or 0)
     if closed:
         counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
         yield f"also ran, not opened, in instructions: {counts}"

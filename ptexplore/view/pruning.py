@@ -24,8 +24,8 @@ class Place:
     hidden: Mapping[int, int] = field(default_factory=dict)
 
     def below(self, hop: Hop) -> Place:
-        """The place of a hop's children."""
-        return replace(self, depth=self.depth + 1) if hop.kind in ("op", "node") else self
+        """The place of a hop's children; whatever a node of the graph runs is deep inside."""
+        return replace(self, depth=self.depth + {"op": 1, "node": 2}.get(hop.kind, 0))
 
     def is_deep(self, hop: Hop) -> bool:
         """Whether a frame belongs to an operator that another one called: there is one line for each."""
@@ -61,11 +61,14 @@ def _row(hop: Hop, place: Place, *, full: bool) -> tuple[Row, int]:
     children, below = prune(hop.children, place.below(hop), full=full)
     if hop.kind == "closed":
         row = _of(hop, title(hop), (), joined(children, full=full), place.hidden.get(hop.id, 0))
-        return replace(row, kind=f"closed ({hop.detail.get('library', 'unknown')})"), below
+        library = hop.detail.get("of") or hop.detail.get("library", "unknown")
+        return replace(row, kind=f"closed ({library})"), below
     if full:
         return _of(hop, title(hop), lines_of(hop, full=True), joined(children, full=True), 0), below
     lines = () if place.whole else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
     name = title(hop, entry=not place.depth)
+    if hop.kind == "impl" and place.is_deep(hop):
+        hop = replace(hop, kind="native")  # predicted or not, it is one frame among others here
     return _of(hop, name, lines, joined(children, full=False), place.hidden.get(hop.id, 0)), below
 
 
@@ -171,7 +174,8 @@ def title(hop: Hop, *, entry: bool = False) -> str:
         return f"{hop.name} → {hop.detail['entry']}" if entry else hop.name
     if hop.kind == "python":
         return f"{hop.name}()" if hop.name.isidentifier() else hop.name
-    return native.name(hop) if hop.kind in ("native", "closed") else short(hop.name)
+    frame = hop.kind in ("native", "closed", "impl") and hop.detail.get("symbol")
+    return short(native.name(hop) if frame else hop.name)
 
 
 def _operators_below(hop: Hop) -> bool:

@@ -50,20 +50,22 @@ class Report:
     missing: tuple[str, ...]  # operators that were not surveyed yet
 
 
-def report_of(about: Mapping[str, str], operators: Sequence[str], rows: Mapping[str, Row]) -> Report:
-    """The report on `operators`; `rows` are those that were surveyed, by name."""
+def report_of(
+    about: Mapping[str, str], operators: Sequence[str], rows: Mapping[str, Row], trees: Sequence[str] = ()
+) -> Report:
+    """The report on `operators`; `rows` are those that were surveyed, by name, `trees` what they were resolved with."""
     found = tuple(rows[op] for op in operators if op in rows)
     return Report(
         title=f"{len(found)} of PyTorch's own operator samples, traced",
         about=about,
-        shares=tuple(_shares(found)),
+        shares=tuple(_shares(found, matched=any(tree.endswith("(matches)") for tree in trees))),
         exceptions=tuple(one for one in _exceptions(found) if one.found),
         rows=found,
         missing=tuple(op for op in operators if op not in rows),
     )
 
 
-def _shares(rows: Sequence[Row]) -> Iterator[Share]:
+def _shares(rows: Sequence[Row], *, matched: bool) -> Iterator[Share]:
     ran = [row for row in rows if row.state != survey.NO_SAMPLE]
     native = [row for row in ran if row.state in survey.NATIVE]
     frames = sum((Counter(row.frames) for row in rows), Counter[str]())
@@ -73,14 +75,11 @@ def _shares(rows: Sequence[Row]) -> Iterator[Share]:
     equal = sum(row.result == survey.EQUAL for row in ran)
     compared = sum(row.state != survey.FAILED and row.result != survey.EXEMPT for row in ran)
     yield Share("results equal to the untraced one, of those not exempt", equal, compared, 1.0)
-    yield Share(
-        "predictions right, of those traced natively",
-        sum(row.prediction == survey.RIGHT for row in native),
-        len(native),
-    )
-    yield Share(
-        "frames registered or located, of those kept", sum(frames[name] for name in survey.PLACED), frames.total()
-    )
+    right = sum(row.prediction == survey.RIGHT for row in native)
+    yield Share("predictions right, of those traced natively", right, len(native))
+    placed = sum(frames[name] for name in survey.PLACED)
+    asked = 0.95 if matched else None  # without the source of the very release there is no line to know
+    yield Share("frames registered or located, of those kept", placed, frames.total(), asked)
     for name, count in frames.most_common():
         yield Share(f"frames: {name}", count, frames.total())
 

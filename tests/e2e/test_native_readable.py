@@ -132,6 +132,15 @@ def test_native_of_nothing_is_a_clear_error(saved: dict[str, tuple[Cli, str]]) -
     cli("trace", "a + b", "--no-native", "--native", "add_kernl").three_parts(2)
 
 
+def test_a_frame_is_explained_with_its_rule(saved: dict[str, tuple[Cli, str]]) -> None:
+    row = re.search(r"collect_next_edges  \[(\d+)\]", shown(saved, "add").out)
+    assert row
+    text = shown(saved, "add", "--explain", row[1]).out
+    assert re.search(r"instructions +[\d,]+ from entry to exit, [\d,]+ of its own", text), text
+    assert re.search(r"in the tree +one row .*\(records\s+the\s+graph", text, re.DOTALL), text
+    assert re.search(r"native/calls: .*\"functions\": \"\d+ entries\"", text, re.DOTALL), text
+
+
 def test_facts_tell_how_it_was_recorded(saved: dict[str, tuple[Cli, str]]) -> None:
     text = shown(saved, "add", env={"COLUMNS": "400"}).out
     assert re.search(r"native pass: [\d,]+ instructions stepped; \d warm-ups, 1 thread \(first calls", text), text

@@ -108,7 +108,7 @@ def test_torch_is_not_imported(cli: Cli, arguments: tuple[str, ...]) -> None:
 
 OPTIONS = [
     *("--var", "--setup", "--with", "--script", "--backward", "--grad", "--once", "--timeout"),
-    *("--full", "--depth", "--only", "--explain", "--json", "--save", "--load", "--python"),
+    *("--full", "--native", "--depth", "--only", "--explain", "--json", "--save", "--load", "--python"),
 ]
 
 

@@ -34,31 +34,31 @@ def test_keys_of_every_kernel(cli: Cli, expression: str) -> None:
     if expression == "a.sum()" and torch_version().startswith("2.6."):
         # 2.6's profiler records no overloads: the inner sum may be that of names or of numbers, and is not followed.
         expected.remove("CPU")
-    assert kernels(cli("trace", expression, "--json").hops) == expected
+    assert kernels(cli("trace", expression, "--no-native", "--json").hops) == expected
 
 
 def test_a_hidden_binding_makes_predictions_of_derivations(cli: Cli) -> None:
     """What torch.tensor's hand-written binding does to the thread-local sets, no text in the wheel says."""
-    hops = cli("trace", "torch.tensor([1.0])", "--json").hops
+    hops = cli("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
     keys = [hop for hop in hops if hop["kind"] == "key"]
     assert keys
     assert {hop["status"] for hop in keys} == {"predicted"}
 
 
 def test_what_does_not_redispatch_ends_there(cli: Cli) -> None:
-    hops = cli("trace", "a.clone().detach_()", "--json").hops
+    hops = cli("trace", "a.clone().detach_()", "--no-native", "--json").hops
     assert [hop["key"] for hop in hops if hop["kind"] == "kernel" and hop["op"] == "aten::detach_"] == ["AutogradCPU"]
 
 
 def test_local_sets_below_a_context(cli: Cli) -> None:
-    hops = cli("trace", "torch.add(a, b)", "--with", "torch.inference_mode()", "--json").hops
+    hops = cli("trace", "torch.add(a, b)", "--with", "torch.inference_mode()", "--no-native", "--json").hops
     assert kernels(hops) == ["CPU"]
     key = next(hop for hop in hops if hop["kind"] == "key")
     assert "AutogradFunctionality" in key["dispatch"]["tls_exclude"]
 
 
 def test_autocast_casts_and_calls_anew(cli: Cli) -> None:
-    hops = cli("trace", "a @ b", "--with", "torch.autocast('cpu', torch.bfloat16)", "--json").hops
+    hops = cli("trace", "a @ b", "--with", "torch.autocast('cpu', torch.bfloat16)", "--no-native", "--json").hops
     assert kernels(hops)[0] == "AutocastCPU"
     outer = next(hop for hop in hops if hop["op"] == "aten::matmul" and hop["kind"] == "kernel")
     assert [c["name"] for c in outer["children"] if c["kind"] == "op"].count("aten::matmul") == 1

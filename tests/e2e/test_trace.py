@@ -286,8 +286,8 @@ def test_save_and_load_show_the_same_without_torch(cli: Cli) -> None:
 
 @pytest.mark.parametrize("expression", ["torch.add(a, b)", "torch.nn.functional.softmax(a, -1)", "a[0]"])
 def test_the_same_trace_twice_is_the_same(cli: Cli, expression: str) -> None:
-    first = cli("trace", expression, "--json").data
-    second = cli("trace", expression, "--json").data
+    first = cli("trace", expression, "--no-native", "--json").data
+    second = cli("trace", expression, "--no-native", "--json").data
     assert first["hops"] == second["hops"]
 
 
@@ -307,5 +307,6 @@ def test_nothing_of_this_machine_is_in_the_hops(cli: Cli) -> None:
 
 def test_our_own_hooks_are_not_in_the_trail(cli: Cli) -> None:
     for arguments in (("torch.add(a, b)", "--backward"), ("F.layer_norm(a, (3,))", "--full")):
-        names = [hop["name"] for hop in cli("trace", *arguments, "--json").hops]
+        hops = cli("trace", *arguments, "--json").hops
+        names = [hop["name"] for hop in hops if hop["kind"] not in ("native", "closed")]
         assert not [name for name in names if re.search("profil|RecordFunction|ptexplore", name)], names

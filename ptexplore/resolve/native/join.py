@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ptexplore.model import Finding
-from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.claims import Claim, Context, numbers
 from ptexplore.resolve.native.align import align
 from ptexplore.resolve.native.conclude import Conclusions
 from ptexplore.resolve.native.growth import DEEPEST, grow
@@ -34,9 +34,9 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             claims = _phase(context, sites, one, claims, told)
         if one.data.get("cut"):
             told.append((Finding("cut", f"the native tree ends early: {one.data['cut']}"), None))
-    numbers = {id(claim): number for number, claim in enumerate(_walk(claims), 1)}
+    numbered = numbers(claims)
     for finding, claim in told:
-        context.findings.append(replace(finding, hop=numbers.get(id(claim)) if claim is not None else None))
+        context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
     return claims
 
 

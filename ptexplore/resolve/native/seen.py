@@ -11,7 +11,7 @@ from ptexplore.model import Hop, Operator, SourceRef
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.names import Name
-from ptexplore.resolve.native.sites import Sites
+from ptexplore.resolve.native.sites import Sites, third_party
 from ptexplore.resolve.native.tree import Frame, Part
 
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
@@ -119,15 +119,16 @@ class Seen:
 
     def plain(self, frame: Frame, children: tuple[Claim, ...]) -> Claim:
         """The hop of a frame that nothing else is known of."""
-        function = frame.function
+        function, source = frame.function, self.sources[frame.number]
+        library = third_party(function.name) if source.path is None and not function.closed else None
         hop = Hop(
             id=0,
-            kind="closed" if function.closed else "native",
+            kind="closed" if function.closed or library is not None else "native",
             name=function.shown,
             status="observed",
-            source=self.sources[frame.number],
+            source=source,
             phase=self.phase,
-            detail=_detail(frame),
+            detail=_detail(frame) | ({"of": library} if library is not None else {}),
             evidence=(self.part.observation,),
             instructions=frame.instructions,
         )

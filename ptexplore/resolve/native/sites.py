@@ -19,8 +19,17 @@ from ptexplore.symbols import Symbol
 
 MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
 STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
-OTHERS = re.compile(r"(?:dnnl|ideep|mkldnn|pybind11|google|caffe2|fmt|cpuinfo|onnx|gloo|fbgemm|qnnpack|xnnpack|sleef)"
-                    r"(?:::|_)|mkl_|MKL|LAPACKE|cblas_|[a-z0-9]+gemm|Sleef_", re.IGNORECASE)  # fmt: skip
+# Libraries that a wheel links into torch's own: their functions' names, where PyTorch's source defines none such.
+THIRD_PARTIES = (
+    ("MKL", re.compile(r"mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]")),
+    ("BLAS or LAPACK", re.compile(r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_")),  # as Fortran names its functions
+    ("oneDNN", re.compile(r"dnnl(?:::|_)|ideep::|mkldnn_")),
+    ("Sleef", re.compile(r"Sleef_")),
+    ("pybind11", re.compile(r"pybind11::")),
+    ("another library linked into torch", re.compile(
+        r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
+        r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
+)  # fmt: skip
 _LAMBDA = re.compile(r"(?<![\w)\]\[])\s*\[[^\[\]]*\]\s*(?=[({])")
 _QUIET = "TORCH_CHECK|TORCH_INTERNAL_ASSERT|TORCH_WARN|C10_(?:UN)?LIKELY"  # macros that make no lambda
 _MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z][A-Z0-9]*_[A-Z0-9_]+\s*\(")
@@ -82,8 +91,9 @@ class Sites:
         found = self._definition(name, mangled, near)
         if found is not None:
             return found
-        if OTHERS.match(name.plain):
-            return unknown("of a third-party library linked into torch: not in PyTorch's own source")
+        library = third_party(name)
+        if library is not None:
+            return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
         return unknown(self._nothing(name, mangled))
 
     def _nothing(self, name: Name, mangled: str) -> str:
@@ -142,6 +152,11 @@ class Sites:
         if operator.call_path is None or line is None:
             return None
         return in_runtime(self.lookup.tree, operator.call_path, line)
+
+
+def third_party(name: Name) -> str | None:
+    """The library beside PyTorch's own that a function's name says it is of; None where it says none."""
+    return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
 
 
 def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> Sequence[Symbol]:

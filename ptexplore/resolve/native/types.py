@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ptexplore.resolve.native.names import Name
 from ptexplore.symbols import Symbol
@@ -18,12 +19,15 @@ _ALIASES = {
     "SymDimVector": "SmallVector<SymInt,5u>", "SparseTensor": "Tensor", "SparseCsrTensor": "Tensor",
     "Variable": "Tensor", "variable_list": "vector<Tensor>", "tensor_list": "vector<Tensor>",
     "edge_list": "vector<Edge>",
+    "loop_t": "function_ref<void(char**,long const*,long)>",
+    "loop2d_t": "function_ref<void(char**,long const*,long,long)>",
     "Stack": "vector<IValue>", "string_view": "basic_string_view<char>",
 }  # fmt: skip
 _ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
 _STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
 _DEFAULTED = re.compile(r",\s*(?:std::)?(?:allocator|default_delete|char_traits|less|hash|equal_to)<")
 _QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
+_LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
 _QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
@@ -43,9 +47,26 @@ def fits(name: Name, symbol: Symbol) -> int:
     theirs = [_plain(one) for one in written if one.strip() not in ("", "void")]
     if len(mine) != len(theirs):
         return 0
-    if name.is_template:
-        mine, theirs = [_shape(one) for one in mine], [_shape(one) for one in theirs]
-    return 2 if mine == theirs else 1
+    if not name.is_template:
+        return 2 if mine == theirs else 1
+    if any(
+        _other_arguments(one, written, other) for one, written, other in zip(mine, _real(written), theirs, strict=True)
+    ):
+        return 0
+    return 2 if [_shape(one) for one in mine] == [_shape(one) for one in theirs] else 1
+
+
+def _real(written: Sequence[str]) -> list[str]:
+    return [one for one in written if one.strip() not in ("", "void")]
+
+
+def _other_arguments(mine: str, written: str, theirs: str) -> bool:
+    """Whether a template's parameter is written with arguments of its own ("C<c10::SymInt>") that the type has not."""
+    asked, given = _LAST_ARGUMENTS.search(theirs), _LAST_ARGUMENTS.search(mine)
+    if asked is None or given is None or "::" not in written.partition("<")[2]:
+        return False
+    first = asked[1].split(",")
+    return given[1].split(",")[: len(first)] != first
 
 
 def _shape(plain: str) -> str:

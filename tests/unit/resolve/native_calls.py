@@ -21,7 +21,9 @@ KEYS = KeySets(
 def functor(kernel: str, returned: str = "at::Tensor") -> str:
     """The demangled name of the boundary in front of a kernel that was known when compiling."""
     kind = f"{returned} (at::Tensor const&)"
-    wrapped = f"c10::impl::detail::WrapFunctionIntoFunctor_<c10::CompileTimeFunctionPointer<{kind}, &{kernel}>, {kind} >"
+    wrapped = (
+        f"c10::impl::detail::WrapFunctionIntoFunctor_<c10::CompileTimeFunctionPointer<{kind}, &{kernel}>, {kind} >"
+    )
     name = f"c10::impl::wrap_kernel_functor_unboxed_<{wrapped}, {kind}>::call"
     return f"{name}(c10::OperatorKernel*, c10::DispatchKeySet, at::Tensor const&)"
 

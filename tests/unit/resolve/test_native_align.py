@@ -16,7 +16,9 @@ def op(name: str, *children: Claim, known: bool = True) -> Claim:
 
 
 def binding(name: str, *children: Claim) -> Claim:
-    return Claim(Hop(0, "binding", f"torch::autograd::{name}", "observed", NOT_YET), {"type": "builtin"}, None, children)
+    return Claim(
+        Hop(0, "binding", f"torch::autograd::{name}", "observed", NOT_YET), {"type": "builtin"}, None, children
+    )
 
 
 def named(cpp_name: str) -> str:
@@ -35,8 +37,8 @@ ADD, MUL, BOXED = "at::_ops::add_T::call(int)", "at::_ops::mul_T::call(int)", "c
 
 
 def test_the_same_on_both_sides() -> None:
-    assert matched([binding("f", op("add.T", op("mul.T"))), op("add.T")], f"torch::autograd::f()\n {ADD}\n  {MUL}\n{ADD}") \
-        == [0, 1, 2, 3]  # fmt: skip
+    claims = [binding("f", op("add.T", op("mul.T"))), op("add.T")]
+    assert matched(claims, f"torch::autograd::f()\n {ADD}\n  {MUL}\n{ADD}") == [0, 1, 2, 3]
 
 
 def test_calls_that_the_profiler_did_not_record() -> None:

@@ -27,7 +27,9 @@ def grown(text: str) -> tuple[Branch, dict[str, Branch]]:
 
 
 def test_the_interpreter_that_only_wraps_moves_up() -> None:
-    root, _ = grown("@libpython3.11.so.1.0 Eval\n @libpython3.11.so.1.0 Look\n  @libc.so.6 cmp\n f\n  @libc.so.6 malloc\n")
+    root, _ = grown(
+        "@libpython3.11.so.1.0 Eval\n @libpython3.11.so.1.0 Look\n  @libc.so.6 cmp\n f\n  @libc.so.6 malloc\n"
+    )
     assert shape(finish(root, native)) == "Look(cmp) f(malloc)"
 
 

@@ -41,7 +41,7 @@ from ptexplore.resolve.native.names import arguments_of, parse, pointed, split
         ("f()::{lambda()#1}::operator()() const", "f::{lambda#1}::operator()"),
         ("auto f(int)::{lambda(auto:1)#1}::operator()<int>(int) const", "f::{lambda#1}::operator()"),
         (
-            "a::f(int) const::{lambda()#2}::operator()() const::{lambda(float, float)#1}::operator()(float, float) const",
+            "a::f(int) const::{lambda()#2}::operator()() const::{lambda(float, int)#1}::operator()(float, int) const",
             "a::f::{lambda#2}::operator()::{lambda#1}::operator()",
         ),
         ("x::{lambda()#1}::_FUN()", "x::{lambda#1}::_FUN"),

@@ -10,7 +10,9 @@ from ptexplore.symbols import Symbol
 
 
 def symbol(*parameters: str) -> Symbol:
-    return Symbol("a.cpp", "f", "n::f", "function", 1, 2, 1, parameters=parameters, signature=f"({', '.join(parameters)})")
+    return Symbol(
+        "a.cpp", "f", "n::f", "function", 1, 2, 1, parameters=parameters, signature=f"({', '.join(parameters)})"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,207 @@
+"""`ptexplore trace` with its native pass: what ran is observed, nested as the machine called it, with its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness import Cli, Result, walk
+
+pytestmark = pytest.mark.e2e
+
+Hop = dict[str, Any]
+
+
+Trace = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def trace(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """Make a trace, each once; skip where nothing can be stepped here."""
+    cli = Cli(warm_cache, tmp_path_factory.mktemp("native"))
+    made: dict[tuple[str, ...], Result] = {}
+
+    def run(*arguments: str, again: bool = False) -> Result:
+        if again or arguments not in made:
+            made[arguments] = cli("trace", *arguments, "--json")
+        captured = made[arguments].data["captured"]
+        if not captured["native"]:
+            assert captured["reason"], "no native pass, and no reason"
+            pytest.skip(f"nothing is stepped here: {captured['reason']}")
+        return made[arguments]
+
+    return run
+
+
+def path_to(hops: list[Hop], wanted: str, above: tuple[Hop, ...] = ()) -> tuple[Hop, ...] | None:
+    """The hops from the top down to the first whose name ends with `wanted`."""
+    for hop in hops:
+        here = (*above, hop)
+        found = here if hop["name"].endswith(wanted) else path_to(hop["children"], wanted, here)
+        if found is not None:
+            return found
+    return None
+
+
+def in_order(path: tuple[Hop, ...], names: list[str]) -> list[Hop]:
+    """The hops of those name endings, each further down than the one before."""
+    found: list[Hop] = []
+    left = iter(path)
+    for name in names:
+        hop = next((one for one in left if one["name"].endswith(name)), None)
+        assert hop is not None, f"{name} is not below {[h['name'] for h in found]}: {[h['name'] for h in path]}"
+        found.append(hop)
+    return found
+
+
+def test_an_addition_down_to_its_loop(trace: Trace) -> None:
+    result = trace("torch.add(a, b)", "--grad")
+    path = path_to(result.data["hops"], "VectorizedLoop2d::operator()")
+    assert path is not None, result
+    names = [
+        "THPVariable_add", "aten::add.Tensor", "AutogradCPU", "wrap_kernel_functor_unboxed_::call",
+        "VariableType::add_Tensor", "at::_ops::add_Tensor::redispatch", "CPU", "wrap_kernel_functor_unboxed_::call",
+        "wrapper_CPU_add_Tensor", "structured_ufunc_add_CPU::impl", "add_stub", "add_kernel",
+        "TensorIteratorBase::for_each", "callback_fn", "VectorizedLoop2d::operator()",
+    ]  # fmt: skip
+    for hop in in_order(path, names):
+        assert hop["status"] == ("inlined" if hop["name"].endswith(("add_stub", "operator()")) else "observed"), hop
+        assert hop["evidence"], hop
+        ran = hop["kind"] != "key" and hop["status"] == "observed"
+        assert (hop["instructions"] is not None) is ran, hop
+    meta = path_to(result.data["hops"], "TensorIteratorBase::build")
+    assert meta is not None, result
+    in_order(meta, ["wrapper_CPU_add_Tensor", "structured_add_Tensor::meta", "TensorIteratorBase::build"])
+    assert not result.data["findings"], result.data["findings"]
+
+
+def test_keys_are_what_the_registers_held(trace: Trace) -> None:
+    hops = trace("torch.add(a, b)", "--grad").hops
+    keys = [hop for hop in hops if hop["kind"] == "key"]
+    assert [hop["name"] for hop in keys] == ["AutogradCPU", "CPU"]
+    for hop in keys:
+        assert hop["dispatch"]["observed_raw"] == hop["dispatch"]["raw"]
+        assert int(hop["dispatch"]["observed_raw"], 16)
+        assert hop["dispatch"]["set"].split(", ")[0] == hop["name"]
+    assert int(keys[0]["dispatch"]["raw"], 16) > int(keys[1]["dispatch"]["raw"], 16)
+
+
+def test_the_machines_nesting_adds_up(trace: Trace) -> None:
+    """No call runs more instructions inside the calls it makes than it runs itself."""
+    for hop in trace("torch.softmax(a, 0)", "--grad").hops:
+        if hop["instructions"] is None:
+            continue
+        pending, inside = list(hop["children"]), 0
+        while pending:
+            below = pending.pop()
+            if below["instructions"] is None:
+                pending += below["children"]
+            else:
+                inside += below["instructions"]
+        assert inside <= hop["instructions"], hop["name"]
+        if "self" in hop["detail"]:
+            assert hop["detail"]["self"] <= hop["instructions"] - inside + 1, hop["name"]
+
+
+CASES = {
+    "in-place": (("a.add_(b)",), {"aten::add_.Tensor": ["AutogradCPU", "ADInplaceOrView", "CPU"]}),
+    "view": (("a.view(9)", "--grad"), {"aten::view": ["AutogradCPU", "ADInplaceOrView", "CPU"]}),
+    "syntax": (("a + b",), {"aten::add.Tensor": ["AutogradCPU", "CPU"]}),
+    "factory": (("torch.zeros(3)",), {"aten::zeros": ["BackendSelect", "CPU"], "aten::zero_": ["CPU"]}),
+    "composite": (("torch.matmul(a, b)",), {"aten::matmul": ["AutogradCPU"], "aten::mm": ["AutogradCPU", "CPU"]}),
+    "inference": (("torch.add(a, b)", "--with", "torch.inference_mode()"), {"aten::add.Tensor": ["CPU"]}),
+    "autocast": (("torch.mm(a, b)", "--with", "torch.autocast('cpu')"), {"aten::mm": ["AutocastCPU"]}),
+    "sparse": (
+        ("torch.add(s, s)", "--var", "s=torch.eye(3).to_sparse()"),
+        {"aten::add.Tensor": ["AutogradCPU", "SparseCPU"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_the_keys_that_a_call_went_through(trace: Trace, case: str) -> None:
+    arguments, wanted = CASES[case]
+    hops = trace(*arguments).hops
+    for op, keys in wanted.items():
+        call = next(hop for hop in hops if hop["kind"] == "op" and hop["op"] == op)
+        assert call["instructions"], call
+        chain, pending = [], list(call["children"])
+        while pending:
+            hop = pending.pop(0)
+            if hop["kind"] == "op":
+                continue
+            if hop["kind"] == "key":
+                chain.append(hop["name"])
+                assert hop["status"] == "observed", hop
+            pending = hop["children"] + pending
+        assert chain == keys, (op, chain)
+
+
+def test_a_function_transform_goes_through_boxed_kernels(trace: Trace) -> None:
+    hops = trace("torch.vmap(torch.add)(a, b)", "--native-op", "add.Tensor").hops
+    observed = [hop["name"] for hop in hops if hop["kind"] == "key" and hop["status"] == "observed"]
+    layers = ["FuncTorchDynamicLayerFrontMode", "FuncTorchBatched", "FuncTorchDynamicLayerBackMode"]
+    assert observed == [*layers, "AutogradCPU", "CPU"]
+    assert sum(hop["kind"] == "op" for hop in hops) == 4, "one of each layer, those called boxed too"
+
+
+def test_an_operator_of_the_users_own(trace: Trace) -> None:
+    setup = (
+        "lib = torch.library.Library('mine', 'FRAGMENT')\n"
+        "if not hasattr(torch.ops.mine, 'foo'):\n"
+        "    lib.define('foo(Tensor x) -> Tensor')\n"
+        "    lib.impl('foo', lambda x: torch.add(x, 1), 'CPU')"
+    )
+    result = trace("torch.ops.mine.foo(a)", "--setup", setup)
+    path = path_to(result.data["hops"], "aten::add.Tensor")
+    assert path is not None, result
+    own, key, inner = in_order(path, ["mine::foo", "CPU", "aten::add.Tensor"])
+    assert all(hop["status"] == "observed" and hop["evidence"] for hop in (own, key, inner))
+    assert own["instructions"] > inner["instructions"]
+
+
+def test_backward_runs_nodes(trace: Trace) -> None:
+    for _ in range(4):  # on a busy machine it may look too long to be stepped whole
+        result = trace("(a * b).sum()", "--backward", again=True)
+        if path_to(result.data["hops"], "Engine::execute") is not None:
+            break
+    nodes = [hop for hop in result.hops if hop["kind"] == "node" and hop["phase"] == "backward"]
+    assert [hop["name"].rsplit("::", 2)[-2] for hop in nodes[:2]] == ["SumBackward0", "MulBackward0"]
+    for hop in nodes:
+        assert hop["status"] == "observed", hop
+        assert hop["instructions"], hop
+    path = path_to(result.data["hops"], "MulBackward0::apply")
+    assert path is not None, result
+    in_order(path, ["Engine::execute", "Engine::evaluate_function", "MulBackward0::apply"])
+
+
+def test_two_runs_run_the_same_functions_of_torch(trace: Trace) -> None:
+    """With the same numbers, too: `--explain N` traces again."""
+
+    def ran(*, again: bool) -> list[tuple[int, str]]:
+        hops = trace("torch.softmax(a, 0)", "--grad", again=again).hops
+        return [(hop["id"], hop["name"]) for hop in hops if hop["kind"] != "closed"]
+
+    assert ran(again=False) == ran(again=True)
+
+
+def test_names_are_short_and_whole_names_are_kept(trace: Trace) -> None:
+    hops = trace("torch.softmax(a, 0)", "--grad").hops
+    for hop in hops:
+        if hop["kind"] in ("native", "closed") and "mangled" in hop["detail"]:
+            assert not re.search(r"_Z\w+|\(anonymous|<[\w:]+>(?!\()", hop["name"]), hop["name"]
+            assert hop["detail"]["library"], hop
+        if hop["kind"] == "closed":
+            assert hop["source"]["precision"] == "unknown", hop
+            assert hop["source"]["reason"], hop
+
+
+def test_without_it_nothing_is_observed_natively(cli: Cli) -> None:
+    data = cli("trace", "torch.add(a, b)", "--no-native", "--json").data
+    assert not data["captured"]["native"]
+    assert all(hop["instructions"] is None for hop in walk(data["hops"]))
+    assert {hop["status"] for hop in walk(data["hops"]) if hop["kind"] == "key"} == {"derived"}
