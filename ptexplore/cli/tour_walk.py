@@ -172,7 +172,8 @@ class Walk:
         from ptexplore.render.tour import lab_lines
 
         if not may_run(self.tour, trusted()):  # said before the installed torch is looked at
-            self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {self.tour.where.file}")
+            file = self.tour.where.file
+            self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
             return True
         stop = self.tour.stops[self.at - 1]
         alone = replace(stop, parts=tuple(part for part in stop.parts if part.lab is lab))
