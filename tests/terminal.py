@@ -35,7 +35,8 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509: keys that send signals need it
+            # Keys that send signals need a controlling terminal; no thread of ours runs meanwhile.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
         os.close(slave)
         self.raw = ""
