@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+_ID = re.compile(r"^id: *([a-z0-9-]+) *$", re.MULTILINE)
+_TITLE = re.compile(r"^title: *(.{1,120})$", re.MULTILINE)
+_STOP = re.compile(r"^## (.{1,120}?) *\{#([a-z0-9-]+)\} *$", re.MULTILINE)
 
 if TYPE_CHECKING:
     from ptexplore.model import Runtime
@@ -26,6 +31,35 @@ def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[tuple[str, s
     if "name" in sorts and len(typed) > 1:
         for store in stores:
             yield from ((name, "") for name in store.names(typed, limit))
+
+
+def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
+    """Ids of tours and notes that begin with `typed`, or of the stops of the one in `before`, each with its title.
+
+    Read by their lines alone: parsing them all would take longer than a key press may.
+    """
+    for text in _texts():
+        name = _ID.search(text)
+        if name is None or len(before) > 1:
+            continue
+        title = _TITLE.search(text)
+        if not before and name[1].startswith(typed):
+            yield name[1], title[1].strip() if title else ""
+        elif before and before[0] == name[1]:
+            yield from ((match[2], match[1]) for match in _STOP.finditer(text) if match[2].startswith(typed))
+
+
+def _texts() -> Iterator[str]:
+    from ptexplore.annotations.load import layers, read_bytes
+
+    for layer in layers():
+        for file in sorted((*layer.root.glob("tours/*.md"), *layer.root.glob("*.md"), *layer.root.glob("notes/*.md"))):
+            try:
+                text = read_bytes(file).decode("utf-8", "replace")
+            except OSError:
+                continue
+            if text.startswith("---"):
+                yield text
 
 
 def _open(source: object) -> IndexStore | None:

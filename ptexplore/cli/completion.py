@@ -85,6 +85,8 @@ def _candidates(words: Sequence[str], current: str) -> list[tuple[str, str]] | N
         return _values(name, option, current)
     if current.startswith("-") and "--" not in after:
         return _options(parser, current)
+    if name == "tour":
+        return list(_tours(after, current))
     if name == "completion":
         return [(shell, "") for shell in SHELLS if shell.startswith(current)]
     return list(_names(_NAMES.get(name, ()), current)) if current or name == "op" else []
@@ -142,6 +144,14 @@ def _kinds(command: str) -> Sequence[str]:
 
         return GROUPS
     return ("symbol", "operator", "file", "note", "text", *get_args(SymbolKind))
+
+
+def _tours(after: Sequence[str], current: str) -> Iterator[tuple[str, str]]:
+    """Tours, and behind one its stops."""
+    from ptexplore.cli.completing import tours
+
+    for name, text in tours([word for word in after if not word.startswith("-")], current):
+        yield name, _CONTROL.sub("", text)
 
 
 def _names(sorts: Sequence[str], current: str) -> Iterator[tuple[str, str]]:

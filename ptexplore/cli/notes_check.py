@@ -59,12 +59,13 @@ def run(options: argparse.Namespace) -> int:
 def check(library: Library, options: argparse.Namespace) -> CheckView:
     """What became of every anchor, and of every lab where they are asked to run."""
     from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
+    from ptexplore.annotations.concepts import load_path
     from ptexplore.view.notes import Checked, CheckView
 
     here = tree_of(options)
     resolver = Resolver(here.tree, here.store)
     placed = resolve_all(library, resolver, options.only or None)
-    problems = (*library.problems, *broken_links(placed, resolver))
+    problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems)
     found = tuple(Checked(*one) for one in placed)
     labs = tuple(_labs(found, options)) if options.run_labs else None
     folders = tuple(layer.shown for layer in library.layers)
