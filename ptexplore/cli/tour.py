@@ -19,7 +19,6 @@ EPILOG = """\
 while walking: Enter or n next, b back, l run the stop's labs (l 2: the second), o open the source in $EDITOR,
                c contents, g STOP go to a stop, q quit; Ctrl-D and Ctrl-C leave, too
 """
-ROOM = 24  # lines of source under the prose, where no terminal says how many fit
 
 
 def register(commands: Any) -> None:
@@ -125,6 +124,7 @@ def _path(library: Library, options: argparse.Namespace) -> int:
 
 def _document(guide: Guide, tour: Tour, number: int | None) -> int:
     from ptexplore.annotations.progress import load_progress
+    from ptexplore.cli.tour_walk import ROOM
     from ptexplore.view.tour_list import tour_document
 
     numbers = [number] if number is not None else list(range(1, len(tour.stops) + 1))
@@ -135,7 +135,7 @@ def _document(guide: Guide, tour: Tour, number: int | None) -> int:
 
 def _print(guide: Guide, tour: Tour, number: int | None) -> int:
     """The whole tour, or one stop of it."""
-    from ptexplore.cli.tour_walk import room_for
+    from ptexplore.cli.tour_walk import fitting
     from ptexplore.render.console import make_console
     from ptexplore.render.tour import intro_lines, stop_lines
 
@@ -144,8 +144,7 @@ def _print(guide: Guide, tour: Tour, number: int | None) -> int:
         sys.stdout.write("\n".join([*intro_lines(console, tour), "", ""]))
     for at in [number] if number is not None else range(1, len(tour.stops) + 1):
         view = guide.stop(tour, at)
-        excerpt = guide.excerpt(view, max(ROOM, room_for(console, view)))
-        lines = stop_lines(console, view, excerpt, reveal=True)
+        lines = stop_lines(console, view, fitting(console, guide, view), reveal=True)
         sys.stdout.write("\n".join([*lines, *([""] if number is None else []), ""]))
     return 0
 

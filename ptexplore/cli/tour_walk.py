@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ptexplore.annotations.records import Lab, Tour
-    from ptexplore.view.tour import Guide, StopView
+    from ptexplore.view.tour import Excerpt, Guide, StopView
 
 _WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "open", "l": "lab", "c": "contents",
           "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab"}  # fmt: skip
@@ -29,13 +29,26 @@ _HELP = (
 )
 
 
-def room_for(console: Console, view: StopView) -> int:
-    """How many lines of source suit a stop: as many as its prose has where they stand side by side."""
-    from ptexplore.render.tour import WIDE, prose_height
+ROOM = 24  # lines of source under the prose, where no terminal says how many fit
+_LEAST = 12
 
-    if console.is_terminal and console.width >= WIDE:
-        return max(prose_height(console, view), 12)
-    return max(shutil.get_terminal_size().lines // 2, 10) if console.is_terminal else 0
+
+def fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
+    """As much source as suits a stop: beside its prose as much as that is high, under it half a screen."""
+    from ptexplore.render.tour import WIDE, prose_height, source_height
+
+    if not console.is_terminal:
+        return guide.excerpt(view, ROOM)
+    wide = console.width >= WIDE
+    room = max(prose_height(console, view) if wide else shutil.get_terminal_size().lines // 2, _LEAST)
+    lines = room
+    for _try in range(3):  # folded lines take more of the screen
+        excerpt = guide.excerpt(view, lines)
+        high = source_height(console, excerpt)
+        if high <= room or lines == _LEAST:
+            break
+        lines = max(_LEAST, lines * room // high)
+    return excerpt
 
 
 @dataclass
@@ -205,7 +218,7 @@ class Walk:
 
         console = self._console()
         view = self.guide.stop(self.tour, self.at)
-        excerpt = self.guide.excerpt(view, room_for(console, view))
+        excerpt = fitting(console, self.guide, view)
         rule = "─" * min(console.width, 40)
         self.rest = [*above, rule, *stop_lines(console, view, excerpt, reveal=False), ""]
         self._remember(last=(self.tour.id, view.stop.id))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.text import Text
 
@@ -46,7 +47,7 @@ def stop_lines(console: Console, view: StopView, excerpt: Excerpt | None, *, rev
         text = console.render_lines(
             _text(view, reveal=reveal), console.options.update(width=width, height=None), pad=beside
         )
-        source = _source(console, excerpt, console.width - width - 3 if beside else console.width)
+        source = _source(console, excerpt)
         with console.capture() as captured:
             _header(console, view)
             if excerpt is not None and excerpt.cut:
@@ -63,6 +64,11 @@ def stop_lines(console: Console, view: StopView, excerpt: Excerpt | None, *, rev
                     console.print(line, soft_wrap=True)
             _footer(console, view)
     return [line.rstrip() for line in captured.get().split("\n")[:-1]]
+
+
+def source_height(console: Console, excerpt: Excerpt | None) -> int:
+    """How many lines of the screen the source takes: long ones are folded."""
+    return len(_source(console, excerpt))
 
 
 def prose_height(console: Console, view: StopView) -> int:
@@ -139,17 +145,13 @@ def intro_lines(console: Console, tour: Tour) -> list[str]:
 
 
 def _lab(lab: Lab, *, reveal: bool) -> RenderableType:
-    text = Text(f"lab {lab.id}\n", style="bold", overflow="fold")
-    for line in lab_code(lab):
-        text.append(f"  {clean(line)}\n", style="not bold cyan")
+    text = Text("\n".join(map(clean, lab_code(lab))), style="cyan", overflow="fold")
     facts = lab_facts(lab)
     if facts:
-        text.append(f"  ({facts})\n", style="not bold dim")
-    if reveal:
-        for line in expected(lab):
-            text.append(f"  {line}\n", style="not bold dim")
-    text.rstrip()
-    return text
+        text.append(f"\n({facts})", style="default dim")
+    for line in expected(lab) if reveal else ():
+        text.append(f"\n{line}", style="default dim")
+    return Group(Text(f"lab {clean(lab.id)}", style="bold"), Padding(text, (0, 0, 0, 2)))
 
 
 def expected(lab: Lab) -> list[str]:
@@ -178,9 +180,11 @@ def lab_lines(console: Console, lab: Lab, result: LabResult) -> list[str]:
 # --- source ---
 
 
-def _source(console: Console, excerpt: Excerpt | None, width: int) -> list[Text]:
+def _source(console: Console, excerpt: Excerpt | None) -> list[Text]:
     if excerpt is None:
         return []
+    beside = console.is_terminal and console.width >= WIDE
+    width = console.width - prose_width(console) - 3 if beside else console.width
     colour = console.is_terminal and not console.no_color
     lines = [clean(line.expandtabs(TAB)) for line in excerpt.lines]
     before = [clean(line.expandtabs(TAB)) for line in excerpt.before]
@@ -205,9 +209,12 @@ def _source(console: Console, excerpt: Excerpt | None, width: int) -> list[Text]
 def _pieces(text: Text, room: int) -> Sequence[Text]:
     """A line folded to the room, the rest set in a little."""
     room = max(room, 8)
-    if len(text) <= room:
-        return [text]
-    cuts = list(range(room, len(text), room - 2))
+    plain, cuts, start = text.plain, [], 0
+    while len(plain) - start > room - (2 if start else 0):
+        end = start + room - (2 if start else 0)
+        space = plain.rfind(" ", start, end) + 1
+        start = space if space > start + room // 2 else end
+        cuts.append(start)
     first, *rest = text.divide(cuts)
     return [first, *(Text.assemble("  ", piece) for piece in rest)]
 
