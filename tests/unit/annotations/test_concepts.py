@@ -1,0 +1,69 @@
+"""The concept list: stages, questions, stops; what is wrong is told by line and the rest is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.annotations.concepts import STAGES, load_path, parse
+from ptexplore.annotations.load import layers, load
+
+GOOD = """# Path
+
+## Principles {#principles}
+
+Words on the stage.
+
+### One {#one}
+
+Is it so,
+and why?
+
+```concept
+stops: ["t#a", "t#b"]
+lab: "t#a/l"
+```
+"""
+
+
+def test_a_concept_has_its_stage_question_stops_and_lab() -> None:
+    (one,), problems = parse(GOOD, "c.md")
+    assert not problems
+    assert (one.id, one.title, one.stage, one.question) == ("one", "One", "principles", "Is it so, and why?")
+    assert (one.stops, one.lab, one.where.line) == (("t#a", "t#b"), "t#a/l", 7)
+
+
+@pytest.mark.parametrize(
+    "change, line, said",
+    [
+        (("{#principles}", "{#middle}"), 3, "there is no stage 'middle'"),
+        (("### One {#one}", "### One"), 7, "ends in an id"),
+        (("stops:", "stop:"), 13, "there is no key 'stop'"),
+        (('"t#b"', '"tb"'), 13, "'tb' is no stop"),
+        (('"t#a/l"', '"t#a"'), 14, "is no lab"),
+        (("Is it so,\nand why?\n", ""), 7, "has no question"),
+        (('stops: ["t#a", "t#b"]\n', ""), 13, "the key 'stops' is missing"),
+        (("Words on", "<b>Words</b> on"), 5, "raw HTML"),
+        (('["t#a", "t#b"]', "&a [*a]"), 13, "YAML anchors"),
+    ],
+)
+def test_what_is_wrong_is_told_by_line_and_the_rest_is_there(change: tuple[str, str], line: int, said: str) -> None:
+    more = GOOD.replace("{#one}", "{#two}").split("# Path\n")[1]
+    found, problems = parse(GOOD.replace(*change) + more, "c.md")
+    assert "two" in {one.id for one in found}
+    assert any(problem.where.line == line and said in problem.text for problem in problems), problems
+
+
+def test_an_id_is_given_once() -> None:
+    found, problems = parse(GOOD + GOOD.split("# Path\n")[1], "c.md")
+    assert len(found) == 1
+    assert "is that of line 7 already" in problems[0].text
+
+
+def test_the_shipped_path_is_whole() -> None:
+    path = load_path(load(layers((), shipped=True)))
+    assert not path.problems
+    for stage in STAGES:
+        assert len(path.of(stage)) >= 5
+    for one in path.concepts.values():
+        assert one.lab, f"{one.id} has no lab"
+        assert one.question.endswith("?"), one.id

@@ -1,0 +1,111 @@
+"""Which lines of a symbol stand beside a stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ptexplore.annotations.load import Layer, Library, load
+from ptexplore.index.sources import Source, build
+from ptexplore.model import Checkout
+from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.listing import files_of
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.index_store import IndexStore
+from ptexplore.view.tour import Guide
+from tests import searched_source
+
+LONG = "aten/src/ATen/native/Long.cpp"
+TEXT = "namespace at {\n// what it is for\n// and why\nint long_one(int a) {\n" + "".join(
+    f"  a += {n};\n" if n != 60 else "  a += meant_here(a);\n" for n in range(100)
+)
+NOTE = """---
+id: n
+title: T
+baseline: v2.99.0
+---
+
+## Whole {#whole}
+
+```anchor
+path: %(path)s
+symbol: at::long_one
+```
+
+## Token {#token}
+
+```anchor
+path: %(path)s
+symbol: at::long_one
+token: meant_here
+```
+
+## Lines {#lines}
+
+```anchor
+path: %(path)s
+symbol: at::long_one
+lines: [90, 95]
+```
+
+## Short {#short}
+
+```anchor
+path: aten/src/ATen/native/Mix.cpp
+symbol: at::native::use
+```
+"""
+
+
+@dataclass(frozen=True)
+class Tree:
+    tree: SourceTree
+    store: IndexStore
+    checkout: Checkout | None
+
+
+@pytest.fixture
+def guide(tmp_path: Path) -> Guide:
+    root = searched_source.write(tmp_path / "mini")
+    (root / LONG).write_text(TEXT + "  return a;\n}\n}\n")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/n.md").write_text(NOTE.replace("%(path)s", LONG))
+    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
+    build(Source("mini", str(root), files_of(checkout)), tmp_path / "i.sqlite", jobs=1)
+    library: Library = load([Layer(tmp_path / "notes", "notes")])
+    assert not library.problems
+    return Guide(library, [Tree(checkout_tree(checkout), IndexStore.open(tmp_path / "i.sqlite"), checkout)], "2.13.0")
+
+
+@pytest.mark.parametrize("room", [3, 5, 12, 24, 60, 200])
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_what_is_meant_is_always_among_the_lines(guide: Guide, number: int, room: int) -> None:
+    tour = guide.library.tours["n"]
+    view = guide.stop(tour, number)
+    excerpt = guide.excerpt(view, room)
+    assert excerpt is not None
+    assert len(excerpt.lines) <= room
+    first, last = excerpt.first, excerpt.first + len(excerpt.lines) - 1
+    assert first <= excerpt.marked[0] <= last
+    lines = guide.trees[0].tree.lines(view.resolved.path)
+    assert list(excerpt.lines) == lines[first - 1 : last]
+    whole = (view.resolved.begin, view.resolved.symbol_end)
+    assert bool(excerpt.cut) == (first > whole[0] or last < whole[1])
+    if excerpt.token is not None:
+        assert excerpt.token in lines[excerpt.marked[0] - 1]
+
+
+def test_the_comment_above_comes_with_a_symbol_that_fits(guide: Guide) -> None:
+    excerpt = guide.excerpt(guide.stop(guide.library.tours["n"], 1), 150)
+    assert excerpt is not None
+    assert "// what it is for" in excerpt.lines
+    short = guide.excerpt(guide.stop(guide.library.tours["n"], 4), 40)
+    assert short is not None
+    assert len(short.lines) >= 12, "one line is read with what is around it"
+
+
+def test_a_tree_that_is_not_what_runs_says_so(guide: Guide) -> None:
+    view = guide.stop(guide.library.tours["n"], 1)
+    assert any("is not the source of the installed torch 2.13.0" in fact for fact in view.facts)
