@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -119,16 +120,22 @@ def _stubs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
 
 
 def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
-    """The marks that a query fits, best first, each with whether its name or title does: else its text alone."""
-    words = query.casefold().split()
+    """The marks that a query fits, best first, each with whether its name or title does: else its text alone.
+
+    Every word of the query must begin a word there.
+    """
+    words = [re.compile(rf"(?<!\w){re.escape(word)}") for word in query.casefold().split()]
+    shortest = min(map(len, query.split()), default=0)
+    if shortest < 2:
+        return []  # a letter or a sign begins a word of every note
     ranked = []
     for mark in found:
         title = f"{mark.stop} {mark.tour} {mark.title}".casefold()
-        if mark.stop.casefold() == query.casefold() or mark.stop.partition("#")[2] == query.casefold():
+        if query.casefold() in (mark.stop, mark.stop.partition("#")[2]):
             ranked.append((0, mark))
-        elif words and all(word in title for word in words):
+        elif all(word.search(title) for word in words):
             ranked.append((1, mark))
-        elif words and all(len(word) > 2 and word in mark.text.casefold() for word in words):
+        elif shortest > 2 and all(word.search(mark.text.casefold()) for word in words):
             ranked.append((2, mark))
     ranked.sort(key=lambda one: one[0])  # in equal rank the tours' own order
     return [(rank < 2, mark) for rank, mark in ranked]
