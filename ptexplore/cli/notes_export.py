@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.cli.notes import add_folders, add_tree, library_of, tree_of, whole
-from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import Library
@@ -45,6 +45,9 @@ def run(options: argparse.Namespace) -> int:
 
         raise no_tours(library)
     here = tree_of(options)
+    if here.checkout is None:
+        why = "patterns and lines are made of a checkout's text, and only the installed torch's own is in use"
+        raise PtexploreError("there is no checkout to export for", why, "ptexplore fetch", MISSING)
     files = [one for number, tour in enumerate(tours) for one in _both(library, here, tour, primary=number == 0)]
     folder = Path(options.codetour)
     _check(folder, files, force=options.force)

@@ -105,7 +105,7 @@ class Guide:
         was = resolved.was
         if resolved.outcome == "changed" and was is not None:
             facts.append(f"the text differs from {was.baseline}, on which this was written")
-        elif resolved.outcome != "exact":
+        elif resolved.outcome != "exact" and (resolved.placed or not resolved.why):
             facts.append(MEANING[resolved.outcome])
         if was is not None and resolved.placed and (was.path, was.at or was.line) != (resolved.path, resolved.line):
             before = f"{was.path}:{was.at or was.line}" if was.path != resolved.path else f"line {was.at or was.line}"
