@@ -21,8 +21,7 @@ pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(steppe
 
 PASS = """
 import importlib, json, os
-answers, isolate, native = (importlib.import_module("ptexplore.probe." + n) for n in ("answers", "isolate", "native"))
-native.PATIENCE = patience
+answers, isolate = (importlib.import_module("ptexplore.probe." + name) for name in ("answers", "isolate"))
 reader, guard = os.pipe()
 outcome = isolate.isolated(lambda: answers.answer("native", request, {}), guard)
 message = json.loads(outcome.answer) if outcome.answer else {"type": "died", "signal": outcome.signal}
@@ -42,9 +41,8 @@ def child() -> Iterator[Forks]:
 
 def native(child: Forks, expression: str, *setup: str, patience: float = 10_000, **more: Any) -> dict[str, Any]:
     """The native pass's message. More patience than it has by itself: a busy machine shall not change what it does."""
-    request = PLAIN | {"expression": expression, "setup": list(setup)} | more
-    code = f"request, patience = {request!r}, {patience}\n{PASS}"
-    message: dict[str, Any] = json.loads(child(code).split("\n")[-1])
+    request = PLAIN | {"expression": expression, "setup": list(setup), "patience": patience} | more
+    message: dict[str, Any] = json.loads(child(f"request = {request!r}\n{PASS}").split("\n")[-1])
     return message
 
 
@@ -89,7 +87,7 @@ def test_what_cannot_be_stepped_is_where_the_tree_ends(child: Forks, setup: str,
     assert part["cut"].startswith("from here on the code ")
 
 
-STORM = "signal.signal(14, lambda *_: met.append(1)); met = []; signal.setitimer(0, 0.001, 0.001)"
+STORM = "met = []; signal.signal(14, lambda *_: met.append(1)); signal.setitimer(0, 0.001, 0.001)"
 COUNTED = "os.environ['N'] = str(1 + int(os.environ.get('N', '0'))); n = int(os.environ['N'])"
 
 
