@@ -76,8 +76,10 @@ def no_native(message: dict[str, Any]) -> str:
     if kind == "died":
         signal = message.get("signal")
         if signal == "SIGTRAP":
-            return "it started a thread or process, or blocked SIGTRAP, while it was stepped: that cannot be followed"
-        return f"its process ended by {signal or 'itself'} while it was stepped"
+            return (
+                "its process was killed by SIGTRAP, by which it is stepped: something blocked or took over that signal"
+            )
+        return f"its process ended by {signal or 'itself'} in the native pass"
     return _first_line(message)
 
 

@@ -9,7 +9,7 @@ import pickle
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence, Set
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
@@ -182,8 +182,10 @@ def read(task: Task, macros: MacroTable) -> Result:
         problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
         records = FileRecords(task.path, language_of(task.path), problems=tuple(problems))
     else:
-        records = _records(task.path, text, macros, problems)
-    return pack(seen, records, _words(data))
+        words = _words(data)
+        records = _records(task.path, text, macros, problems, words)
+        return pack(seen, records, _listed(words))
+    return pack(seen, records, _listed(_words(data)))
 
 
 def _bytes(where: str) -> tuple[bytes, int]:
@@ -214,7 +216,9 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
     return text, problems
 
 
-def _records(path: str, text: str, macros: MacroTable, problems: list[str]) -> FileRecords:
+def _records(
+    path: str, text: str, macros: MacroTable, problems: list[str], words: Set[bytes] | None = None
+) -> FileRecords:
     language = language_of(path)
     symbols: list[Symbol] = []
     refs: list[Ref] = []
@@ -230,24 +234,31 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str]) -> F
 
             dialect, refs = yaml_rows(path, text)
         else:
-            symbols, refs, dialect, more = _cpp(path, text, macros)
+            symbols, refs, dialect, more = _cpp(path, text, macros, words)
             problems += more
     except Exception as error:  # noqa: BLE001  (whatever a file does to a reader, the other files are read)
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
     return FileRecords(path, language, tuple(symbols), tuple(refs), tuple(dialect), tuple(problems))
 
 
-def _cpp(path: str, text: str, macros: MacroTable) -> tuple[list[Symbol], list[Ref], list[Dialect], list[str]]:
+def _cpp(
+    path: str, text: str, macros: MacroTable, words: Set[bytes] | None
+) -> tuple[list[Symbol], list[Ref], list[Dialect], list[str]]:
     from ptexplore.index.cpp.extract import extract
     from ptexplore.index.cpp.text import Text
     from ptexplore.index.dialect.cpp import dialect
 
     whole = Text(path, text)
+    whole.words = words
     symbols, refs, problems = extract(path, text, macros, whole)
     return symbols, refs, dialect(whole, macros), problems
 
 
-def _words(data: bytes) -> str:
-    """Every distinct identifier-like word of a file."""
-    words = (word for word in set(data.translate(_WORD_BYTES).split()) if not 48 <= word[0] <= 57)
-    return b" ".join(sorted(words)).decode("utf-8", "replace")
+def _words(data: bytes) -> Set[bytes]:
+    """Every distinct word of a file."""
+    return set(data.translate(_WORD_BYTES).split())
+
+
+def _listed(words: Set[bytes]) -> str:
+    """Those that look like identifiers."""
+    return b" ".join(sorted([word for word in words if word[0] > 57])).decode("utf-8", "replace")

@@ -167,6 +167,7 @@ def pop(register: str) -> Instruction:
 PUSH_FLAGS = Instruction("pushfq", b"\x9c")
 POP_FLAGS = Instruction("popfq", b"\x9d")
 CLOCK = Instruction("rdtsc", b"\x0f\x31")  # edx:eax = the time-stamp counter; the upper halves become zero
+SYSTEM_CALL = Instruction("syscall", b"\x0f\x05")  # number in rax; arguments in rdi, rsi, rdx, r10
 RETURN = Instruction("ret", b"\xc3")
 
 

@@ -195,16 +195,22 @@ class Stepper:
         }
         for position in range(code.STATE):
             self._state[position] = given.get(8 * position, 0)
-        new, old, now = _Action(), _Action(), _Action()
+        before = ctypes.addressof(self._state) + code.BEFORE
+        new, now = _Action(), (ctypes.c_uint64 * 4)()
         new.handler, new.flags = self._handler, 4  # SA_SIGINFO
-        if self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), ctypes.byref(old)) != 0:
+        if self._kernel_action(None, before) != 0 or self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), None) != 0:
             raise Unavailable(f"no handler can be set for SIGTRAP: {os.strerror(ctypes.get_errno())}")
         try:
             yield
         finally:
-            self._libc.sigaction(signal.SIGTRAP, None, ctypes.byref(now))
-            if now.handler == self._handler:
-                self._libc.sigaction(signal.SIGTRAP, ctypes.byref(old), None)
+            self._kernel_action(None, ctypes.addressof(now))
+            if now[0] == self._handler:
+                self._kernel_action(before, None)
+
+    def _kernel_action(self, new: int | None, old: int | None) -> int:
+        """Set and get what SIGTRAP does, as the kernel knows it: what was there comes back to the last bit."""
+        arguments = [ctypes.c_long(number) for number in (13, signal.SIGTRAP, new or 0, old or 0, 8)]
+        return int(self._libc.syscall(*arguments))
 
     def _block(self, signals: int) -> int:
         """Block just these signals (bit n-1 is signal n); those that were blocked before."""
@@ -238,7 +244,7 @@ class Stepper:
             code.LIMIT: f"it runs more than {self.most:,} instructions",
             code.LATE: f"stepping it takes more than {self.seconds:.3g} s",
             code.BLOCKS: f"{here} blocks SIGTRAP, as whatever starts a thread or a process does",
-            code.HANDLES: f"{here} handles SIGTRAP itself, by which stepping works",
+            code.HANDLES: f"{here} handles or sends SIGTRAP itself, by which stepping works",
             code.STARTS: f"{here} starts a thread, a process or another program",
         }.get(int(self._state[code.STATUS // 8]))
         return Steps(self._log[:used], int(self._state[code.COUNT // 8]), cut, seconds, counts)

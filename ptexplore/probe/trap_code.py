@@ -2,7 +2,7 @@
 
 The handler runs after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4) and at breakpoints
 (int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
-would start a thread or process, block SIGTRAP or take it over, it stops, since the kernel kills what traps there.
+would start a thread or process, or block SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from .assembly import (
     POP_FLAGS,
     PUSH_FLAGS,
     RETURN,
+    SYSTEM_CALL,
     Instruction,
     Label,
     alu,
@@ -42,12 +43,13 @@ BREAKPOINT = 0xCC
 RDI, RSI, RDX, RAX, RSP, RIP, FLAGS, SIGNALS = 104, 112, 136, 144, 160, 168, 176, 296
 
 # The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
-# SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does.
+# SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does. BEFORE: the action that
+# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask).
 (
     CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, DEADLINE, STOP, SIGNALS_AFTER, SIGNALS_MEANWHILE,
-    TABLE, HITS, WANTED, REARM,
-) = range(0, 120, 8)  # fmt: skip
-STATE = 15  # numbers in it
+    TABLE, HITS, WANTED, REARM, BEFORE,
+) = range(0, 128, 8)  # fmt: skip
+STATE = 20  # numbers in it: BEFORE is four
 ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
 
 # What STATUS says: why the handler no longer steps.
@@ -55,8 +57,9 @@ RUNNING, FULL, LIMIT, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(8)
 
 SIGTRAP = 5
 _SIGTRAP_BIT = 1 << SIGTRAP - 1
-_RT_SIGACTION, _RT_SIGPROCMASK, _EXECVEAT, _CLONE3 = 13, 14, 322, 435  # asm/unistd_64.h
-_CLONE, _EXECVE = 56, 59  # and fork, vfork between them
+# System calls (asm/unistd_64.h); fork and vfork lie between clone and execve.
+_RT_SIGACTION, _RT_SIGPROCMASK, _CLONE, _EXECVE, _KILL, _TKILL, _TGKILL = 13, 14, 56, 59, 62, 200, 234
+_EXECVEAT, _CLONE3 = 322, 435
 _SIG_UNBLOCK = 1
 
 
@@ -66,6 +69,14 @@ def handler(state: int) -> list[Instruction | Label]:
     return [*program, *_in_time(state), *_STOPPING, *_AT_A_BREAKPOINT, *_BEGINNING]
 
 
+def _equal(register: str, value: int, label: str) -> list[Instruction | Label]:
+    return [alu_constant("cmp", register, value), jump("je", label)]
+
+
+def _unequal(register: str, value: int, label: str) -> list[Instruction | Label]:
+    return [alu_constant("cmp", register, value), jump("jne", label)]
+
+
 # From here on rsi is the ucontext_t, r9 and r10 are instruction and stack pointer now, r11 and rdi those one
 # instruction ago, rcx and r8 are for passing use.
 _COMING_IN: list[Instruction | Label] = [
@@ -73,11 +84,9 @@ _COMING_IN: list[Instruction | Label] = [
     load("r9", "rsi", RIP),
     load("r10", "rsi", RSP),
     load("rcx", "rax", REARM),
-    alu_constant("cmp", "rcx", 0),
-    jump("jne", "rearm"),
+    *_unequal("rcx", 0, "rearm"),
     load("rcx", "rax", TABLE),
-    alu_constant("cmp", "rcx", 0),
-    jump("jne", "breakpoint"),
+    *_unequal("rcx", 0, "breakpoint"),
     # one instruction ran
     increment("rax", COUNT),
     load("r11", "rax", LAST_RIP),
@@ -89,21 +98,19 @@ _COMING_IN: list[Instruction | Label] = [
 ]
 _LOOKING_AHEAD: list[Instruction | Label] = [
     load_byte("r8", "r9", 0),  # bytes one by one: the second may lie on a page that is not there
-    alu_constant("cmp", "r8", 0x0F),
-    jump("jne", "harmless"),
+    *_equal("r8", BREAKPOINT, "handles"),
+    *_unequal("r8", 0x0F, "harmless"),
     load_byte("r8", "r9", 1),
-    alu_constant("cmp", "r8", 0x05),
-    jump("jne", "harmless"),
+    *_unequal("r8", 0x05, "harmless"),
     # a system call comes next
     load("r8", "rsi", RAX),
-    alu_constant("cmp", "r8", _RT_SIGPROCMASK),
-    jump("je", "mask"),
-    alu_constant("cmp", "r8", _RT_SIGACTION),
-    jump("je", "action"),
-    alu_constant("cmp", "r8", _CLONE3),
-    jump("je", "starts"),
-    alu_constant("cmp", "r8", _EXECVEAT),
-    jump("je", "starts"),
+    *_equal("r8", _RT_SIGPROCMASK, "mask"),
+    *_equal("r8", _RT_SIGACTION, "action"),
+    *_equal("r8", _CLONE3, "starts"),
+    *_equal("r8", _EXECVEAT, "starts"),
+    *_equal("r8", _KILL, "second"),
+    *_equal("r8", _TKILL, "second"),
+    *_equal("r8", _TGKILL, "third"),
     alu_constant("cmp", "r8", _CLONE),
     jump("jb", "harmless"),
     alu_constant("cmp", "r8", _EXECVE),
@@ -112,24 +119,28 @@ _LOOKING_AHEAD: list[Instruction | Label] = [
     # rt_sigprocmask(how, set, ...): does it block SIGTRAP?
     Label("mask"),
     load("r8", "rsi", RDI),
-    alu_constant("cmp", "r8", _SIG_UNBLOCK),
-    jump("je", "harmless"),
+    *_equal("r8", _SIG_UNBLOCK, "harmless"),
     load("r8", "rsi", RSI),
-    alu_constant("cmp", "r8", 0),
-    jump("je", "harmless"),
+    *_equal("r8", 0, "harmless"),
     load("r8", "r8", 0),
     alu_constant("and", "r8", _SIGTRAP_BIT),
-    alu_constant("cmp", "r8", 0),
-    jump("jne", "blocks"),
-    jump("jmp", "harmless"),
+    *_equal("r8", 0, "harmless"),
+    jump("jmp", "blocks"),
     # rt_sigaction(signal, action, ...): does it take SIGTRAP over?
     Label("action"),
     load("r8", "rsi", RDI),
-    alu_constant("cmp", "r8", SIGTRAP),
-    jump("jne", "harmless"),
+    *_unequal("r8", SIGTRAP, "harmless"),
     load("r8", "rsi", RSI),
-    alu_constant("cmp", "r8", 0),
-    jump("jne", "handles"),
+    *_equal("r8", 0, "harmless"),
+    jump("jmp", "handles"),
+    # kill(process, signal), tkill(thread, signal), tgkill(process, thread, signal): do they send it?
+    Label("second"),
+    load("r8", "rsi", RSI),
+    *_equal("r8", SIGTRAP, "handles"),
+    jump("jmp", "harmless"),
+    Label("third"),
+    load("r8", "rsi", RDX),
+    *_equal("r8", SIGTRAP, "handles"),
     Label("harmless"),
 ]
 _LOGGING: list[Instruction | Label] = [
@@ -178,7 +189,8 @@ def _because(status: int) -> list[Instruction | Label]:
     return [put("rax", STATUS, status), jump("jmp", "stop")]
 
 
-_STOPPING: list[Instruction | Label] = [  # the call goes on at full speed, with the signals that were held back
+# The call goes on at full speed, with the signals that were held back, and SIGTRAP does what it did before.
+_STOPPING: list[Instruction | Label] = [
     Label("full"),
     *_because(FULL),
     Label("limit"),
@@ -197,14 +209,20 @@ _STOPPING: list[Instruction | Label] = [  # the call goes on at full speed, with
     load("r8", "rax", SIGNALS_AFTER),
     store("rsi", SIGNALS, "r8"),
     memory_constant("and", "rsi", FLAGS, ~TRAP),
+    constant("rdi", SIGTRAP),
+    move("rsi", "rax"),
+    alu_constant("add", "rsi", BEFORE),
+    constant("rdx", 0),
+    constant("r10", 8),  # bytes of a kernel's signal set
+    constant("rax", _RT_SIGACTION),
+    SYSTEM_CALL,
     RETURN,
 ]
 _AT_A_BREAKPOINT: list[Instruction | Label] = [
     # which one? rcx goes through the table
     Label("breakpoint"),
     load("r8", "rcx", 0),
-    alu_constant("cmp", "r8", 0),
-    jump("je", "done"),  # none of ours: somebody sent the signal
+    *_equal("r8", 0, "done"),  # none of ours: somebody sent the signal
     alu_constant("add", "r8", 1),
     alu("cmp", "r8", "r9"),
     jump("je", "met"),
@@ -238,8 +256,7 @@ _BEGINNING: list[Instruction | Label] = [
     load("rcx", "rax", TABLE),
     Label("disarm"),
     load("r8", "rcx", 0),
-    alu_constant("cmp", "r8", 0),
-    jump("je", "disarmed"),
+    *_equal("r8", 0, "disarmed"),
     load("r11", "rcx", 8),
     store_byte("r8", 0, "r11"),
     alu_constant("add", "rcx", ENTRY),

@@ -131,7 +131,9 @@ def _plain_strings(bare: str, buffer: bytearray) -> None:
 
 def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
     """Blank attribute macros and their brackets; note every other macro's use."""
-    found = set(bytes(buffer).translate(_WORD_BYTES).split())
+    found = made.text.words
+    if found is None:
+        found = set(bytes(buffer).translate(_WORD_BYTES).split())
     names = {name.decode() for name in found & made.table.encoded} | {
         name for name in made.local if name.encode("ascii", "replace") in found
     }

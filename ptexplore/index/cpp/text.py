@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import NamedTuple
@@ -59,6 +59,7 @@ class Text:
     def __init__(self, path: str, raw: str) -> None:
         self.path = path
         self.raw = raw
+        self.words: Set[bytes] | None = None  # every word of it, comments' too, where whoever made this had them
 
     @cached_property
     def code(self) -> str:

@@ -1,0 +1,212 @@
+"""The native pass of expressions that nobody can step to their end: a right tree, a cut one that says so, or a reason.
+
+As the probe runs it, in a child of its own; what the parent makes of its message is tested end to end.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import platform
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.stepping import Forks, forks
+
+stepper = importlib.import_module("ptexplore.probe.stepper")
+pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
+
+PASS = """
+import importlib, json, os
+answers, isolate = (importlib.import_module("ptexplore.probe." + name) for name in ("answers", "isolate"))
+reader, guard = os.pipe()
+outcome = isolate.isolated(lambda: answers.answer("native", request, {}), guard)
+message = json.loads(outcome.answer) if outcome.answer else {"type": "died", "signal": outcome.signal}
+print(json.dumps(message))
+"""
+PLAIN: dict[str, Any] = {
+    "variables": [], "contexts": [], "grad": False, "backward": False, "once": False, "timeout": 60.0,
+    "native_op": None, "script": None,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Forks]:
+    with forks() as given:
+        yield given
+
+
+def native(child: Forks, expression: str, *setup: str, patience: float = 10_000, **more: Any) -> dict[str, Any]:
+    """The native pass's message. More patience than it has by itself: a busy machine shall not change what it does."""
+    request = PLAIN | {"expression": expression, "setup": list(setup), "patience": patience} | more
+    message: dict[str, Any] = json.loads(child(f"request = {request!r}\n{PASS}").split("\n")[-1])
+    return message
+
+
+def parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was stepped, where the stepped run gave what the one before it gave."""
+    assert message["type"] == "pass", message
+    found = {seen["kind"]: seen["data"] for seen in message["observations"]}
+    assert found["result"] == {"equal": True}
+    stepped = [seen["data"] for seen in message["observations"] if seen["kind"] == "steps"]
+    assert all(part["rows"] and part["instructions"] > 500 for part in stepped)
+    return stepped
+
+
+THREAD = "def f():\n t = threading.Thread(target=len, args=('',)); t.start(); t.join(); return torch.add(a, b)"
+FORK = "def f():\n p = os.fork()\n if not p: os._exit(0)\n os.waitpid(p, 0); return torch.add(a, b)"
+EXEC = "def f():\n p = os.fork()\n if not p: os.execv('/bin/true', ['true'])\n os.waitpid(p, 0); return torch.add(a, b)"
+RUN = "def f():\n os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0); return torch.add(a, b)"
+HANDLE = "def f():\n signal.signal(5, lambda *_: met.append(1)); signal.raise_signal(5); return len(met)\nmet = []"
+RAISE = "signal.signal(5, lambda *_: met.append(1)); met = []"
+BLOCK = "def f():\n signal.pthread_sigmask(0, {5}); signal.pthread_sigmask(1, {5}); return torch.add(a, b)"
+NAMES = "import os, signal, sys, threading, ctypes, resource\na, b = torch.ones(3), torch.ones(3)"
+
+
+@pytest.mark.parametrize(
+    ("setup", "expression", "why"),
+    [
+        (THREAD, "f()", "blocks SIGTRAP, as whatever starts a thread or a process does"),
+        (FORK, "f()", "starts a thread, a process or another program"),
+        (EXEC, "f()", "starts a thread, a process or another program"),
+        (RUN, "f()", "blocks SIGTRAP, as whatever starts a thread or a process does"),
+        (HANDLE, "f()", "SIGTRAP itself"),
+        (RAISE, "[torch.add(a, b), signal.raise_signal(5), len(met)]", "SIGTRAP itself"),
+        (RAISE, "[torch.add(a, b), os.kill(os.getpid(), 5), len(met)]", "SIGTRAP itself"),
+        (BLOCK, "f()", "blocks SIGTRAP"),
+    ],
+)
+def test_what_cannot_be_stepped_is_where_the_tree_ends(child: Forks, setup: str, expression: str, why: str) -> None:
+    """The call itself goes on to its end: its result is the one it has at full speed."""
+    (part,) = parts(native(child, expression, NAMES, setup))
+    assert part["what"] == "forward"
+    assert why in part["cut"]
+    assert part["cut"].startswith("from here on the code ")
+
+
+STORM = "met = []; signal.signal(14, lambda *_: met.append(1)); signal.setitimer(0, 0.001, 0.001)"
+COUNTED = "os.environ['N'] = str(1 + int(os.environ.get('N', '0'))); n = int(os.environ['N'])"
+
+
+@pytest.mark.parametrize(
+    ("setup", "expression"),
+    [
+        ("faulthandler = __import__('faulthandler'); faulthandler.enable()", "torch.add(a, b)"),
+        (STORM, "torch.add(a, b)"),
+        ("signal.signal(5, lambda *_: met.append(1)); met = []", "torch.add(a, b)"),
+        ("sys.settrace(lambda *_: None)", "torch.add(a, b)"),
+        ("sys.setprofile(lambda *_: None)", "torch.add(a, b)"),
+        ("def f():\n try: torch.mm(a, b)\n except RuntimeError: return torch.add(a, b)", "f()"),
+        ("def f():\n try: [].pop()\n except IndexError: return torch.add(a, b)", "f()"),
+    ],
+)
+def test_what_does_not_disturb_it(child: Forks, setup: str, expression: str) -> None:
+    (part,) = parts(native(child, expression, NAMES, setup))
+    assert (part["what"], part["cut"], part["threads"]) == ("forward", None, 1)
+    assert 2 <= part["warm_ups"] <= 6
+
+
+def test_threads_of_the_users_own_choice_are_told(child: Forks) -> None:
+    """The pool is there when it is stepped: the warm-ups have made it."""
+    (part,) = parts(native(child, "torch.sum(c)", NAMES, "torch.set_num_threads(2)", "c = torch.ones(70_000)"))
+    assert (part["cut"], part["threads"]) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("setup", "expression", "kind", "text"),
+    [
+        ("", "[].pop()", "raised", "pop from empty list"),
+        ("", "torch.mm(a, b)", "raised", "must be matrices|must be a matrix"),
+        ("", "breakpoint()", "raised", ""),
+        (COUNTED, "torch.add(a, b) if n < 2 else [].pop()", "raised", "pop from empty list"),
+        ("signal.pthread_sigmask(0, {5})", "torch.add(a, b)", "unavailable", "the signal SIGTRAP is blocked here"),
+        ("ctypes.CDLL(None).prctl(65, 1, 0, 0, 0)", "torch.add(a, b)", "unavailable", "this system refuses memory"),
+        (
+            "resource.setrlimit(9, (int(open('/proc/self/statm').read().split()[0]) * 4096 + (30 << 20), -1))",
+            "torch.add(a, b)",
+            "unavailable",
+            "there is no memory for the log of steps",
+        ),
+        ("", "sum(range(10_000_000))", "unavailable", "would take about .* min, and it calls no operator"),
+        (COUNTED, "os._exit(0) if n > 1 else torch.add(a, b)", "died", ""),
+        (COUNTED, "os.execv('/bin/true', ['true']) if n > 1 else torch.add(a, b)", "died", ""),
+    ],
+)
+def test_where_nothing_can_be_stepped_it_is_said_why(
+    child: Forks, setup: str, expression: str, kind: str, text: str
+) -> None:
+    if "prctl" in setup and tuple(map(int, platform.release().split(".")[:2])) < (6, 3):
+        pytest.skip("this Linux cannot be told to refuse executable memory (PR_SET_MDWE, 6.3)")
+    message = native(child, expression, NAMES, setup, patience=5)
+    assert message["type"] == kind, message
+    assert re.search(text, message.get("message", "")), message
+
+
+def test_ten_million_elements_are_cut(child: Forks) -> None:
+    setup = "c = torch.ones(10_000_000)"
+    (part,) = parts(native(child, "torch.add(c, 1)", setup, patience=5, timeout=5.0))
+    assert (part["what"], part["op"], part["number"]) == ("operator", "add.Tensor", 1)
+    assert part["cut"] == "stepping it takes more than 2 s"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kind", "text"),
+    [
+        ("add.Tensor#2", "pass", ("add.Tensor", 2)),
+        ("aten::add#3", "pass", ("add.Tensor", 3)),
+        ("mul", "pass", ("mul.Tensor", 1)),
+        ("add#4", "refused", "add is called 3 time(s) through at::_ops::NAME::call, not 4"),
+        ("add#0", "refused", "after # comes which call of it, from 1"),
+        ("adt", "refused", "torch has no operator of that name"),
+        ("quantized_gru.data", "refused", "has no entry point"),
+    ],
+)
+def test_one_operator_call(child: Forks, wanted: str, kind: str, text: Any) -> None:
+    message = native(child, "torch.add(torch.add(torch.add(torch.mul(a, b), b), b), b)", NAMES, native_op=wanted)
+    assert message["type"] == kind, message
+    if kind == "pass":
+        (part,) = parts(message)
+        assert (part["what"], part["op"], part["number"], part["cut"]) == ("operator", *text, None)
+    else:
+        assert text in message["message"]
+
+
+def test_calls_that_do_not_come_through_the_entry_point_leave_the_number_open(child: Forks) -> None:
+    """The second of three is the first that comes through at::_ops: which of the profiler's it is nobody knows."""
+    message = native(child, "torch.add(torch.ops.aten.add.Tensor(a, b), b)", NAMES, native_op="add")
+    (part,) = parts(message)
+    assert (part["op"], part["number"]) == ("add.Tensor", None)
+
+
+def test_what_is_never_stepped_whole(child: Forks, tmp_path: Any) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import torch\nfor _ in range(3): torch.add(torch.ones(2), 1)\n", encoding="utf-8")
+    told = native(child, "", script=str(script))
+    assert (told["type"], "never stepped whole" in told["message"]) == ("unavailable", True)
+    (part,) = parts(native(child, "", script=str(script), native_op="add.Tensor#2"))
+    assert (part["what"], part["op"], part["number"], part["cut"]) == ("operator", "add.Tensor", 2, None)
+    told = native(child, "torch.add(a, b)", NAMES, once=True)
+    assert (told["type"], "--once" in told["message"]) == ("unavailable", True)
+
+
+def test_backward_is_a_part_of_its_own(child: Forks, tmp_path: Any) -> None:
+    """The engine is stepped: its frames are there, down to where the gradient is added up."""
+    from ptexplore.capture.native.record import calls
+
+    message = native(child, "torch.mul(a, b)", grad=True, backward=True)
+    assert [part["cut"] for part in parts(message)] == [None, None]
+    forward, backward = [o["data"] for o in calls(message["observations"], tmp_path) if o["kind"] == "calls"]
+    assert (forward["part"], backward["part"]) == ("forward", "backward")
+    names = [[part["functions"][n][3].partition("(")[0] for n in part["function"]] for part in (forward, backward)]
+    assert "at::_ops::mul_Tensor::call" in names[0]
+    for name in (
+        "torch::autograd::Engine::execute",
+        "torch::autograd::Engine::evaluate_function",
+        "torch::autograd::generated::MulBackward0::apply",
+        "torch::autograd::AccumulateGrad::apply",
+    ):
+        assert name in names[1], name
+        assert name not in names[0], name
