@@ -51,18 +51,37 @@ def about_operator(mark: Mark, name: str) -> bool:
 
 def with_notes(trail: Trail, noted: Noted) -> Trail:
     """The trail with the stops that are about each hop's place, or about its operator's entry."""
-    if not any(noted.values()):
+    by_path: dict[tuple[str, str], list[Mark]] = {}
+    for tree, marks in noted.items():
+        for mark in marks:
+            if mark.placed:
+                by_path.setdefault((tree, mark.path), []).append(mark)
+    if not by_path:
         return trail
-    return replace(trail, hops=tuple(_hop(hop, noted) for hop in trail.hops))
+    return replace(trail, hops=_hops(trail.hops, by_path))
 
 
-def _hop(hop: Hop, noted: Noted) -> Hop:
-    found = [mark for ref in _refs(hop) for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+_ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # a trace may have a hundred thousand hops
+
+
+def _hops(hops: tuple[Hop, ...], by_path: _ByPath) -> tuple[Hop, ...]:
+    found = tuple(_hop(hop, by_path) for hop in hops)
+    return hops if all(one is other for one, other in zip(found, hops, strict=True)) else found
+
+
+def _hop(hop: Hop, by_path: _ByPath) -> Hop:
+    names = dict.fromkeys(hop.notes)
+    for ref in _refs(hop):
+        for mark in by_path.get((ref.tree, ref.path or ""), ()):
+            if holds(mark, ref.path, ref.line):
+                names[mark.stop] = None
     if hop.kind == "op" and hop.op:
-        found += [m for marks in noted.values() for m in marks if m.placed and about_operator(m, hop.op)]
-    names = tuple(dict.fromkeys((*hop.notes, *(mark.stop for mark in found))))
-    children = tuple(_hop(child, noted) for child in hop.children)
-    return replace(hop, notes=names, children=children) if names != hop.notes or hop.children else hop
+        marks = (mark for found in by_path.values() for mark in found)
+        names |= dict.fromkeys(mark.stop for mark in marks if about_operator(mark, hop.op))
+    children = _hops(hop.children, by_path)
+    if children is hop.children and len(names) == len(hop.notes):
+        return hop
+    return replace(hop, notes=tuple(names), children=children)
 
 
 def _refs(hop: Hop) -> Iterator[SourceRef]:

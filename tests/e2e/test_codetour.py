@@ -114,3 +114,8 @@ def test_every_tour_where_none_is_named_and_names_that_are_none(exporting: Expor
     assert "the closest is blending" in exporting("blendin").three_parts(2).err
     (exporting.folder / "out2").write_text("a file")
     assert exporting.cli("notes", "export", "--tree", "mini", "--codetour", "out2").three_parts(1)
+
+
+def test_without_a_checkout_there_is_nothing_to_export_for(cli: Cli) -> None:
+    refused = cli("notes", "export", "--codetour", "out", "--tree", "nowhere")
+    assert "there is no tree nowhere" in refused.three_parts(2).err
