@@ -154,7 +154,7 @@ _AUTOGRAD = (
 )  # fmt: skip
 
 _LIBRARIES = (
-    Rule("fold", "MKL: its source is closed; the call into it is a row", prefix=("mkl_", "Dfti", "VML", "vml", "MKL")),
+    Rule("fold", "MKL: its source is closed; the call into it is a row", prefix=("mkl_", "Dfti")),
     Rule("fold", "oneDNN, through its C++ face: a library of its own; the call into it is a row",
          prefix=("dnnl::", "dnnl_", "ideep::")),
     Rule("fold", "Sleef: vectorised elementary functions", prefix=("Sleef_",)),

@@ -27,7 +27,7 @@ def trace(cli: Cli, *arguments: str, **options: Any) -> Result:
 def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("saved")
     file = folder / "session.json"
-    result = Cli(warm_cache, folder)("trace", "torch.add(a, b)", "--grad", "--save", str(file))
+    result = Cli(warm_cache, folder)("trace", "torch.add(a, b)", "--grad", "--no-native", "--save", str(file))
     assert result.code == 0, result
     return file.read_text(encoding="utf-8")
 
