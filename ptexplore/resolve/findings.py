@@ -5,6 +5,8 @@ from __future__ import annotations
 from ptexplore.model import Finding
 from ptexplore.resolve.claims import Claim, Context
 
+OTHER_RESULT = "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
+
 
 def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report; claims pass through unchanged."""
@@ -15,6 +17,8 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             )
         elif observation.kind in ("nondeterministic", "perturbed"):
             context.findings.append(Finding(observation.kind, str(observation.data.get("text", ""))))
+        elif observation.kind == "result" and observation.data.get("equal") is False:
+            context.findings.append(Finding("nondeterministic", OTHER_RESULT))
         elif observation.kind == "table":
             op = observation.data["op"]
             text = f"{op}: its registrations are not those of the catalogue (the traced code changed them)"
