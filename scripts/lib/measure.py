@@ -28,22 +28,26 @@ class Sample:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `budget` is an upper bound in the unit of `value`, None where nothing is promised."""
+    """One line of the table; `budget` bounds `value` from above, `at_least` from below; None: nothing is promised."""
 
     what: str
     value: float
     unit: str
     budget: float | None = None
     note: str = ""
+    at_least: bool = False
 
     @property
     def kept(self) -> bool:
-        return self.budget is None or self.value <= self.budget
+        if self.budget is None:
+            return True
+        return self.value >= self.budget if self.at_least else self.value <= self.budget
 
     def cells(self) -> tuple[str, ...]:
-        form = {"MB": ".0f", "ms": ".1f"}.get(self.unit, ".2f")
+        form = {"MB": ".0f", "ms": ".1f", "instructions/s": ",.0f"}.get(self.unit, ".2f")
         verdict = ("kept" if self.kept else "BROKEN") if self.budget is not None else ""
-        budget = f"<= {self.budget:g} {self.unit}" if self.budget is not None else ""
+        sign, bound = ">=" if self.at_least else "<=", "" if self.budget is None else f"{self.budget:,g}"
+        budget = f"{sign} {bound} {self.unit}" if bound else ""
         return (self.what, f"{self.value:{form}} {self.unit}", budget, verdict, self.note)
 
 
