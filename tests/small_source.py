@@ -102,9 +102,9 @@ def rows(database: Path) -> dict[str, Any]:
         return {
             file.path: (
                 astuple(file),
-                [astuple(one) for one in store.outline(file.path)],
+                [tuple(one) for one in store.outline(file.path)],
                 [tuple(one) for one in store.refs_in(file.path)],
-                [astuple(one) for one in store.dialect_in(file.path)],
+                [tuple(one) for one in store.dialect_in(file.path)],
                 dict(store.problems()).get(file.path),
             )
             for file in store.files()

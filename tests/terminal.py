@@ -26,7 +26,8 @@ class Terminal:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         environment = cli.environment() | {"TERM": "xterm", **env}
-        environment.pop("COLUMNS", None)
+        for name in ("COLUMNS", "LINES"):  # the terminal says how wide and high it is
+            environment.pop(name, None)
         self.child = subprocess.Popen(
             [cli.python, "-m", "ptexplore", *arguments],
             env=environment,

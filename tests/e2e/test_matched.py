@@ -50,7 +50,7 @@ UNPLACED = re.compile(r"a range that|outside torch|not torch's own")
 def traced(request: pytest.FixtureRequest, sourced_cache: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     arguments, kernels = CALLS[request.param]
     cli = Cli(sourced_cache, tmp_path_factory.mktemp("cwd"))
-    return cli("trace", *arguments, "--json"), kernels, cli
+    return cli("trace", *arguments, "--no-native", "--json"), kernels, cli
 
 
 def checkout_places(hop: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -109,7 +109,7 @@ def test_what_a_checkouts_place_may_claim(traced: tuple[Result, tuple[str, ...],
 
 
 def test_stub_and_kernel_say_how_they_are_known(sourced: Cli) -> None:
-    hops = sourced("trace", "a * b", "--json").hops
+    hops = sourced("trace", "a * b", "--no-native", "--json").hops
     stub = next(hop for hop in hops if hop["kind"] == "stub")
     kernel = next(hop for hop in hops if hop["kind"] == "native")
     assert stub["name"] == "at::native::mul_stub"
@@ -165,14 +165,14 @@ def test_doctor_says_how_the_checkout_relates(sourced: Cli) -> None:
 
 def test_what_a_hidden_guard_may_change_stays_predicted(sourced: Cli) -> None:
     """The hand-written binding of torch.tensor has a line now; its guards are not followed all the same."""
-    hops = sourced("trace", "torch.tensor([1.0])", "--json").hops
+    hops = sourced("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
     assert {hop["status"] for hop in hops if hop["kind"] == "key"} == {"predicted"}
     binding = next(hop for hop in hops if hop["kind"] == "binding")
     assert "THPVariable_tensor" in sourced.line_of(binding["source"])
 
 
 def test_without_a_checkout_the_atlas_names_lines(cli: Cli) -> None:
-    data = cli("trace", "a.copy_(b)", "--json").data
+    data = cli("trace", "a.copy_(b)", "--no-native", "--json").data
     assert [tree["layers"] for tree in data["trees"]] == [["generated", "wheel"], ["atlas"]]
     places = [ref for hop in walk(data["hops"]) if (ref := hop["source"])["tree"] == "atlas"]
     assert places

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +26,7 @@ KERNEL = Symbol(
 )  # fmt: skip
 SYMBOLS = [
     KERNEL,
-    replace(KERNEL, line=60, end_line=66, begin=60, guards=(), parameters=("TensorIterator &", "const Scalar &")),
+    KERNEL._replace(line=60, end_line=66, begin=60, guards=(), parameters=("TensorIterator &", "const Scalar &")),
     Symbol("native/Ops.cpp", "impl", "at::native::structured_add::impl", "function", 12, 20, 12,
            scope="at::native::structured_add", macro="TORCH_IMPL_FUNC", extractor="macro"),
     Symbol("c10/Stream.h", "operator<<", "c10::operator<<", "function", 8, 8, 7, scope="c10", parameters=(),
@@ -36,7 +35,7 @@ SYMBOLS = [
     Symbol("c10/Stream.h", "c10", "c10", "namespace", 2, 44, 2),
     Symbol("c10/Stream.h", "main", "main", "function", 45, 46, 45, parameters=("int", "char **")),
 ]  # fmt: skip
-DECLARED = replace(KERNEL, line=3, end_line=3, begin=3, role="declaration")
+DECLARED = KERNEL._replace(line=3, end_line=3, begin=3, role="declaration")
 ROWS = [
     Dialect("native/Ops.cpp", 30, 40, "library", "aten", context="CPU", macro="TORCH_LIBRARY_IMPL"),
     Dialect("native/Ops.cpp", 31, 31, "impl", "aten::add", "CPU", "at::native::add", 30, "m.impl", 'm.impl("add", f)'),
@@ -66,12 +65,12 @@ def atlas(tmp_path: Path) -> Atlas:
 
 
 def kept(row: Dialect) -> Dialect:
-    return replace(row, text="", context=None if row.kind == "stub-declare" else row.context)
+    return row._replace(text="", context=None if row.kind == "stub-declare" else row.context)
 
 
 def test_every_record_comes_back(atlas: Atlas) -> None:
     symbols, dialect = atlas.everything()
-    assert set(symbols) == {replace(row, signature="") for row in SYMBOLS}
+    assert set(symbols) == {row._replace(signature="") for row in SYMBOLS}
     assert set(dialect) == {kept(row) for row in ROWS if row.kind in DIALECT}
     assert (atlas.release, atlas.commit, atlas.counts["symbols"]) == ("1.2.3", "c0ffee", len(SYMBOLS))
 
@@ -118,7 +117,7 @@ def test_the_same_rows_in_any_order_give_the_same_bytes() -> None:
 
 
 def test_many_blocks(tmp_path: Path) -> None:
-    rows = [replace(KERNEL, name=f"f{n}", qualified=f"at::f{n}", line=n, end_line=n, begin=n) for n in range(1, 6000)]
+    rows = [KERNEL._replace(name=f"f{n}", qualified=f"at::f{n}", line=n, end_line=n, begin=n) for n in range(1, 6000)]
     file = tmp_path / "atlas.bin"
     file.write_bytes(write("1", "c", {CPU: 6000}, rows, []))
     atlas = Atlas.open(file)
@@ -144,7 +143,7 @@ def test_the_last_part_of_a_name(qualified: str, last: str) -> None:
 
 def test_a_name_that_does_not_end_its_qualified_name_is_refused() -> None:
     with pytest.raises(ValueError, match=r"native/cpu/Ops.cpp:40"):
-        write("1", "c", FILES, [replace(KERNEL, name="kernel")], [])
+        write("1", "c", FILES, [KERNEL._replace(name="kernel")], [])
 
 
 def read_all(atlas: Atlas) -> None:
@@ -229,11 +228,11 @@ def test_a_row_at_a_wrong_line_is_found(tmp_path: Path, lib: ModuleType) -> None
     (tmp_path / "a.cpp").write_text(text)
     made = Symbol("a.cpp", "k_add", "k_add", "function", 4, 4, 4, macro="MAKE")
     row = Dialect("a.cpp", 6, 7, "method", "h", macro="PyMethodDef")
-    good = [Symbol("a.cpp", "g", "g", "function", 2, 3, 2), made, replace(made, macro="OTHER"), row]
+    good = [Symbol("a.cpp", "g", "g", "function", 2, 3, 2), made, made._replace(macro="OTHER"), row]
     assert list(lib.disagreements(good, tmp_path)) == []
     for bad in (
-        replace(good[0], line=1), replace(good[0], line=3), replace(good[0], end_line=99), replace(good[0], name=""),
-        replace(made, line=2), replace(row, line=7, name="x"), replace(row, kind="impl"),
+        good[0]._replace(line=1), good[0]._replace(line=3), good[0]._replace(end_line=99), good[0]._replace(name=""),
+        made._replace(line=2), row._replace(line=7, name="x"), row._replace(kind="impl"),
     ):  # fmt: skip
         assert [found for found, _ in lib.disagreements([*good, bad], tmp_path)] == [bad]
     assert lib.line_count(tmp_path / "a.cpp") == 8
