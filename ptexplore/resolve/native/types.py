@@ -25,7 +25,10 @@ _ALIASES = {
 }  # fmt: skip
 _ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
 _STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
-_DEFAULTED = re.compile(r",\s*(?:std::)?(?:allocator|default_delete|char_traits|less|hash|equal_to)<")
+_DEFAULTED = re.compile(
+    r",\s*(?:(?:std::)?(?:allocator|default_delete|char_traits|less|hash|equal_to)"
+    r"|c10::detail::intrusive_target_default_null_type)<"
+)
 _QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
 _LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
