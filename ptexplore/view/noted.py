@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptexplore.annotations.blocks import STOP
-from ptexplore.view.card import COMMON
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
@@ -110,6 +109,8 @@ def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
 
     Fallbacks of other keys serve every operator: they would be on every card.
     """
+    from ptexplore.view.card import COMMON  # with it comes all that resolves: `find` needs none of it
+
     name = card.operator.name
     found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
     refs = [
