@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from ptexplore.cli.ready import Ready
     from ptexplore.index.conditions import Conditions
+    from ptexplore.model import Checkout
     from ptexplore.resolve.lookup import Lookup
     from ptexplore.resolve.sources import Source
     from ptexplore.view.health import CheckoutHealth
@@ -39,23 +40,30 @@ def _sources(here: Ready) -> Iterator[Source]:
 
     chosen = current(here.runtime)
     found = [*([chosen] if chosen is not None else []), *extensions()]
-    from ptexplore.cli.ready import checkout_index
     from ptexplore.index.conditions import conditions
+
+    known = conditions(here.runtime, here.tree)
+    if found:
+        yield from _fetched(here, found, known)
+    if chosen is None:
+        atlas = _atlas(here, known)
+        if atlas is not None:
+            yield atlas
+
+
+def _fetched(here: Ready, found: list[Checkout], known: Conditions) -> Iterator[Source]:
+    """Checkouts with their indexes; all this needs is imported only where there are any."""
+    from ptexplore.cli.ready import checkout_index
     from ptexplore.index.relation import decide
     from ptexplore.resolve.sources import source
     from ptexplore.source.checkout_tree import checkout_tree
     from ptexplore.source.fetching import recheck
 
-    known = conditions(here.runtime, here.tree)
     for checkout in map(recheck, found):
         tree = checkout_tree(checkout)
         index = checkout_index(checkout, here.runtime)
         decision = decide(checkout, here.runtime, tree, here.store, index)
         yield source(checkout, tree, index, decision, known, here.runtime)
-    if chosen is None:
-        atlas = _atlas(here, known)
-        if atlas is not None:
-            yield atlas
 
 
 def _atlas(here: Ready, known: Conditions) -> Source | None:

@@ -7,16 +7,19 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from ptexplore.model import Session, SourceRef
 from ptexplore.render.plain import clean
-from ptexplore.view.explain import Explanation
-from ptexplore.view.lines import Line
-from ptexplore.view.row import Row
-from ptexplore.view.rows import TrailView
+
+if TYPE_CHECKING:  # most commands print something else
+    from ptexplore.view.explain import Explanation
+    from ptexplore.view.lines import Line
+    from ptexplore.view.row import Row
+    from ptexplore.view.rows import TrailView
 
 Locate = Callable[[SourceRef], tuple[str, int] | None]  # a place in a tree -> file and line on this machine
 
