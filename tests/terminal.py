@@ -57,6 +57,7 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type something; a line where it ends in a line break."""
+        time.sleep(0.3)  # a prompt stands there before its reader does, and that drops what was typed earlier
         os.write(self.master, text.encode())
 
     def end(self, seconds: float = 60) -> tuple[int, str]:
