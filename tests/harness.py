@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -32,6 +33,7 @@ class Result:
     out: str
     err: str
     seconds: float
+    cpu: float = 0.0  # seconds of processor: what a busy machine does not stretch
 
     def __str__(self) -> str:
         return f"{self.arguments} -> {self.code}\n--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}"
@@ -81,7 +83,7 @@ class Cli:
     ) -> Result:
         if target and arguments and arguments[0] in ("trace", "op", "doctor", "survey"):
             arguments = (*arguments, "--python", target)
-        started = time.monotonic()
+        started, used = time.monotonic(), _cpu()
         done = subprocess.run(
             [self.python, "-m", "ptexplore", *arguments],
             env=self.environment() | (env or {}),
@@ -92,7 +94,7 @@ class Cli:
             check=False,
         )
         out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-        return Result(arguments, done.returncode, out, err, time.monotonic() - started)
+        return Result(arguments, done.returncode, out, err, time.monotonic() - started, _cpu() - used)
 
     def environment(self) -> dict[str, str]:
         """The caller's, less what would change what the command prints or reads."""
@@ -129,6 +131,11 @@ class Cli:
             return self.text_of(ref["path"]).splitlines()[ref["line"] - 1]
         file = Path(os.environ["PTEXPLORE_TEST_SOURCE"]) / ref["path"]
         return file.read_text(encoding="utf-8", errors="replace").splitlines()[ref["line"] - 1]
+
+
+def _cpu() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 @functools.cache

@@ -108,4 +108,4 @@ def test_odd_names_are_no_crash(cli: Cli, name: str) -> None:
 
 
 def test_a_warm_card_is_quick(cli: Cli) -> None:
-    assert min(cli("op", "add").seconds for _ in range(3)) < 1.0, "scripts/bench holds the real budget"
+    assert min(cli("op", "add").cpu for _ in range(3)) < 1.0, "scripts/bench holds the real budget"
