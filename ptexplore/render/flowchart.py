@@ -12,7 +12,7 @@ _HEAD = re.compile(r"\s*(flowchart|graph)\s+(TD|TB|LR|RL|BT)\s*")
 
 
 def arrows(picture: str) -> list[str] | None:
-    """One line for each arrow, in the order written; None for a picture of any other kind, to be shown as it is."""
+    """Each box with its arrows under it, in the order written; None for any other picture, to be shown as it is."""
     head, *rest = picture.strip().split("\n")
     if not rest or not _HEAD.fullmatch(head):
         return None
@@ -21,9 +21,12 @@ def arrows(picture: str) -> list[str] | None:
     if len(edges) != len(found):
         return None
     words = {edge[end]: edge[f"{end}_text"] for edge in edges for end in ("source", "target") if edge[f"{end}_text"]}
-    return [_line(edge, words) for edge in edges]
-
-
-def _line(edge: re.Match[str], words: dict[str, str]) -> str:
-    source, target = (words.get(edge[end], edge[end]) for end in ("source", "target"))
-    return f"{source} -- {edge['label']} --> {target}" if edge["label"] else f"{source} --> {target}"
+    lines: list[str] = []
+    before = None
+    for edge in edges:
+        source, target = (words.get(edge[end], edge[end]) for end in ("source", "target"))
+        if edge["source"] != before:
+            lines.append(source)
+        before = edge["source"]
+        lines.append(f"  -- {edge['label']} --> {target}" if edge["label"] else f"  --> {target}")
+    return lines

@@ -9,7 +9,7 @@ from ptexplore.render.flowchart import arrows
 
 def test_arrows_say_what_the_boxes_say() -> None:
     picture = 'flowchart TD\n    a["one, two"] --> b["three"]\n    b -- "again" --> a\n    b --> bare\n'
-    assert arrows(picture) == ["one, two --> three", "three -- again --> one, two", "three --> bare"]
+    assert arrows(picture) == ["one, two", "  --> three", "three", "  -- again --> one, two", "  --> bare"]
 
 
 @pytest.mark.parametrize(
