@@ -31,16 +31,19 @@ _HELP = (
 
 ROOM = 24  # lines of source under the prose, where no terminal says how many fit
 _LEAST = 12
+_AROUND = 14  # lines of a stop over and under its prose: where it is, what it links to, the prompt
 
 
 def fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
-    """As much source as suits a stop: beside its prose as much as that is high, under it half a screen."""
+    """As much source as suits a stop: beside its prose what fills the screen, under it half a screen."""
     from ptexplore.render.tour import WIDE, prose_height, source_height
 
     if not console.is_terminal:
         return guide.excerpt(view, ROOM)
+    rows = shutil.get_terminal_size().lines
     wide = console.width >= WIDE
-    room = max(prose_height(console, view) if wide else shutil.get_terminal_size().lines // 2, _LEAST)
+    room = max(prose_height(console, view), rows - _AROUND) if wide else rows // 2
+    room = max(room, _LEAST)
     lines = room
     for _try in range(3):  # folded lines take more of the screen
         excerpt = guide.excerpt(view, lines)

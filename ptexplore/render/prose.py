@@ -11,6 +11,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from ptexplore.annotations.markdown import parser
+from ptexplore.render.flowchart import arrows
 from ptexplore.render.plain import clean_lines
 
 if TYPE_CHECKING:
@@ -31,11 +32,15 @@ StopNumber = Callable[[str], "int | None"]  # the id of a stop of this tour -> i
 
 
 class _Code(CodeBlock):
-    """A fenced block, a mermaid picture among them: its text, set in."""
+    """A fenced block: its text, set in; of a flowchart its arrows."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code, drawn = str(self.text).rstrip(), None
         name = f"{self.lexer_name}:\n" if self.lexer_name == "mermaid" else ""
-        text = Text(name, style="dim").append(str(self.text).rstrip(), style="not dim cyan")
+        if name:
+            drawn = arrows(code)
+        text = Text("picture:\n" if drawn else name, style="dim")
+        text.append("\n".join(drawn) if drawn else code, style="not dim cyan")
         text.overflow = "fold"
         yield Padding(text, (0, 0, 0, 2))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.segment import Segment, Segments
+from rich.table import Table
 from rich.text import Text
 
 from ptexplore.render.console import PRECISION_STYLE, folded
@@ -145,13 +146,28 @@ def intro_lines(console: Console, tour: Tour) -> list[str]:
 
 
 def _lab(lab: Lab, *, reveal: bool) -> RenderableType:
-    text = Text("\n".join(map(clean, lab_code(lab))), style="cyan", overflow="fold")
+    code = list(map(clean, lab_code(lab)))
+    first = len(code) - len(lab.run.strip().split("\n"))
+    text = Text("\n".join(code[first:]), style="cyan", overflow="fold")
     facts = lab_facts(lab)
     if facts:
         text.append(f"\n({facts})", style="default dim")
     for line in expected(lab) if reveal else ():
         text.append(f"\n{line}", style="default dim")
-    return Group(Text(f"lab {clean(lab.id)}", style="bold"), Padding(text, (0, 0, 0, 2)))
+    title = Text(f"lab {clean(lab.id)}", style="bold")
+    if not first:
+        return Group(title, Padding(text, (0, 0, 0, 2)))
+    before = Text("\n".join(code[:first]), style="cyan", overflow="fold")
+    return Group(title, Padding(before, (0, 0, 0, 2)), _pointed(text))
+
+
+def _pointed(text: Text) -> Table:
+    """What a lab is about, told apart from what only comes before it."""
+    grid = Table.grid()
+    grid.add_column(width=2)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(">", style="bold yellow"), text)
+    return grid
 
 
 def expected(lab: Lab) -> list[str]:

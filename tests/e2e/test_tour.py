@@ -82,11 +82,11 @@ def test_a_pipe_gets_the_whole_tour_without_prompts(reader: Reader) -> None:
         assert part in out, part
     assert "a token (stop 2) comes later" in out
     assert "the site (https://example.org/blend)" in " ".join(out.split())
-    assert "mermaid:\n  graph LR\n    entry --> kernel" in out
+    assert "picture:\n  entry\n    --> kernel\n" in out
     assert " 1 first\n" in out
     assert "\nA heading below\n" in out
     assert "lab sum-of-two\n  1 + 1\n  its value is 2\n" in out
-    assert "lab not-three\n  x = 1\n  x + 1\n" in out
+    assert "lab not-three\n  x = 1\n> x + 1\n" in out, "what it runs is told apart from what comes before"
     also = "see also: ptexplore tour blending token, ptexplore op blend, native::use in " + MIX
     assert also in " ".join(out.split())
     assert "anchor" not in out
