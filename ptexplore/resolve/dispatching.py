@@ -79,15 +79,15 @@ def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
         if entry is None or entry.fallthrough:
             return
         registration = registration_of(context.store, op, key, entry)
-        then = onward(registration, key)
+        then = onward(registration, key, str(claim.hop.detail.get("schema", "")), entry)
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
         yield Step(current, key, entry, registration, then)
         if then is None:
             return
         if then.computed:
-            if context.devices - {"cpu"}:
-                return  # which device the options name is not recorded
+            if context.devices - {"cpu"} or context.layouts - {"strided"} or "sparse" in op:
+                return  # which device and layout the options name is not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:
             current &= context.keys.after(then.after)

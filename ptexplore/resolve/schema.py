@@ -43,6 +43,12 @@ def arguments(schema: str) -> list[Argument]:
     return found
 
 
+def is_aliasing(schema: str) -> bool:
+    """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
+    given, _, results = schema.rpartition("->")
+    return any("!" not in one for one in _ALIAS.findall(given)) or any("!" in one for one in _ALIAS.findall(results))
+
+
 def _closing(text: str, start: int) -> int:
     depth = 0
     for index in range(start, len(text)):
