@@ -25,7 +25,8 @@ _FACTORY_CALL = re.compile(r"\breturn torch::(\w+)\(")
 class LocalState:
     """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and what says so.
 
-    `certain` is False where code that no text shows may have changed them.
+    `certain` is False where code that no text shows may have changed them, `known` where they may be one or the other,
+    so that nothing can be said of calls made with them.
     """
 
     include: int
@@ -34,6 +35,7 @@ class LocalState:
     why: str = ""
     evidence: tuple[int, ...] = ()
     certain: bool = True
+    known: bool = True
 
 
 def first_state(context: Context) -> LocalState:
