@@ -13,6 +13,7 @@ _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
 _SCALARS = {
     "Scalar", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat", "Device", "QScheme", "complex",
 }  # fmt: skip
+_NOT_FINITE = ("inf", "-inf", "nan")  # as the probe writes numbers that JSON has no word for
 # What the profiler always keeps the value of; a Scalar may be complex, which it does not keep.
 _ALWAYS_RECORDED = {"Tensor", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat"}
 
@@ -96,5 +97,6 @@ def _fits(argument: Argument, value: Any) -> bool:
     if value is None:
         return argument.type not in _ALWAYS_RECORDED and not argument.type.startswith("Tensor[")
     if isinstance(value, str):
-        return argument.type.startswith("str")
+        number = value in _NOT_FINITE and argument.type.rstrip("?") in ("Scalar", "float")
+        return number or argument.type.startswith("str")
     return argument.type.rstrip("?") in _SCALARS
