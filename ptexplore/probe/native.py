@@ -20,7 +20,7 @@ import torch
 from . import autograd, events, native_call, passes
 from . import torch_api as api
 from .names import Namespace
-from .stepper import Stepper, Steps, Unavailable, why_not
+from .stepper import Stepper, Steps, Unavailable, rows_of, why_not
 from .syntax import Refused, check_script, parse
 from .values import describe, type_name
 
@@ -52,8 +52,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(1)
     runs = _Runs(request)
     if asked is None and runs.are_short():
-        once = _Once(request)
-        parts = once.stepped(Stepper(ROWS, MOST, _seconds(request, WHOLE)))
+        once, parts = _whole(runs)
     else:
         once, parts = _operator_call(runs, asked)
     said = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": round(runs.projected, 3)}
@@ -84,6 +83,8 @@ class _Once:
         self.value: Any = None
         self.result: dict[str, Any] = {}
 
+        self.forward: Steps | None = None
+
     def run(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Evaluate at full speed, backward included; `how` may do something about it. What `how` returned."""
         with passes.stage("context"), ExitStack() as stack:
@@ -97,8 +98,8 @@ class _Once:
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.one)
             with passes.stage("expression"):  # outside of what is stepped, as little of ours as can be inside
-                self.value, steps = stepper.step(self.one.evaluate)
-            parts = [_part("forward", steps, stepper)]
+                self.value, self.forward = stepper.step(self.one.evaluate)
+            parts = [_part("forward", self.forward, stepper)]
             if self.request["backward"]:
                 starts = autograd.roots(self.value)
                 with passes.stage("backward"):
@@ -178,10 +179,26 @@ def _part(what: str, steps: Steps, stepper: Stepper, **more: Any) -> dict[str, A
     return {"what": what, "rows": rows, "own": list(stepper.code), **said, **more}
 
 
-def _operator_call(runs: _Runs, asked: tuple[str, int] | None) -> tuple[_Once, list[dict[str, Any]]]:
-    """Step one operator call of the expression: the one asked for, else the first."""
-    entries = native_call.of_name(asked[0]) if asked else []
+def _whole(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
+    """Step all of it; its first operator call alone where time ran out before any had begun."""
+    once, stepper = _Once(runs.request), Stepper(ROWS, MOST, _seconds(runs.request, WHOLE))
+    parts = once.stepped(stepper)
+    if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
+        return once, parts
     called = runs.warm_up(_profiled)
+    begun = {row[0] for row in rows_of(once.forward)}
+    entries = native_call.of_called(called)
+    if not entries or any(entry.address in begun for entry in entries):
+        return once, parts
+    return _operator_call(runs, None, called)
+
+
+def _operator_call(
+    runs: _Runs, asked: tuple[str, int] | None, called: native_call.Called | None = None
+) -> tuple[_Once, list[dict[str, Any]]]:
+    """Step one operator call of the expression: the one asked for, else the first. `called` is what it calls."""
+    entries = native_call.of_name(asked[0]) if asked else []
+    called = runs.warm_up(_profiled) if called is None else called
     entries = entries or native_call.of_called(called)
     if not entries:
         none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"

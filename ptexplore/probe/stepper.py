@@ -87,6 +87,7 @@ class Stepper:
         if reason is not None:
             raise Unavailable(reason)
         self.most, self.seconds = most, seconds
+        self.late = f"stepping it takes more than {seconds:.3g} s"  # what `cut` says where time ran out
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._state = (ctypes.c_uint64 * code.STATE)()
         self._log = _memory(rows * code.ROW)
@@ -242,7 +243,7 @@ class Stepper:
         cut = {
             code.FULL: "the log was full",
             code.LIMIT: f"it runs more than {self.most:,} instructions",
-            code.LATE: f"stepping it takes more than {self.seconds:.3g} s",
+            code.LATE: self.late,
             code.BLOCKS: f"{here} blocks SIGTRAP, as whatever starts a thread or a process does",
             code.HANDLES: f"{here} handles or sends SIGTRAP itself, by which stepping works",
             code.STARTS: f"{here} starts a thread, a process or another program",

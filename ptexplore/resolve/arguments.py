@@ -1,12 +1,13 @@
 """The key sets of an operator's arguments: read before the user's call where the same tensor comes again, else derived.
 
 Source of the rule for a fresh tensor: TensorImpl's constructor in c10/core/TensorImpl.cpp, which adds
-ADInplaceOrView, the backend's autograd key and its autocast key to the backend's own key.
+ADInplaceOrView, the backend's autograd key and its autocast key to the backend's own key. Source of the rule for a
+conjugate view: _conj in aten/src/ATen/native/UnaryOps.cpp, whose result is an alias with the Conjugate key turned over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,7 @@ class KnownTensors:
     by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position it counts for, observation
     inputs: Mapping[int, list[Any]]  # position -> recorded inputs, of the pass whose addresses by_impl has
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
+    conjugate: Set[tuple[int, int]] = frozenset()  # (position, address): that operator is the first to get a conj view
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -70,7 +72,9 @@ class KnownTensors:
                 if argument["impl"] is not None:
                     by_impl.setdefault(argument["impl"], (argument["raw"], start, observation.id))
         inputs = {number: e.get("inputs") or [] for number, e in enumerate(theirs)}
-        return cls(context.keys, by_impl, inputs, position)
+        bit = context.keys.raw(("Conjugate",))
+        conjugate = {impl for impl, (raw, _, _) in by_impl.items() if raw & bit}
+        return cls(context.keys, by_impl, inputs, position, _conjugate(theirs, conjugate))
 
     def arguments(self, claim: Claim) -> Arguments:
         """The sets of one operator call's tensor arguments, by schema name."""
@@ -85,6 +89,8 @@ class KnownTensors:
             if known is None or since > position:
                 assumed.append(name)
                 known = self.fresh(meta)
+                if (position, meta.get("impl")) in self.conjugate:
+                    known |= self.keys.raw(("Conjugate",))
             else:
                 evidence.append(seen)
             sets[name] = sets.get(name, 0) | known
@@ -116,6 +122,27 @@ def _starts(events: Sequence[Mapping[str, Any]]) -> dict[int, int]:
         elif event["type"] in ("op", "node"):
             position += 1
     return starts
+
+
+def _conjugate(events: Sequence[Mapping[str, Any]], read: Set[int]) -> frozenset[tuple[int, int]]:
+    """Where a tensor that nothing has met before comes right after aten::_conj, of the size and type which that got.
+
+    Only there: later another tensor may lie at its address. `read` are those whose key sets say that they are conjugate
+    views, of which aten::_conj makes plain ones.
+    """
+    met, before, found = set[int](), dict[Any, int](), set[tuple[int, int]]()
+    for position, event in enumerate(events):
+        given = [meta for _, meta in _tensors([], event.get("inputs") or [])]
+        last = before.get(event["parent"], -1)
+        if last >= 0 and events[last]["name"] == "aten::_conj":
+            turned = [meta for _, meta in _tensors([], events[last].get("inputs") or [])]
+            plain = [meta for meta in turned if meta["impl"] not in read and (last, meta["impl"]) not in found]
+            alike = [(meta["dtype"], meta["sizes"]) for meta in plain]
+            new = [meta for meta in given if meta["impl"] not in met and (meta["dtype"], meta["sizes"]) in alike]
+            found |= {(position, meta["impl"]) for meta in new}
+        before[event["parent"]] = position
+        met |= {meta["impl"] for meta in given}
+    return frozenset(found)
 
 
 def _tensors(names: list[str], inputs: list[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -81,13 +81,20 @@ class Context:
     @cached_property
     def devices(self) -> frozenset[str]:
         """The device types of all recorded tensors."""
-        found = set()
-        for observation in self.observations("ops", "event") + self.observations("frames", "event"):
-            for value in observation.data.get("inputs") or []:
-                for meta in value if isinstance(value, list) else [value]:
-                    if isinstance(meta, dict):
-                        found.add(str(meta.get("device", "cpu")).split(":")[0])
-        return frozenset(found)
+        return frozenset(str(meta.get("device", "cpu")).split(":")[0] for meta in self._tensors)
+
+    @cached_property
+    def layouts(self) -> frozenset[str]:
+        """The layouts of all recorded tensors: "strided"."""
+        return frozenset(str(meta.get("layout", "strided")).removeprefix("torch.") for meta in self._tensors)
+
+    @cached_property
+    def _tensors(self) -> list[Mapping[str, Any]]:
+        """What was recorded of each tensor that an operator was given."""
+        events = self.observations("ops", "event") + self.observations("frames", "event")
+        given = [value for observation in events for value in observation.data.get("inputs") or []]
+        metas = [meta for value in given for meta in (value if isinstance(value, list) else [value])]
+        return [meta for meta in metas if isinstance(meta, dict)]
 
     @cached_property
     def _declared(self) -> dict[tuple[str, tuple[str, int] | None], SourceRef | None]:

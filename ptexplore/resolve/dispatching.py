@@ -15,6 +15,7 @@ from ptexplore.resolve.arguments import Arguments, KnownTensors
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.kernels import kernel_claim, registration_of
 from ptexplore.resolve.local import LocalState, first_state, inside_caller, inside_kernel, state_at
+from ptexplore.resolve.operators import overloads_of
 from ptexplore.resolve.redispatch import Onward, onward
 
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
@@ -44,15 +45,28 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
         children = (_descend(context, tensors, c, inside_caller(context, claim, c, state)) for c in claim.children)
         return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
+        state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     arguments = tensors.arguments(claim)
     start, masked = _masked(context, claim.hop.op, (arguments.raw | state.include) & ~state.exclude)
-    steps = list(_walk(context, claim, start))
+    steps = list(_walk(context, claim, start)) if state.known else []
     below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps[:-1]])
     inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
     if not steps:
         return replace(claim, children=inner)
     return replace(claim, children=(_chain(context, Call(claim, arguments, state, masked, steps), inner),))
+
+
+def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
+    """The sets inside an operator of which no overload is known: as the kernels of all that it may be leave them."""
+    state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
+    keys = (tensors.arguments(claim).raw | state.include) & ~state.exclude
+    found = set()
+    for one in overloads_of(context, claim)[1]:
+        may_be = claim.but(op=one.name, detail={"schema": one.schema})
+        steps = list(_walk(context, may_be, _masked(context, one.name, keys)[0]))
+        found.add(inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps[:-1]]))
+    return found.pop() if len(found) == 1 else replace(state, known=not found)
 
 
 def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]:
@@ -79,15 +93,15 @@ def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
         if entry is None or entry.fallthrough:
             return
         registration = registration_of(context.store, op, key, entry)
-        then = onward(registration, key)
+        then = onward(registration, key, str(claim.hop.detail.get("schema", "")), entry)
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
         yield Step(current, key, entry, registration, then)
         if then is None:
             return
         if then.computed:
-            if context.devices - {"cpu"}:
-                return  # which device the options name is not recorded
+            if context.devices - {"cpu"} or context.layouts - {"strided"} or "sparse" in op:
+                return  # which device and layout the options name is not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:
             current &= context.keys.after(then.after)

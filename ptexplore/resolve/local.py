@@ -1,7 +1,8 @@
 """The thread-local include and exclude sets on the way: read at calls from Python, then changed by guards.
 
 Source of the knowledge: aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
-torch/csrc/autograd/generated/variable_factories.h for factories, which hold one around the operator call.
+torch/csrc/autograd/generated/variable_factories.h for factories, which hold one around the operator call;
+torch/csrc/utils/tensor_new.cpp for tensors of Python's values (internal_new_from_data: to(), then lift_fresh()).
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.redispatch import BELOW, excluded
 
+VALUES = "torch/csrc/utils/tensor_new.cpp"
+LIFTED = ("aten::to.device", "aten::lift_fresh")
 FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 _FACTORY_CALL = re.compile(r"\breturn torch::(\w+)\(")
 
@@ -21,7 +25,8 @@ _FACTORY_CALL = re.compile(r"\breturn torch::(\w+)\(")
 class LocalState:
     """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and what says so.
 
-    `certain` is False where code that no text shows may have changed them.
+    `certain` is False where code that no text shows may have changed them, `known` where they may be one or the other,
+    so that nothing can be said of calls made with them.
     """
 
     include: int
@@ -30,6 +35,7 @@ class LocalState:
     why: str = ""
     evidence: tuple[int, ...] = ()
     certain: bool = True
+    known: bool = True
 
 
 def first_state(context: Context) -> LocalState:
@@ -67,6 +73,10 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
 
     Factories hold a guard; what a hidden body, or a frame between two readings, does to the sets is not known.
     """
+    if _lifted(binding, operator):
+        why = f"inside internal_new_from_data ({VALUES}), which holds {BELOW} around to() and lift_fresh()"
+        exclude = state.exclude | excluded(context.keys, BELOW)
+        return replace(state, exclude=exclude, observed=False, why=why, certain=False)
     if binding.hop.kind == "python":
         why = "as they were read at the call around this frame, which may have changed them since"
         return replace(state, observed=False, why=why, certain=False) if operator.hop.kind == "op" else state
@@ -78,6 +88,13 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
         return state
     why = f"inside torch::{factory} ({FACTORIES}), which holds {BELOW}"
     return replace(state, exclude=state.exclude | excluded(context.keys, BELOW), observed=False, why=why)
+
+
+def _lifted(caller: Claim, operator: Claim) -> bool:
+    """Whether an operator is one of the pair that makes a tensor of Python's values; nothing else calls both so."""
+    called = [claim for claim in caller.children if claim.hop.kind == "op"]
+    pairs = [pair for pair in pairwise(called) if tuple(claim.hop.op for claim in pair) == LIFTED]
+    return any(operator is one for pair in pairs for one in pair)
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:

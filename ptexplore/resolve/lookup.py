@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -178,11 +179,14 @@ class Lookup:
 
     def _plumbing(self, name: str) -> SourceRef:
         """The function template that torchgen writes around a batching rule; its header is in the wheel."""
-        lines = self.tree.lines(PLUMBING_HEADER)
-        found = [n for n, line in enumerate(lines, 1) if f" {name}(" in line and line.rstrip().endswith("{")]
+        header = self.tree.read(PLUMBING_HEADER)
+        text = header.text if header is not None else ""
+        heads = list(re.finditer(rf" {re.escape(name)}\([^\n]*\{{[ \t]*$", text, re.MULTILINE))
+        found = [text.count("\n", 0, head.start()) + 1 for head in heads]
         if len(found) != 1:
             return unknown(f"{PLUMBING_HEADER} holds {len(found)} functions {name}")
-        end = next((n for n in range(found[0], len(lines) + 1) if lines[n - 1].startswith("}")), None)
+        closing = text.find("\n}", heads[0].end())  # a large file, of which a card reads two functions
+        end = text.count("\n", 0, closing) + 2 if closing >= 0 else None
         return in_runtime(self.tree, PLUMBING_HEADER, found[0], end)
 
     # --- bindings ---

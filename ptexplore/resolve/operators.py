@@ -22,9 +22,7 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if overload is not None:
             full = f"{base}.{overload}" if overload else base
             return known(context, claim, full, "the profiler recorded the overload")
-        named = context.store.operators_named(base.split("::", 1)[1])
-        overloads = [o for o in named if o.namespace == base.split("::", 1)[0]]
-        matching = [o for o in overloads if fits(o.schema, claim.event.get("inputs") or [])]
+        overloads, matching = overloads_of(context, claim)
         if len(matching) == 1:
             others = len(overloads) - 1
             reason = f"the one overload of {base} that takes these inputs" + (
@@ -46,6 +44,13 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         return claim.but(source=ref)
 
     return rewrite(claims, change)
+
+
+def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[Operator]]:
+    """All overloads of an operator event's name, and those that take its inputs."""
+    namespace, _, base = claim.hop.name.partition("::")
+    found = [one for one in context.store.operators_named(base) if one.namespace == namespace]
+    return found, [one for one in found if fits(one.schema, claim.event.get("inputs") or [])]
 
 
 def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.model import Registration
+from ptexplore.model import Registration, TableEntry
 from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.schema import is_aliasing
 
 # Names of c10/core/DispatchKeySet.h: each is the set after one key.
 AFTER = {
@@ -19,15 +20,21 @@ _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
 # TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
 AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
 BELOW = "AutoDispatchBelowADInplaceOrView"
+BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
 GUARDS = {
     BELOW: (*AUTOGRAD, "ADInplaceOrView"),
-    "AutoDispatchBelowAutograd": AUTOGRAD,
+    BELOW_AUTOGRAD: AUTOGRAD,
     "NoTracerDispatchMode": ("Tracer", "VmapMode"),
 }
 
-# A hand-written boxed kernel that many generated registrations name
-# (torch/csrc/autograd/autograd_not_implemented_fallback.cpp): redispatches with after_autograd_keyset.
+# A hand-written boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl
+# (torch/csrc/autograd/autograd_not_implemented_fallback.cpp) asks the schema: what writes an output or takes one
+# argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard is held either way.
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
+
+# What torch.library.custom_op registers under autograd keys: the `Generated` of torch/_library/autograd.py redispatches
+# with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
+CUSTOM_OP = "torch/_library/custom_ops.py"
 
 # The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
 # it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
@@ -39,7 +46,7 @@ MANUAL_REDISPATCH = {
 
 COMPUTED = (
     "its body makes the next set from the call's dtype, layout and device options; the profiler does not record them, "
-    "and CPU is assumed since every tensor of this trace is there"
+    "and CPU is assumed since every tensor of this trace is there, and strided"
 )
 
 
@@ -57,8 +64,16 @@ class Onward:
     guard: str | None = None  # the TLS guard held meanwhile, as the kernel's text names it
 
 
-def onward(registration: Registration | None, key: str) -> Onward | None:
-    """Where a kernel sends the call, None when it ends there (or calls operators anew)."""
+def onward(
+    registration: Registration | None, key: str, schema: str = "", entry: TableEntry | None = None
+) -> Onward | None:
+    """Where a kernel sends the call, None when it ends there (or calls operators anew).
+
+    `schema` is the operator's, `entry` the table's for this key.
+    """
+    if entry is not None and CUSTOM_OP in entry.raw and key.startswith("Autograd"):
+        why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd (torch/_library/autograd.py)"
+        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     if registration is None:
         return None
     if registration.redispatch:
@@ -70,8 +85,17 @@ def onward(registration: Registration | None, key: str) -> Onward | None:
             return Onward(None, True, COMPUTED, computed=True)
         return None
     if registration.callee and NOT_IMPLEMENTED in registration.callee:
-        return Onward("AutogradOther", False, f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd")
+        return _not_implemented(schema)
     return _manual(registration, key) if registration.path == MANUAL else None
+
+
+def _not_implemented(schema: str) -> Onward:
+    """The way on from the fallback for what has no derivative: by the alias annotations of the schema."""
+    if not schema or is_aliasing(schema):
+        why = f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd"
+        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
+    why = f"{NOT_IMPLEMENTED} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
+    return Onward("ADInplaceOrView", False, why, guard=BELOW)
 
 
 def _manual(registration: Registration, key: str) -> Onward | None:
@@ -80,7 +104,7 @@ def _manual(registration: Registration, key: str) -> Onward | None:
         return None
     why = f"in 2.6.0 the hand-written kernel in {MANUAL} redispatches below its own key"
     if family == "Autograd":
-        return Onward("AutogradOther", False, why, guard="AutoDispatchBelowAutograd")
+        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     return Onward("ADInplaceOrView", False, why, guard=BELOW)
 
 

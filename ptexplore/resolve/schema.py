@@ -13,6 +13,7 @@ _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
 _SCALARS = {
     "Scalar", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat", "Device", "QScheme", "complex",
 }  # fmt: skip
+_NOT_FINITE = ("inf", "-inf", "nan")  # as the probe writes numbers that JSON has no word for
 # What the profiler always keeps the value of; a Scalar may be complex, which it does not keep.
 _ALWAYS_RECORDED = {"Tensor", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat"}
 
@@ -41,6 +42,12 @@ def arguments(schema: str) -> list[Argument]:
         if kind:
             found.append(Argument(kind.strip(), name))
     return found
+
+
+def is_aliasing(schema: str) -> bool:
+    """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
+    given, _, results = schema.rpartition("->")
+    return any("!" not in one for one in _ALIAS.findall(given)) or any("!" in one for one in _ALIAS.findall(results))
 
 
 def _closing(text: str, start: int) -> int:
@@ -90,5 +97,6 @@ def _fits(argument: Argument, value: Any) -> bool:
     if value is None:
         return argument.type not in _ALWAYS_RECORDED and not argument.type.startswith("Tensor[")
     if isinstance(value, str):
-        return argument.type.startswith("str")
+        number = value in _NOT_FINITE and argument.type.rstrip("?") in ("Scalar", "float")
+        return number or argument.type.startswith("str")
     return argument.type.rstrip("?") in _SCALARS

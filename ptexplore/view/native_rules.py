@@ -137,7 +137,8 @@ _AUTOGRAD = (
          exact=("torch::autograd::Engine::compute_dependencies",)),
     Rule("fold", "checks gradients' shapes, types and devices against what the forward pass recorded",
          exact=("torch::autograd::validate_outputs", "torch::autograd::validate_outputs_impl")),
-    Rule("fold", "sums the gradients that reach one node", exact=("torch::autograd::InputBuffer::add",)),
+    Rule("hoist", "keeps a gradient for its node; of several that reach one node the addition stands in its place",
+         exact=("torch::autograd::InputBuffer::add",)),
     Rule("hoist", "around the formulas of a generated derivative: which inputs want a gradient, and where it goes",
          exact=("torch::autograd::generated::details::any_variable_defined",
                 "torch::autograd::generated::details::copy_range"),
@@ -202,7 +203,8 @@ _CODE = (
     Rule("through", "a function of the C++ API: the operator that it calls stands in its place", namespace=("at",)),
     Rule("hoist", "core types and their memory: tensors' metadata, reference counts, sizes, thread-local flags",
          prefix=("c10::",)),
-    Rule("hoist", "the C++ library and the compiler's own helpers", prefix=("std::", "__")),
+    Rule("hoist", "the C++ library and the compiler's own helpers",
+         prefix=("std::", "__", "operator new", "operator delete")),
 )  # fmt: skip
 
 RULES = (*_CLOSED, *_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_PYTHON, *_CHECKS, *_CODE)

@@ -26,7 +26,7 @@ def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         "add": ("torch.add(a, b)", "--grad"),
         "conv2d": ("F.conv2d(x, w)", "--grad", "--var", "x=torch.randn(1, 3, 8, 8)",
                    "--var", "w=torch.randn(4, 3, 3, 3)"),
-        "backward": ("a.sum()", "--backward"),
+        "backward": ("(a * b).sum()", "--backward"),
     }.items():  # fmt: skip
         for _ in range(4):  # on a busy machine it may look too long to be stepped whole
             result = cli("trace", *arguments, "--json", "--save", f"{name}.json")
@@ -60,9 +60,10 @@ def test_it_is_read_at_a_glance(saved: dict[str, tuple[Cli, str]], name: str, mo
 
 
 def test_a_backward_is_read_at_a_glance(saved: dict[str, tuple[Cli, str]]) -> None:
-    lines = tree(shown(saved, "backward"))
-    start = next(number for number, line in enumerate(lines) if "run_backward" in line)
-    assert len(lines[start:]) <= 60, "\n".join(lines[start:])
+    for columns in ("120", "200"):
+        lines = tree(shown(saved, "backward", env={"COLUMNS": columns}))
+        start = next(number for number, line in enumerate(lines) if "run_backward" in line)
+        assert len(lines[start:]) <= 60, "\n".join(lines[start:])
 
 
 LANDMARKS = {

@@ -141,6 +141,33 @@ def test_the_keys_that_a_call_went_through(trace: Trace, case: str) -> None:
         assert chain == keys, (op, chain)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "ops"),
+    [
+        # no derivative is known; tensors of Python's values, by the guard of torch/csrc/utils/tensor_new.cpp
+        (
+            ("torch.bincount(i), torch.tensor([1.0]), a[[0, 2]]", "--var", "i=torch.arange(3)"),
+            {"aten::bincount", "aten::min", "aten::lift_fresh"},
+        ),
+        # a conjugate view on the way; a layout that no record tells
+        (("torch.fft.hfft(a), a.to_sparse()",), {"aten::_fft_c2r", "aten::sparse_coo_tensor.indices_size"}),
+    ],
+)
+def test_what_was_predicted_is_what_ran(trace: Trace, arguments: tuple[str, ...], ops: set[str]) -> None:
+    result = trace(*arguments)
+    assert not [one["text"] for one in result.data["findings"] if one["kind"] == "prediction-differs"]
+    assert ops <= {hop["op"] for hop in result.hops if hop["kind"] == "op"}
+
+
+def test_what_python_takes_all_the_time_of_is_stepped_at_its_operator(trace: Trace) -> None:
+    """Python's own work uses up the time that stepping may take: the operator call alone is stepped then."""
+    result = trace("[sum(range(9000)), torch.add(a, b)][1]", "--timeout", "3")
+    kernel = path_to(result.data["hops"], "add_kernel")
+    assert kernel is not None, result.data["findings"]
+    assert kernel[-1]["status"] == "observed", kernel[-1]
+    assert not [one for one in result.data["findings"] if one["kind"] == "cut"], result.data["findings"]
+
+
 def test_a_function_transform_goes_through_boxed_kernels(trace: Trace) -> None:
     hops = trace("torch.vmap(torch.add)(a, b)", "--native-op", "add.Tensor").hops
     observed = [hop["name"] for hop in hops if hop["kind"] == "key" and hop["status"] == "observed"]

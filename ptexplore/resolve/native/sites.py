@@ -22,10 +22,13 @@ STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
 # Libraries that a wheel links into torch's own: their functions' names, where PyTorch's source defines none such.
 THIRD_PARTIES = (
     ("MKL", re.compile(r"mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]")),
-    ("BLAS or LAPACK", re.compile(r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_")),  # as Fortran names its functions
+    # As Fortran names its functions; without the last underscore only what follows the naming scheme of LAPACK.
+    ("BLAS or LAPACK", re.compile(
+        r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_|"
+        r"(?i:[sdcz](?:ge|po|sy|he|tr|gb|sb|hb|tb|gt|pt|st|pb|pp|sp|hp|tp|or|un|la)[a-z]{2,3}$)")),
     ("oneDNN", re.compile(r"dnnl(?:::|_)|ideep::|mkldnn_")),
-    ("Sleef", re.compile(r"Sleef_")),
-    ("pybind11", re.compile(r"pybind11::")),
+    ("Sleef", re.compile(r"Sleef_|_ZGV[a-zA-Z]\w+_Sleef_")),
+    ("pybind11", re.compile(r"pybind11(?:::|_)")),
     ("another library linked into torch", re.compile(
         r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
@@ -47,11 +50,22 @@ class Sites:
 
     def of(self, frame: Frame) -> SourceRef:
         """The source of a frame's function. Callers come before what they call: one's file tells namesakes apart."""
-        function = frame.function
-        near = self._paths.get(frame.parent) if frame.parent is not None and _is_internal(function) else None
+        function, above = frame.function, frame.parent
+        near = self._paths.get(above) if above is not None and _is_internal(function) else None
         found = self.function(function, near)
+        if found.precision == "ambiguous" and above is not None and not above.function.closed:
+            found = self._beside(found, above.function.name)
         self._paths[frame] = found.path
         return found
+
+    def _beside(self, found: SourceRef, caller: Name) -> SourceRef:
+        """Of generated namesakes the one whose file alone names the template that was made for it, and called it."""
+        name = caller.parts[-1].name if caller.is_template else None
+        if name is None or any(one.layer != "generated" for one in found.candidates):
+            return found
+        texts = {one.path: self.lookup.tree.read(str(one.path)) for one in found.candidates}
+        holding = [one for one in found.candidates if (text := texts[one.path]) and name in text.text]
+        return holding[0] if len(holding) == 1 else found
 
     def function(self, function: Function, near: str | None = None) -> SourceRef:
         """The source of a function; `near` is the file of what called it."""
@@ -111,12 +125,18 @@ class Sites:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
         for source in self._sources():
-            ranked = [(_fits(source, name, one), one) for one in _candidates(source, name, mangled, near)]
+            candidates = _candidates(source, name, mangled, near)
+            ranked = [(_fits(source, name, one), one) for one in candidates]
             exact = [one for rank, one in ranked if rank == 2]
             if exact:
                 return _refs(source, exact, name)
             close = [one for rank, one in ranked if rank == 1]
+            if not close and not source.related:
+                close = [one for one in candidates if fits(name, one, kin=False)]
             fallback = fallback or (_refs(source, close, name) if close else None)
+        if fallback is None and generated:
+            places = [in_runtime(self.lookup.tree, *one) for one in generated]
+            return several(places, f"{name.qualified} has {len(places)} definitions in generated files")
         return fallback
 
     def _sources(self) -> Iterator[Source]:
@@ -165,7 +185,7 @@ def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> S
     here = list({(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}.values())
     here = [one for one in here if source.conditions.holds(one.guards, one.path) is not False]
     if not name.is_anonymous and not _marked(name, mangled):
-        here = [one for one in here if not one.static] if mangled else here
+        here = [one for one in here if not one.static or _may_be_static(name, mangled, one)]
     elif near is not None:
         here = [one for one in here if one.path == near] or here
     if name.parts and name.parts[-1].arguments is not None:
@@ -195,6 +215,13 @@ def _marked(name: Name, mangled: str) -> bool:
     """Whether a mangled name says that the function is static: an L before its last part."""
     last = name.parts[-1].name if name.parts else ""
     return f"L{len(last)}{last}" in mangled
+
+
+def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
+    """Whether a static function may have a name that does not say so: a C function's, a template's."""
+    if not mangled.startswith("_Z"):
+        return not mangled or symbol.path.endswith(".c")
+    return bool(name.parts) and name.parts[-1].arguments is not None and symbol.template
 
 
 def _refs(source: Source, found: Sequence[Symbol], name: Name) -> SourceRef:

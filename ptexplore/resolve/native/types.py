@@ -17,12 +17,21 @@ _ALIASES = {
     "ITensorListRef": "IListRef<Tensor>", "DimnameList": "ArrayRef<Dimname>", "DimVector": "SmallVector<long,5u>",
     "OptionalIntArrayRef": "OptionalArrayRef<long>", "OptionalSymIntArrayRef": "OptionalArrayRef<SymInt>",
     "SymDimVector": "SmallVector<SymInt,5u>", "SparseTensor": "Tensor", "SparseCsrTensor": "Tensor",
+    "MaterializedITensorListRef": "vector<reference_wrapper<Tensor const>>",
     "Variable": "Tensor", "variable_list": "vector<Tensor>", "tensor_list": "vector<Tensor>",
     "edge_list": "vector<Edge>",
     "loop_t": "function_ref<void(char**,long const*,long)>",
     "loop2d_t": "function_ref<void(char**,long const*,long,long)>",
     "Stack": "vector<IValue>", "string_view": "basic_string_view<char>",
 }  # fmt: skip
+# Types that are what they are called wherever they are written: no template has a parameter so named (in 2.6.0 but for
+# Scalar in c10/cuda/CUDAAlgorithm.h, which only device code calls).
+_PLAIN = {
+    "bool", "char", "double", "float", "int", "long", "unsigned long", "unsigned int", "Tensor", "TensorBase", "Scalar",
+    "vector<Tensor>", "vector<long>", "vector<vector<long>>", "vector<reference_wrapper<Tensor const>>",
+    "ArrayRef<long>", "ArrayRef<Tensor>", "ArrayRef<SymInt>", "SymInt",
+}  # fmt: skip
+_VALUE = re.compile(r"^const |[&*]+$")
 _ALIAS = re.compile(rf"\b(?:{'|'.join(_ALIASES)})\b")
 _STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
 _DEFAULTED = re.compile(
@@ -38,10 +47,11 @@ _WORDS = re.compile(r"\b(?:class|struct|typename|enum)\s")
 _SIGNS = re.compile(r"\s*([&*<>,()])\s*")
 
 
-def fits(name: Name, symbol: Symbol) -> int:
+def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     """How well a definition fits a demangled name: 2 its very types, 1 as many of them, 0 it is another function.
 
-    Of a template, whose demangled types are not those written, the types' own names count as its very types.
+    Of a template, whose demangled types are not those written, the types' own names count as its very types. Where the
+    source is of another version (not `kin`), a function may have got other types since.
     """
     given, written = name.parameters, symbol.parameters
     if given is None or written is None or any("..." in one for one in written):
@@ -51,12 +61,20 @@ def fits(name: Name, symbol: Symbol) -> int:
     if len(mine) != len(theirs):
         return 0
     if not name.is_template:
-        return 2 if mine == theirs else 1
+        return 2 if mine == theirs else 0 if kin and _differ(mine, theirs) else 1
+    if kin and _differ(mine, theirs):
+        return 0
     if any(
         _other_arguments(one, written, other) for one, written, other in zip(mine, _real(written), theirs, strict=True)
     ):
         return 0
     return 2 if [_shape(one) for one in mine] == [_shape(one) for one in theirs] else 1
+
+
+def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether a parameter has two types that no alias and no template parameter of the source's stands for."""
+    pairs = [(_VALUE.sub("", one), _VALUE.sub("", other)) for one, other in zip(mine, theirs, strict=True)]
+    return any(one != other and one in _PLAIN and other in _PLAIN for one, other in pairs)
 
 
 def _real(written: Sequence[str]) -> list[str]:

@@ -20,7 +20,15 @@ def symbol(*parameters: str) -> Symbol:
     [
         ("n::f(at::Tensor const&, long)", ("const Tensor&", "int64_t"), 2),
         ("n::f(c10::ArrayRef<long>, unsigned long)", ("at::IntArrayRef", "size_t"), 2),
-        ("n::f(c10::ArrayRef<c10::SymInt>)", ("IntArrayRef",), 1),
+        ("n::f(c10::ArrayRef<c10::SymInt>)", ("IntArrayRef",), 0),
+        ("n::f<n::X>(at::Tensor const&, n::X&)", ("const Scalar&", "T&"), 0),
+        ("n::f<n::X>(at::Tensor const&, n::X&)", ("const Tensor&", "T&"), 1),
+        ("n::f(n::X const&, long)", ("const Alias&", "int64_t"), 1),
+        (
+            "n::f(std::vector<std::reference_wrapper<at::Tensor const>, std::allocator<int> > const&)",
+            ("const MaterializedITensorListRef&",),
+            2,
+        ),
         ("n::f(std::vector<at::Tensor, std::allocator<at::Tensor> >&&)", ("variable_list&&",), 2),
         (
             "n::f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)",
@@ -39,6 +47,10 @@ def symbol(*parameters: str) -> Symbol:
 )
 def test_fits(text: str, parameters: tuple[str, ...], how: int) -> None:
     assert fits(parse(text), symbol(*parameters)) == how
+
+
+def test_a_source_of_another_version_may_have_had_other_types() -> None:
+    assert fits(parse("n::f(c10::ArrayRef<c10::SymInt>)"), symbol("IntArrayRef"), kin=False) == 1
 
 
 def test_a_name_without_parameters_says_nothing_of_them() -> None:
