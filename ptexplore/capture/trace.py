@@ -117,6 +117,8 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     captured: dict[str, Any] = {name: "once" in heard.passes or name in heard.passes for name in RECORDERS}
     if request.script is not None:
         captured["dispatch"] = False
+    if first.get("warm"):
+        captured["warm"] = first["imported"]
     torch = {
         "version": runtime.version,
         "git_version": runtime.git_version,

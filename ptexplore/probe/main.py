@@ -18,7 +18,7 @@ from typing import Any
 PACKAGE = "_ptexplore_probe"
 PASSES = ("ops", "frames", "dispatch")
 NATIVE = "native"  # the last: it may die of what it does, and nothing else is lost then
-PASSED = re.compile(rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"')  # how a good answer begins
+PASSED = re.compile(rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?')  # a good answer
 
 
 def load_siblings() -> Any:
@@ -69,12 +69,16 @@ def import_torch(request: dict[str, Any], channel: Channel) -> bool:
     return True
 
 
-def run_pass(recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel) -> str | None:
-    """Fork a child for one pass and pass its answer on: the digest of the operators it saw, None where it failed."""
+def fork_pass(recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel) -> Any:
+    """Fork a child for one pass: its outcome, of which nothing is told yet."""
     from _ptexplore_probe import answers, isolate  # type: ignore[import-not-found]
 
     channel.send({"type": "begin", "recorder": recorder})
-    outcome = isolate.isolated(lambda: answers.answer(recorder, request, known), channel.descriptor)
+    return isolate.isolated(lambda: answers.answer(recorder, request, known), channel.descriptor)
+
+
+def tell_pass(recorder: str, outcome: Any, channel: Channel) -> str | None:
+    """Pass a pass's answer on: the digest of the operators it saw, None where it failed."""
     channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
     whole = outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1
     if outcome.signal is not None or not whole:
@@ -86,19 +90,41 @@ def run_pass(recorder: str, request: dict[str, Any], known: dict[str, str], chan
     return passed[1].decode() if passed else None
 
 
+def warmed(
+    recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel
+) -> tuple[Any, dict[str, Any]]:
+    """The first pass's outcome, and the request for all further ones.
+
+    An expression whose first call imports modules, which may call thousands of operators of their own, is called once
+    before every pass, so that all of them see the second call, as the native pass does; what cannot run twice is not.
+    """
+    outcome = fork_pass(recorder, request, known, channel)
+    passed = PASSED.match(outcome.answer)
+    imported = int(passed[2] or 0) if passed else 0
+    if not imported or request["once"] or request.get("script") is not None:
+        return outcome, request
+    second = fork_pass(recorder, {**request, "warm": imported}, known, channel)
+    if not PASSED.match(second.answer):
+        return outcome, request
+    outcome.answer = second.answer  # what the first printed stays: the second printed all of it twice
+    return outcome, {**request, "warm": imported}
+
+
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is."""
     wanted = ("once",) if request["once"] else PASSES if request.get("script") is None else PASSES[:2]
+    first, request = warmed(wanted[0], request, known, channel)
     digests = []
     for recorder in wanted:
-        digest = run_pass(recorder, request, known, channel)
+        outcome = first if recorder == wanted[0] else fork_pass(recorder, request, known, channel)
+        digest = tell_pass(recorder, outcome, channel)
         if digest is None:
             return
         digests.append(digest)
     if len(set(digests)) > 1:
-        run_pass("again", request, known, channel)
+        tell_pass("again", fork_pass("again", request, known, channel), channel)
     if request.get("native"):
-        run_pass(NATIVE, request, known, channel)
+        tell_pass(NATIVE, fork_pass(NATIVE, request, known, channel), channel)
 
 
 def work(request: dict[str, Any], channel: Channel) -> None:

@@ -198,7 +198,9 @@ def _operator_call(
 ) -> tuple[_Once, list[dict[str, Any]]]:
     """Step one operator call of the expression: the one asked for, else the first. `called` is what it calls."""
     entries = native_call.of_name(asked[0]) if asked else []
-    called = runs.warm_up(_profiled) if called is None else called
+    alike = True
+    if called is None:
+        called, alike = _called(runs)
     entries = entries or native_call.of_called(called)
     if not entries:
         none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
@@ -216,9 +218,24 @@ def _operator_call(
         raise Refused("native", f"{name} is called {times} time(s) through at::_ops::NAME::call, not {number}")
     entry = next(e for e in entries if e.address == addresses[steps.entry])
     seen, mine = native_call.times_called(entry.op, called), steps.counts[steps.entry]
-    sure = seen is None or counts is None or counts[steps.entry] == seen
-    more = {"op": entry.op, "number": mine if sure else None, "symbol": entry.symbol}
+    sure = alike and (seen is None or counts is None or counts[steps.entry] == seen)
+    base = f"aten::{entry.op.partition('.')[0]}"
+    times = sum(name == base for name, _ in called)
+    more = {"op": entry.op, "number": mine if sure else None, "symbol": entry.symbol, "of": times}
     return once, [_part("operator", steps, stepper, **more)]
+
+
+def _called(runs: _Runs) -> tuple[native_call.Called, bool]:
+    """The operators that a warm run calls, and whether the run that the other passes saw called the same.
+
+    Those saw a script's first run; of an expression whose first run imports modules, a later one.
+    """
+    if runs.request.get("script") is None:
+        if not runs.count:
+            runs.warm_up()
+        return runs.warm_up(_profiled), True
+    first = runs.warm_up(_profiled)
+    return first, runs.wall >= SLOW or runs.warm_up(_profiled) == first
 
 
 def _duration(seconds: float) -> str:

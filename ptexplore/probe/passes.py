@@ -41,19 +41,23 @@ class Pass:
     calls: dispatch.Recorder | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
+    imported: int = 0  # modules that the evaluation imported
 
 
 def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """One pass in this process.
 
-    Returns a digest of the operators in order, bound names, the result's description and the observations.
-    Raises Refused or Raised.
+    Returns a digest of the operators in order, how many modules the first call imported and whether this is the second,
+    bound names, the result's description and the observations. Raises Refused or Raised.
     """
     tree = None
     if request.get("script") is None:
         tree = parse(request["expression"], "the expression")
     else:
         check_script(request["script"])
+    warm = int(request.get("warm", 0))
+    if warm and tree is not None:
+        _warm_up(request, tree)
     names = Namespace(request)
     names.fill(tree)
     if tree is not None:
@@ -70,7 +74,18 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     if recorder in ("ops", "once"):
         found += _tables(found, known)
     sequence = _sequence(next(iter(trees.values())))
-    return {"sequence": sequence, "bound": names.bound, "result": result, "observations": found}
+    told = {"sequence": sequence, "imported": warm or one.imported, "warm": bool(warm)}
+    return {**told, "bound": names.bound, "result": result, "observations": found}
+
+
+def _warm_up(request: dict[str, Any], tree: ast.Expression) -> None:
+    """Evaluate once with inputs of its own, unseen."""
+    names = Namespace(request)
+    names.fill(tree)
+    one = prepared("", request, names, tree)
+    with stage("context"), ExitStack() as stack:
+        enter_contexts(stack, one)
+        _evaluated(one)
 
 
 def prepared(recorder: str, request: dict[str, Any], names: Namespace, tree: ast.Expression | None) -> Pass:
@@ -141,6 +156,14 @@ def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]
 
 def _evaluated(one: Pass) -> tuple[Any, autograd.Starts]:
     """The result, and what backward was run from where it was asked for."""
+    before = len(sys.modules)
+    try:
+        return _run(one)
+    finally:
+        one.imported = max(len(sys.modules) - before, 0)
+
+
+def _run(one: Pass) -> tuple[Any, autograd.Starts]:
     with stage("script" if one.request.get("script") else "expression"):
         result = one.evaluate()
     if not one.request["backward"]:

@@ -50,7 +50,8 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
     arguments = tensors.arguments(claim)
     start, masked = _masked(context, claim.hop.op, (arguments.raw | state.include) & ~state.exclude)
     steps = list(_walk(context, claim, start)) if state.known else []
-    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps[:-1]])
+    innermost = steps[-1].key if steps else None
+    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps[:-1]], innermost)
     inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
     if not steps:
         return replace(claim, children=inner)

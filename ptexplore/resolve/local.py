@@ -15,6 +15,9 @@ from itertools import pairwise
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.redispatch import BELOW, excluded
 
+# The boxed kernels of function transforms, which set both sets anew by what each layer wants
+# (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
+LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 VALUES = "torch/csrc/utils/tensor_new.cpp"
 LIFTED = ("aten::to.device", "aten::lift_fresh")
 FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
@@ -57,8 +60,16 @@ def state_at(claim: Claim, state: LocalState) -> LocalState:
     return state
 
 
-def inside_kernel(context: Context, state: LocalState, guards: Sequence[str | None]) -> LocalState:
-    """The sets inside the innermost of a call's kernels: what the guards of the kernels around it exclude as well."""
+def inside_kernel(
+    context: Context, state: LocalState, guards: Sequence[str | None], innermost: str | None = None
+) -> LocalState:
+    """The sets inside the innermost of a call's kernels: what the guards of the kernels around it exclude as well.
+
+    `innermost` is that kernel's dispatch key.
+    """
+    if innermost in LAYERS:
+        why = "as a layer of a function transform set them"
+        return replace(state, observed=False, certain=False, known=False, why=why)
     bits = 0
     for guard in guards:
         bits |= excluded(context.keys, guard)

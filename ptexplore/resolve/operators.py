@@ -35,9 +35,9 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             reason = f"{others_named} would have called other operators than ran inside, by the text of its kernel"
             return known(context, claim, told[0].name, reason)
         candidates = tuple(_entry(context, o) for o in matching or overloads)
-        reason = "this torch's profiler does not record overloads, and several take these inputs: " + ", ".join(
-            o.name for o in matching or overloads
-        )
+        names = ", ".join(o.name for o in matching or overloads)
+        which = f"several take these inputs: {names}" if names else "none of that name is known"
+        reason = f"this torch's profiler does not record overloads, and {which}"
         ref = SourceRef(
             None, None, None, "ambiguous" if candidates else "unknown", reason=reason, candidates=candidates
         )
@@ -50,7 +50,14 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
     """All overloads of an operator event's name, and those that take its inputs."""
     namespace, _, base = claim.hop.name.partition("::")
     found = [one for one in context.store.operators_named(base) if one.namespace == namespace]
+    found += [one for one in _added(context) if (one.namespace, one.base) == (namespace, base)]
     return found, [one for one in found if fits(one.schema, claim.event.get("inputs") or [])]
+
+
+def _added(context: Context) -> list[Operator]:
+    """The operators that the traced code registered itself, of those that it called."""
+    told = (one.data for one in context.session.observations if one.kind == "table")
+    return [Operator(one["op"], one["schema"], (), ()) for one in told if context.store.operator(one["op"]) is None]
 
 
 def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:

@@ -163,6 +163,10 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     if closed:
         counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
         yield f"also ran, not opened, in instructions: {counts}"
+    if trail.captured.get("warm"):
+        count = trail.captured["warm"]
+        what = f"{count:,} modules" if count > 1 else "a module"
+        yield f"the first call imports {what}; what is shown is the second"
     if not frames(trail.hops) and trail.captured.get("reason"):
         yield f"no native pass: {trail.captured['reason']}"
 

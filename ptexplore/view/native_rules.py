@@ -179,12 +179,15 @@ _CHECKS = (
          prefix=("at::check", "at::native::check", "at::native::_resize_output_check", "at::assert_no_",
                  "at::native::zero_numel_check_dims"),
          suffix=("_shape_check",)),
+    Rule("hide", "carries the names of dimensions over, where there are any", prefix=("at::namedinference::",)),
+    Rule("hide", "asks whether oneDNN is to multiply", prefix=("at::native::use_mkldnn_",)),
     Rule("hide", "asks about threads", prefix=("at::get_num_threads", "at::get_thread_num", "at::in_parallel_region")),
     Rule("hide", "reckons sizes and strides for the function above",
          prefix=("at::infer", "at::native::infer", "at::maybe_wrap_dim", "at::native::batchify")),
     Rule("hide", "reads a setting, a thread's state or which backends are there",
          prefix=("at::globalContext", "at::Context::", "at::impl::", "at::functorch::", "at::autocast::",
-                 "at::accelerator::", "at::ThreadLocalState", "at::sequence_number::", "at::toOpMathType",
+                 "at::accelerator::", "at::getAccelerator", "at::NamesMode::", "at::cuda::detail::CUDAHooks::has",
+                 "at::ThreadLocalState", "at::sequence_number::", "at::toOpMathType",
                  "at::SavedTensorDefaultHooks::", "at::functionalization::impl::", "at::caching::")),
 )  # fmt: skip
 

@@ -119,7 +119,7 @@ def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[Cli, str]
 
 def test_one_subtree_is_opened_whole(saved: dict[str, tuple[Cli, str]]) -> None:
     opened = shown(saved, "add", "--native", "collect_next_edges").out
-    assert "MakeNextFunctionList::operator()" in opened
+    assert "MakeNextFunctionList::operator()" in opened or "AccumulateGrad::AccumulateGrad" in opened  # inlined in 2.6
     assert "at::_ops::add_Tensor::call" in opened  # what leads to it
     assert "structured_add_Tensor" not in opened
     folded = shown(saved, "add").out

@@ -310,3 +310,19 @@ def test_our_own_hooks_are_not_in_the_trail(cli: Cli) -> None:
         hops = cli("trace", *arguments, "--json").hops
         names = [hop["name"] for hop in hops if hop["kind"] not in ("native", "closed")]
         assert not [name for name in names if re.search("profil|RecordFunction|ptexplore", name)], names
+
+
+def test_what_a_first_call_imports_is_not_what_runs(cli: Cli) -> None:
+    """Every pass sees the second call then, as the native one does: what is observed is laid over what is shown."""
+    expression = "[__import__('wave'), torch.add(a, b)][1]"
+    result = cli("trace", expression, "--json", "--save", "warm.json")
+    assert result.data["captured"]["warm"] >= 1
+    assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
+    assert "the first call imports" in cli("trace", "--load", "warm.json").out
+
+
+def test_what_cannot_be_called_twice_is_told_as_it_ran_once(cli: Cli) -> None:
+    setup = "import sys\nassert 'wave' not in sys.modules, 'twice'"
+    result = cli("trace", "[__import__('wave'), torch.add(a, b)][1]", "--setup", setup, "--json")
+    assert "warm" not in result.data["captured"]
+    assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]

@@ -14,7 +14,7 @@ from ptexplore.capture.native.tree import Call, build
 
 OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libraries whose source PyTorch's is
 KEY_SET = "c10::DispatchKeySet"
-KEPT = ("op", "number", "instructions", "seconds", "cut", "warm_ups", "threads", "projected")
+KEPT = ("op", "number", "of", "instructions", "seconds", "cut", "warm_ups", "threads", "projected")
 
 
 def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[str, Any]]:

@@ -72,12 +72,19 @@ def _operator(context: Context, sites: Sites, one: Part, claims: tuple[Claim, ..
 
 
 def _wanted(one: Part, claims: tuple[Claim, ...]) -> Claim | None:
-    """The claim of the stepped call: of those with that operator's name the one of that number."""
+    """The claim of the stepped call: of those with that operator's name the one of that number.
+
+    None where the run that was stepped called that operator another number of times: then the numbers tell nothing.
+    """
     base, _, overload = str(one.data.get("op")).partition(".")
     called = [c for c in _walk(claims) if c.hop.kind == "op" and c.event.get("name") == f"aten::{base}"]
+    if one.data.get("of") is not None and len(called) != one.data["of"]:
+        return None
     if overload:
         called = [c for c in called if c.hop.op in (None, f"aten::{base}.{overload}")]
-    number = one.data.get("number") or 1
+    number = one.data.get("number")
+    if number is None:  # the probe could not tell which call it was: there may be one alone
+        return called[0] if len(called) == 1 else None
     return called[number - 1] if len(called) >= number else None
 
 
