@@ -38,9 +38,9 @@ class OpenOperator(Message):
 class OpenTour(Message):
     """Walk a tour or note by its id: from a stop's id on, else from where it was left."""
 
-    def __init__(self, tour: str, stop: str | None = None) -> None:
+    def __init__(self, tour: str, at: str | None = None) -> None:
         super().__init__()
-        self.tour, self.stop = tour, stop
+        self.tour, self.at = tour, at  # `stop` is the message's own
 
 
 class OpenTrail(Message):
