@@ -81,11 +81,8 @@ class Building(Screen[Any]):
 
     def _failed(self, error: PtexploreError) -> None:
         self._job = None
-        self._steps += [
-            error.message,
-            *([error.why] if error.why else []),
-            *([f"try: {error.hint}"] * bool(error.hint)),
-        ]
+        told = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
+        self._steps += [text for text in told if text]
         self._show()
 
     def action_leave(self) -> None:

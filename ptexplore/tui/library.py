@@ -86,6 +86,14 @@ class Library:
 
         return Guide(self.notes, [one for one in self.trees if project(one) == "pytorch"], self.torch)
 
+    @property
+    def standing(self) -> str:
+        """What is read here, and what is missing, in a line."""
+        from ptexplore.view.trees import label
+
+        trees = ", ".join(f"{label(one.tree.info)} ({one.tree.info.relation})" for one in self.trees)
+        return "; ".join([*self.advice, trees])
+
     def tree(self, name: str) -> IndexedTree | None:
         """The tree of that name; None where there is none."""
         return next((one for one in self.trees if one.tree.info.name == name), None)

@@ -150,7 +150,7 @@ class Reader(Panes):
 
     def _status(self) -> None:
         file, place = self.source.file, self.place
-        text = self._told or (file.standing if file is not None else "; ".join(self.library.advice))
+        text = self._told or (file.standing if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
