@@ -105,7 +105,7 @@ def _library(options: argparse.Namespace) -> tuple[Library, list[str]]:
 
 def _advice(runtime: Runtime | None, fetched: bool) -> list[str]:
     if not fetched:
-        return ["no checkout: the installed headers, Python and generated C++ are here; ptexplore fetch adds the rest"]
+        return ["no checkout: ptexplore fetch adds hand-written C++"]
     return [] if runtime is not None else ["no torch is installed: the checkout alone is shown"]
 
 

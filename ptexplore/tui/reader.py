@@ -160,7 +160,7 @@ class Reader(Panes):
     def _crumb(self) -> None:
         file, place = self.source.file, self.place
         if self.size.width < NARROW:
-            self.query_one("#crumb", Static).update(Content(f"{self.size.width} columns: {NARROW} at least"))
+            self.query_one("#crumb", Static).update(Content(f"{self.size.width} columns: widen"))
             return
         if file is None or place is None:
             self.query_one("#crumb", Static).update(Content(EMPTY))
