@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -302,8 +302,17 @@ class Reader(Screen[None]):
         self._wants_notes = not self.query_one("#side").display
         self._arrange()
 
+    def show_notes(self) -> None:
+        """The notes are what is read now, however wide the screen is."""
+        if not self.query_one("#side").display:
+            self._wants_notes = True
+            self._arrange()
+
     def action_away(self) -> None:
-        """Close what lies over the source."""
+        """Close what lies over the source; what runs for the reader ends first, then a tour."""
+        app: Any = self.app
+        if app.stop_job():
+            return
         uses = self.query_one(Uses)
         if uses.display:
             uses.display = False
