@@ -94,7 +94,7 @@ def _library(options: argparse.Namespace) -> tuple[Library, list[str]]:
     library = Library(
         trees=trees,
         runs=browse_runs.runs(options),
-        open_catalogue=lambda: browse_runs.catalogue(trees, options.python),
+        open_catalogue=lambda which: browse_runs.catalogue(which, options.python),
         open_notes=lambda: library_of(options),
         open_marks=lambda which: browse_runs.marks(which, options.notes),
         torch=runtime.version if runtime is not None else None,

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 
 from ptexplore.errors import PtexploreError
 from ptexplore.tui import messages
+from ptexplore.tui.guided import Guided
 from ptexplore.tui.library import Place
 from ptexplore.tui.reader import Reader
 from ptexplore.tui.source import SourceView
@@ -36,7 +36,7 @@ class Start:
     trail: Trail | None = None
 
 
-class Browser(App[None]):
+class Browser(Guided):
     """PyTorch's source, notes and tours in the terminal."""
 
     TITLE = "ptexplore"
@@ -97,6 +97,7 @@ class Browser(App[None]):
             self.post_message(messages.OpenTrail(start.trail, start.name))
         else:
             self.reader.files.focus()
+            self.action_home()
 
     # --- going to what was asked for ---
 

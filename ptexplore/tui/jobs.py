@@ -9,7 +9,7 @@ from collections.abc import Callable
 class Running:
     """A job as `library.Job` has it. `tell` hears each step, in the thread of whoever does the work."""
 
-    def __init__(self, title: str, tell: Callable[[str, float | None], None]) -> None:
+    def __init__(self, title: str, tell: Callable[[str, float | None], object]) -> None:
         self.title = title
         self._tell = tell
         self._stopped = threading.Event()

@@ -56,7 +56,7 @@ class Library:
 
     trees: Sequence[IndexedTree]
     runs: Runs
-    open_catalogue: Callable[[], Catalogue | None]
+    open_catalogue: Callable[[Sequence[IndexedTree]], Catalogue | None]
     open_notes: Callable[[], Notes]
     open_marks: Callable[[Sequence[IndexedTree]], Noted]
     torch: str | None = None
@@ -66,7 +66,7 @@ class Library:
     @cached_property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None where there is none, or nothing was made yet."""
-        return self.open_catalogue()
+        return self.open_catalogue(self.trees)
 
     @cached_property
     def notes(self) -> Notes:

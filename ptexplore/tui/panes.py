@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.screen import Screen
 
 from ptexplore.tui.notes_pane import NotesPane
@@ -64,8 +66,17 @@ class Panes(Screen[None]):
         self._wants_notes = not self.query_one("#side").display
         self._arrange()
 
+    def show_notes(self) -> None:
+        """The notes are what is read now, however wide the screen is."""
+        if not self.query_one("#side").display:
+            self._wants_notes = True
+            self._arrange()
+
     def action_away(self) -> None:
-        """Close what lies over the source."""
+        """Close what lies over the source; what runs for the reader ends first."""
+        app: Any = self.app
+        if app.stop_job():
+            return
         uses = self.query_one(Uses)
         if uses.display:
             uses.display = False

@@ -38,8 +38,8 @@ class Reader(Panes):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "find", "Find"),
-        Binding("ctrl+o,alt+left,backspace,H", "back", "Back", key_display="^o"),
-        Binding("ctrl+i,alt+right,L", "forward", show=False),
+        Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
+        Binding("ctrl+i,alt+right", "forward", show=False),
         Binding("e", "files", "Files"),
         Binding("i", "notes", "Notes"),
         Binding("colon", "line", show=False),

@@ -66,7 +66,7 @@ def library(small: Path) -> Library:
     return Library(
         trees=trees,
         runs=runs(argparse.Namespace(python=None, tree=None, notes=[])),
-        open_catalogue=lambda: None,
+        open_catalogue=lambda _: None,
         open_notes=lambda: notes,
         open_marks=lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which},
         torch="2.13.0",

@@ -47,7 +47,7 @@ def test_definition_uses_and_back(drive):
         await pilot.pause()
         there = reader.place
         assert reader.source.file.name(there.line, there.column) == "blend_stub"
-        for key, line in (("ctrl+o", 7), ("ctrl+o", start.line), ("alt+right", 7), ("H", start.line)):
+        for key, line in (("ctrl+o", 7), ("ctrl+o", start.line), ("alt+right", 7), ("backspace", start.line)):
             await pilot.press(key)
             await pilot.pause()
             assert reader.place.line == line
