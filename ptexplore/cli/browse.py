@@ -50,14 +50,14 @@ def register(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Find what was asked for, then take the screen."""
     _check(options)
-    library = _library(options)
-    start = _start(options, library)
+    library, missing = _library(options)
+    start = None if missing else _start(options, library)
     from ptexplore.tui.app import Browser
 
-    app = Browser(library, start)
+    app = Browser(library, lambda found: start or _start(options, found), missing)
     app.run()
     if app.crash is not None:
-        if os.environ.get("PTEXPLORE_DEBUG"):
+        if os.environ.get("PTEXPLORE_DEBUG") or isinstance(app.crash, PtexploreError):
             raise app.crash
         why = f"{type(app.crash).__name__}: {app.crash}"
         raise PtexploreError("the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows where", FAILED)
@@ -77,27 +77,35 @@ def _check(options: argparse.Namespace) -> None:
         raise PtexploreError("this terminal has no screen", why, "TERM=xterm-256color ptexplore browse", USAGE)
 
 
-def _library(options: argparse.Namespace) -> Library:
+def _library(options: argparse.Namespace) -> tuple[Library, list[str]]:
+    """What the screens read, and the trees that have no index yet."""
     from ptexplore.cli import browse_runs
-    from ptexplore.cli.ready import indexes, sources
+    from ptexplore.cli.ready import indexes, open_index, sources
     from ptexplore.tui.library import Library
 
-    runtime, found = sources(options.python)
-    trees = indexes(options.python, options.tree)
-    return Library(
+    runtime, checkouts = sources(options.python)
+    found = {one.name: one for one in checkouts} | ({"runtime": runtime} if runtime is not None else {})
+    wanted = [name for name in found if options.tree in (None, name)]
+    missing = [name for name in wanted if open_index(found[name]) is None]
+    there = [name for name in wanted if name not in missing]
+    # Those that are there can be read without the others; a name that is none is refused by `indexes`.
+    names: list[str | None] = [options.tree] if not missing else list(there)
+    trees = [one for name in names for one in indexes(options.python, name)]
+    library = Library(
         trees=trees,
         runs=browse_runs.runs(options),
-        open_catalogue=lambda: browse_runs.catalogue(trees, options.python),
+        open_catalogue=lambda which: browse_runs.catalogue(which, options.python),
         open_notes=lambda: library_of(options),
         open_marks=lambda which: browse_runs.marks(which, options.notes),
         torch=runtime.version if runtime is not None else None,
-        advice=tuple(_advice(runtime, bool(found))),
+        advice=tuple(_advice(runtime, bool(checkouts))),
     )
+    return library, missing
 
 
 def _advice(runtime: Runtime | None, fetched: bool) -> list[str]:
     if not fetched:
-        return ["no checkout: the installed headers, Python and generated C++ are here; ptexplore fetch adds the rest"]
+        return ["no checkout: ptexplore fetch adds hand-written C++"]
     return [] if runtime is not None else ["no torch is installed: the checkout alone is shown"]
 
 

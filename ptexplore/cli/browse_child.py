@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from ptexplore.view.labs import LabResult
 
 _PATIENCE = 3.0  # seconds that a stopped command has to end what it started
+# The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.
+_RUN = """import sys
+sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
+from ptexplore.cli.app import entry
+entry()"""
 _SAID = re.compile(r"^(error|why|try): +(.*)$")
 
 
@@ -32,7 +37,7 @@ def run_child(arguments: Sequence[str], job: Job) -> str:
 
     Raises PtexploreError with what it said where it failed, and where the reader stopped it.
     """
-    command = [sys.executable, str(Path(__file__).resolve().parent.parent / "__main__.py"), *arguments]
+    command = [sys.executable, "-c", _RUN, str(Path(__file__).resolve().parent.parent.parent), *arguments]
     # Its files, not our pipes' fullness, hold what it prints: nothing waits for us.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         child = subprocess.Popen(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
@@ -16,11 +16,12 @@ from ptexplore.tui.reader import Reader
 from ptexplore.tui.source import SourceView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ptexplore.model import Trail
     from ptexplore.tui.library import Library
     from ptexplore.view.targets import Candidate
+    from ptexplore.view.trees import IndexedTree
 
 
 @dataclass(frozen=True)
@@ -46,24 +47,48 @@ class Browser(Guided):
         Binding("q,ctrl+q,ctrl+c", "quit", "Quit", key_display="q"),
     ]
 
-    def __init__(self, library: Library, start: Start) -> None:
+    def __init__(self, library: Library, begin: Callable[[Library], Start], missing: Sequence[str] = ()) -> None:
+        """`begin` says what is opened once there are indexes; `missing` names the trees that have none."""
         super().__init__()
         self.library = library
-        self.start = start
+        self._start = begin
+        self._missing = missing
         self.reader = Reader(library)
         self.crash: Exception | None = None
 
     def on_mount(self) -> None:
         """The first screen."""
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
-        self.push_screen(self.reader)
-        self.call_after_refresh(self._begin)
+        if self._missing:
+            from ptexplore.tui.building import Building
+
+            self.push_screen(Building(self.library, self._missing), self._built)
+        else:
+            self._begin()
+
+    def _built(self, trees: Sequence[IndexedTree] | None) -> None:
+        if trees is not None:
+            self.library = replace(self.library, trees=trees, _marks=None)
+        self.reader = Reader(self.library)
+        if self.library.trees:
+            self._begin()
+        else:
+            self.exit()
 
     def _begin(self) -> None:
-        start = self.start
+        try:
+            start = self._start(self.library)
+        except PtexploreError as error:  # a target can be looked up only once there is an index
+            self.crash = error
+            self.exit()
+            return
+        self.push_screen(self.reader)
+        self.call_after_refresh(self._open, start)
+
+    def _open(self, start: Start) -> None:
         if start.kind == "folder":
-            self.reader.tree.reveal(start.tree, start.name, folder=True)
-            self.reader.tree.focus()
+            self.reader.files.reveal(start.tree, start.name, folder=True)
+            self.reader.files.focus()
         elif start.kind == "candidates":
             self.choose(start.name, start.candidates)
         elif start.kind == "tour":
@@ -71,7 +96,7 @@ class Browser(Guided):
         elif start.kind == "trail" and start.trail is not None:
             self.post_message(messages.OpenTrail(start.trail, start.name))
         else:
-            self.reader.tree.focus()
+            self.reader.files.focus()
             self.action_home()
 
     # --- going to what was asked for ---

@@ -96,7 +96,7 @@ class OpenFile:
 
     @cached_property
     def _bodies(self) -> list[Symbol]:
-        return [one for one in self.outline if one.role == "definition" and one.end_line > one.begin]
+        return [one for one in self.outline if one.role == "definition"]
 
     def around(self, line: int) -> Symbol | None:
         """The innermost definition that holds a line."""

@@ -26,8 +26,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Names", (
         ("Enter, g d", "the definition of the name under the cursor"),
         ("r, g r", "who uses it"),
-        ("^o, Alt+←, Backspace", "back"),
-        ("^i, Alt+→", "forward"),
+        ("^o  Alt+←  Backspace", "back"),
+        ("Alt+→", "forward; ^i where the terminal tells it from Tab"),
     )),
     ("Notes", (
         ("n  p", "next note in this file, the one before"),

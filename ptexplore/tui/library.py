@@ -56,7 +56,7 @@ class Library:
 
     trees: Sequence[IndexedTree]
     runs: Runs
-    open_catalogue: Callable[[], Catalogue | None]
+    open_catalogue: Callable[[Sequence[IndexedTree]], Catalogue | None]
     open_notes: Callable[[], Notes]
     open_marks: Callable[[Sequence[IndexedTree]], Noted]
     torch: str | None = None
@@ -66,7 +66,7 @@ class Library:
     @cached_property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None where there is none, or nothing was made yet."""
-        return self.open_catalogue()
+        return self.open_catalogue(self.trees)
 
     @cached_property
     def notes(self) -> Notes:
@@ -85,6 +85,14 @@ class Library:
         from ptexplore.view.trees import project
 
         return Guide(self.notes, [one for one in self.trees if project(one) == "pytorch"], self.torch)
+
+    @property
+    def standing(self) -> str:
+        """What is read here, and what is missing, in a line."""
+        from ptexplore.view.trees import label
+
+        trees = ", ".join(f"{label(one.tree.info)} ({one.tree.info.relation})" for one in self.trees)
+        return "; ".join([*self.advice, trees])
 
     def tree(self, name: str) -> IndexedTree | None:
         """The tree of that name; None where there is none."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ptexplore.tui.asking import Ask
@@ -17,6 +16,7 @@ from ptexplore.tui.history import History
 from ptexplore.tui.library import Place
 from ptexplore.tui.messages import Arrived, Edit, Moved, OpenPlace, OpenUses
 from ptexplore.tui.notes_pane import NotesPane
+from ptexplore.tui.panes import NARROW, Panes
 from ptexplore.tui.source import SourceView
 from ptexplore.tui.tree import FileTree
 from ptexplore.tui.uses import Uses
@@ -28,31 +28,14 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
 
-WIDE = 110  # columns from which on files and notes stand beside the source
-NARROW = 40  # columns below which there is nothing but source
 _KEPT = 24  # files that stay read, for going back and forth
 
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
-class Reader(Screen[None]):
+class Reader(Panes):
     """Reading source. `place` is where the cursor is."""
 
-    DEFAULT_CSS = """
-    Reader { layers: base; }
-    #crumb { height: 1; padding: 0 1; background: $panel; color: $text; }
-    #status { height: 1; padding: 0 1; background: $panel; color: $text-muted; }
-    #notice { height: auto; max-height: 4; padding: 0 1; background: $warning; color: $text; display: none; }
-    #files { width: 34; border-right: vkey $panel; }
-    #side { width: 46; border-left: vkey $panel; overflow-y: auto; padding: 0 1; }
-    #middle { width: 1fr; }
-    #source { height: 1fr; }
-    Reader.-small #panes { layout: vertical; }
-    Reader.-small #files { width: 100%; height: 1fr; border-right: none; }
-    Reader.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel; }
-    Reader.-small.-choosing #middle { display: none; }
-    Reader.-narrow #status, Reader.-narrow Footer { display: none; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "find", "Find"),
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
@@ -70,8 +53,6 @@ class Reader(Screen[None]):
         self.library = library
         self.history = History()
         self._files: dict[tuple[str, str], OpenFile] = {}
-        self._wants_files: bool | None = None  # what the reader asked for; None: as the width has it
-        self._wants_notes: bool | None = None
         self._told = ""
 
     def compose(self) -> ComposeResult:
@@ -87,20 +68,6 @@ class Reader(Screen[None]):
                 yield NotesPane(self.library)
         yield Static(id="status")
         yield Footer(show_command_palette=False)
-
-    # --- parts ---
-
-    @property
-    def source(self) -> SourceView:
-        return self.query_one(SourceView)
-
-    @property
-    def tree(self) -> FileTree:  # type: ignore[override]
-        return self.query_one(FileTree)
-
-    @property
-    def notes(self) -> NotesPane:
-        return self.query_one(NotesPane)
 
     @property
     def place(self) -> Place | None:
@@ -126,7 +93,7 @@ class Reader(Screen[None]):
         self.set_class(False, "-choosing")
         self._arrange()
         if here is None or (here.tree, here.path) != (place.tree, place.path):
-            self.tree.reveal(place.tree, place.path)
+            self.files.reveal(place.tree, place.path)
         if not file.parsed and file.there:
             self._colour(file)
         if not keep:
@@ -183,7 +150,7 @@ class Reader(Screen[None]):
 
     def _status(self) -> None:
         file, place = self.source.file, self.place
-        text = self._told or (file.standing if file is not None else "; ".join(self.library.advice))
+        text = self._told or (file.standing if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
@@ -192,6 +159,9 @@ class Reader(Screen[None]):
 
     def _crumb(self) -> None:
         file, place = self.source.file, self.place
+        if self.size.width < NARROW:
+            self.query_one("#crumb", Static).update(Content(f"{self.size.width} columns: widen"))
+            return
         if file is None or place is None:
             self.query_one("#crumb", Static).update(Content(EMPTY))
             return
@@ -285,60 +255,11 @@ class Reader(Screen[None]):
         self.app.copy_to_clipboard(url)
         self.tell(f"copied: {url}")
 
-    # --- panes ---
-
-    def action_files(self) -> None:
-        """Show or hide the files; shown, they have the keys."""
-        shown = self.tree.display
-        self._wants_files = not shown
-        self._arrange()
-        if shown:
-            self.source.focus()
-        else:
-            self.tree.focus()
-
-    def action_notes(self) -> None:
-        """Show or hide the notes."""
-        self._wants_notes = not self.query_one("#side").display
-        self._arrange()
-
-    def show_notes(self) -> None:
-        """The notes are what is read now, however wide the screen is."""
-        if not self.query_one("#side").display:
-            self._wants_notes = True
-            self._arrange()
-
-    def action_away(self) -> None:
-        """Close what lies over the source; what runs for the reader ends first, then a tour."""
-        app: Any = self.app
-        if app.stop_job():
-            return
-        uses = self.query_one(Uses)
-        if uses.display:
-            uses.display = False
-        elif self.has_class("-small") and self.tree.display and self.source.file is not None:
-            self._wants_files = None
-        self.source.finding.text = ""
-        self._arrange()
-        self.source.refresh()
-        self.source.focus()
-
     def on_resize(self, event: events.Resize) -> None:
         """Panes as the width has room for them."""
         self._arrange(event.size.width)
         self._crumb()
         self._status()
-
-    def _arrange(self, width: int | None = None) -> None:
-        width = width or self.size.width
-        small = width < WIDE
-        self.set_class(small, "-small")
-        self.set_class(width < NARROW, "-narrow")
-        empty = self.source.file is None
-        files = self._wants_files if self._wants_files is not None else not small
-        self.tree.display = files or empty
-        self.set_class(small and self.tree.display, "-choosing")
-        self.query_one("#side").display = self._wants_notes if self._wants_notes is not None else not small
 
     def on_open_place(self, event: OpenPlace) -> None:
         """On a small screen the files go away once one was chosen."""

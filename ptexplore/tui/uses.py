@@ -25,7 +25,7 @@ class Uses(OptionList):
     """The uses of one name. Enter shows one and goes there; Escape closes the list."""
 
     DEFAULT_CSS = """
-    Uses { display: none; height: 40%; border: none; border-top: solid $accent; }
+    Uses, Uses:focus { display: none; height: 40%; border: none; border-top: solid $accent; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False),
