@@ -33,6 +33,7 @@ class Guided(App[None]):
         Binding("ctrl+p,s", "palette", "Search", key_display="^p"),
         Binding("greater_than_sign", "tour_next", "Next stop", key_display=">"),
         Binding("less_than_sign", "tour_back", "Stop before", key_display="<", show=False),
+        Binding("equals_sign", "tour_here", key_display="=", show=False),
         Binding("c", "tour_contents", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
         Binding("H", "home", "Home", key_display="H"),
@@ -52,7 +53,7 @@ class Guided(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of a tour while there is one, of a trail once there was one."""
-        if action in ("tour_next", "tour_back", "tour_contents"):
+        if action in ("tour_next", "tour_back", "tour_contents", "tour_here"):
             return self.walk is not None and self.screen is self.reader
         if action == "lab":
             return self.walk is not None and bool(self.walk.labs) and self.screen is self.reader
@@ -131,9 +132,17 @@ class Guided(App[None]):
             self.push_screen(Contents(self.walk.tour, self.walk.at), self._to_stop)
 
     def _to_stop(self, number: int | None) -> None:
-        if self.walk is not None:
+        if number == 0:
+            self.end_tour()
+        elif self.walk is not None:
             self.walk.go(number)
             self.refresh_bindings()
+
+    def action_tour_here(self) -> None:
+        """Back to the stop's own source, from wherever one read on."""
+        if self.walk is not None:
+            self.show_reader()
+            self.walk.here()
 
     def end_tour(self) -> bool:
         """The notes follow the cursor again; False where no tour was walked."""

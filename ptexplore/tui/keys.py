@@ -32,11 +32,20 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Notes", (
         ("n  p", "next note in this file, the one before"),
         ("i", "show or hide the notes"),
+        (">  <", "in a tour: the next stop, the one before"),
+        ("=  c", "in a tour: back to the stop's source; its contents"),
+        ("L", "in a tour: run the stop's lab (Esc stops it)"),
     )),
     ("Places", (
+        ("^p, s", "search: names, operators, files, notes, text"),
+        ("H", "home: the learning path, tours, recent places"),
         ("e", "show or hide the files"),
         ("o", "open the line in $VISUAL or $EDITOR"),
         ("y", "copy the line's permalink"),
+    )),
+    ("What runs", (
+        ("x", "trace an expression"),
+        ("T", "the tree of what ran last; Enter opens, space folds"),
     )),
     ("Everywhere", (
         ("Tab", "next pane"),

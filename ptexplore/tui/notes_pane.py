@@ -94,8 +94,7 @@ class NotesPane(VerticalScroll):
         for one in self.query(LabBox):
             if one.lab is lab:
                 one.say(said)
-                if not isinstance(said, str):
-                    one.scroll_visible(animate=False)
+                self.call_after_refresh(one.scroll_visible, animate=False)
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
         ids = [one.id for one in tour.stops]

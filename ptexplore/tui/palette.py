@@ -178,5 +178,8 @@ def _place(spot: Spot, others: tuple[Spot, ...]) -> Content:
     if ref.path is None:
         return Content.styled(clean(ref.reason or "its place is not known"), "dim")
     where = f"{ref.path}:{ref.line}" if ref.line else ref.path
-    trees = ", ".join(dict.fromkeys(label(one.tree) for one in (spot, *others)))
-    return Content.assemble((clean(where), "$text-accent"), (f"  {clean(trees)} {ref.precision}", "dim"))
+    also = ", ".join(dict.fromkeys(label(one.tree) for one in others))
+    also = f"; also in {also}" if also else ""
+    return Content.assemble(
+        (clean(where), "$text-accent"), (f"  {clean(label(spot.tree))} {ref.precision}{also}", "dim")
+    )

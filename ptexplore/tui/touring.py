@@ -54,14 +54,20 @@ class Walk:
         view = self.library.guide.stop(self.tour, self.at)
         self.reader.show_notes()
         self.reader.notes.show_stop(view)
+        self._remember(last=(self.tour.id, view.stop.id))
+        self.reader.call_after_refresh(self.here)  # the panes have their sizes then
+
+    def here(self) -> None:
+        """The source of the stop that is shown."""
+        view = self.view
+        if view is None:
+            return
         one = view.resolved
         if view.spot is not None:
             lit = (one.line, max(one.end_line, one.line))
             self.reader.go(Place(view.spot.tree.name, one.path, one.line), lit=lit)
         else:
             self.reader.source.light(None)
-        self._remember(last=(self.tour.id, view.stop.id))
-        if view.spot is None:
             self.reader.tell(f"stop {self.at} is {view.outcome}: what is open here is not its source")
 
     def next(self) -> bool:
@@ -112,7 +118,7 @@ class Walk:
 
 
 class Contents(ModalScreen["int | None"]):
-    """The stops of a tour with what was read; ends with the number chosen."""
+    """The stops of a tour with what was read; ends with the number chosen, 0 to leave the tour."""
 
     DEFAULT_CSS = """
     Contents { align: center middle; }
@@ -143,7 +149,7 @@ class Contents(ModalScreen["int | None"]):
             text = Content.assemble(f"{mark} {number:>2}  ", (clean(stop.title), "bold" if number == self._at else ""))
             options.append(Option(Content.assemble(text, (labs, "dim")), id=str(number)))
         found = self.query_one(Choices)
-        found.fill(options)
+        found.fill([*options, Option(Content.styled("leave the tour", "dim"), id="0")])
         found.highlighted = self._at - 1
         found.focus()
 
