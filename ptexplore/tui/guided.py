@@ -36,8 +36,8 @@ class Guided(App[None]):
         Binding("equals_sign", "tour_here", key_display="=", show=False),
         Binding("c", "tour_contents", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
-        Binding("H", "home", "Home", key_display="H"),
-        Binding("x", "trace", "Trace"),
+        Binding("H", "home", "Home", key_display="H", show=False),
+        Binding("x", "trace", "Trace", show=False),
         Binding("T", "trail", "Trail", key_display="T"),
     ]
     library: Library
