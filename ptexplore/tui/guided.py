@@ -36,6 +36,8 @@ class Guided(App[None]):
         Binding("equals_sign", "tour_here", key_display="=", show=False),
         Binding("c", "tour_contents", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
+        Binding("J", "scroll_notes(3)", show=False),
+        Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H", show=False),
         Binding("x", "trace", "Trace", show=False),
         Binding("T", "trail", "Trail", key_display="T"),
@@ -123,6 +125,12 @@ class Guided(App[None]):
         if self.walk is not None:
             self.walk.back()
             self.refresh_bindings()
+
+    def action_scroll_notes(self, lines: int) -> None:
+        """Scroll the notes while the keys are the source's."""
+        if self.screen is self.reader:
+            self.reader.show_notes()
+            self.reader.notes.scroll_relative(y=lines, animate=False)
 
     def action_tour_contents(self) -> None:
         """Every stop of the tour."""

@@ -42,6 +42,7 @@ class Home(Screen["Message | None"]):
     Home #title { height: auto; padding: 0 1; background: $panel; }
     Home #columns { height: 1fr; }
     Home Choices { width: 1fr; height: 1fr; padding: 0 1; }
+    Home #places { text-wrap: wrap; }
     Home #path { border-right: vkey $panel; }
     Home.-small #columns { layout: vertical; }
     Home.-small #path { border-right: none; border-bottom: solid $panel; }

@@ -32,6 +32,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Notes", (
         ("n  p", "next note in this file, the one before"),
         ("i", "show or hide the notes"),
+        ("J  K", "scroll them from the source"),
         (">  <", "in a tour: the next stop, the one before"),
         ("=  c", "in a tour: back to the stop's source; its contents"),
         ("L", "in a tour: run the stop's lab (Esc stops it)"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ptexplore.view.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
+TOUR = "> next  < before  = its source  c contents  J K scroll"
 _OUTCOME = {"exact": "$text-success", "moved": "$text-secondary"}
 _LAB = {"passed": "$text-success", "failed": "$text-error", "untrusted": "$text-warning"}
 
@@ -44,6 +46,15 @@ class NotesPane(VerticalScroll):
     NotesPane Markdown { padding: 0; background: transparent; }
     NotesPane MarkdownFence { margin: 0 0 1 0; }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", show=False),
+        Binding("k", "scroll_up", show=False),
+        Binding("space,ctrl+d", "page_down", show=False),
+        Binding("ctrl+u", "page_up", show=False),
+        Binding("g", "scroll_home", show=False),
+        Binding("G", "scroll_end", show=False),
+    ]
 
     def __init__(self, library: Library) -> None:
         super().__init__(id="notes")
@@ -82,7 +93,8 @@ class NotesPane(VerticalScroll):
         """A stop, where it is, what must be known of that; its prose and its labs."""
         self.stop, self._shown = view, None
         self._results.clear()
-        self._replace([Static(_head(view), classes="head"), *self._parts(view.tour, view.stop), *_see(view)])
+        head = Static(Content.assemble(_head(view), ("\n" + TOUR, "dim")), classes="head")
+        self._replace([head, *self._parts(view.tour, view.stop), *_see(view)])
 
     def leave(self) -> None:
         """No stop any more: follow the cursor again."""

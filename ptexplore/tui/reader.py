@@ -119,9 +119,13 @@ class Reader(Panes):
         self.app.call_from_thread(self.source.coloured)
 
     def _notice(self, file: OpenFile) -> None:
+        self.warn("; ".join(file.notices))
+
+    def warn(self, text: str) -> None:
+        """What must be known of what is shown, above it, until something else is shown."""
         notice = self.query_one("#notice", Static)
-        notice.display = bool(file.notices)
-        notice.update(Content(clean("; ".join(file.notices))))
+        notice.display = bool(text)
+        notice.update(Content(clean(text)))
 
     def action_back(self) -> None:
         """The place before."""

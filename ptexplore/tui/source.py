@@ -76,6 +76,7 @@ class SourceView(ScrollView, can_focus=True):
         self.finding = Finding()
         self._lit: tuple[int, int] | None = None  # lines that a note or a stop is about
         self._chord = False
+        self._placed = False
 
     # --- what is shown ---
 
@@ -295,4 +296,7 @@ class SourceView(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """The cursor stays visible."""
         if self.file is not None:
+            if not self._placed:  # what was shown before the first layout
+                self._placed = True
+                self.scroll_to(y=max(0, self.line - 1 - self.size.height // 3), animate=False, immediate=True)
             self._keep_in_view()

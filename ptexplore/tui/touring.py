@@ -68,7 +68,7 @@ class Walk:
             self.reader.go(Place(view.spot.tree.name, one.path, one.line), lit=lit)
         else:
             self.reader.source.light(None)
-            self.reader.tell(f"stop {self.at} is {view.outcome}: what is open here is not its source")
+            self.reader.warn(f"stop {self.at} is {view.outcome}: what is open below is not its source")
 
     def next(self) -> bool:
         """The next stop; this one is read. False after the last."""

@@ -88,7 +88,7 @@ class TrailTree(Tree[Node]):
     def _add(self, parent: TreeNode[Node], rows: Iterable[Row]) -> None:
         for row in rows:
             node = parent.add(_title(row, counted=self.page.counted), Node(row=row))
-            node.allow_expand = bool(row.children or _further(row))
+            node.allow_expand = bool(row.children or _further(row) or _candidates(row))
             self._left -= 1
             if self._left > 0 and node.allow_expand:
                 self._open(node)

@@ -127,10 +127,10 @@ def _pressed(screen: Screen, key: str, *, wait: bool = False) -> float:
     at = screen.type(key)
     if wait:
         return screen.quiet() - at
-    while not screen._read(1):  # noqa: SLF001
+    while not screen._read(1):
         return 1.0
     drawn = time.perf_counter()
-    while screen._read(0.02):  # noqa: SLF001
+    while screen._read(0.02):
         pass
     return drawn - at
 
