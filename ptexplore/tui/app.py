@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -58,6 +61,9 @@ class Browser(Guided):
 
     def on_mount(self) -> None:
         """The first screen."""
+        for name in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                asyncio.get_running_loop().add_signal_handler(name, self.exit)
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
         if self._missing:
             from ptexplore.tui.building import Building

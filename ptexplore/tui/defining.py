@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
+from ptexplore.store.index_store import Stale
 from ptexplore.view.targets import candidates
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def definitions(library: Library, name: str, place: Place) -> tuple[list[Candida
     for asked in dict.fromkeys((name, last) if "/" not in name else (name,)):
         try:
             found = candidates(library.trees, None, asked)
+        except Stale:  # not an answer: the index is damaged
+            raise
         except PtexploreError:
             found = []
         if found:

@@ -38,8 +38,8 @@ class Guided(App[None]):
         Binding("L", "lab", "Run lab", key_display="L"),
         Binding("J", "scroll_notes(3)", show=False),
         Binding("K", "scroll_notes(-3)", show=False),
-        Binding("H", "home", "Home", key_display="H"),
-        Binding("x", "trace", "Trace"),
+        Binding("H", "home", "Home", key_display="H", show=False),
+        Binding("x", "trace", "Trace", show=False),
         Binding("T", "trail", "Trail", key_display="T"),
     ]
     library: Library

@@ -67,7 +67,7 @@ class Reader(Panes):
             with Vertical(id="side"):
                 yield NotesPane(self.library)
         yield Static(id="status")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     @property
     def place(self) -> Place | None:

@@ -31,9 +31,9 @@ class SourceView(ScrollView, can_focus=True):
     SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; overflow-x: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "definition", "Definition"),
+        Binding("enter", "definition", "Go to"),
         Binding("r", "uses", "Uses"),
-        Binding("n", "note(1)", "Note"),
+        Binding("n", "note(1)", "Note", show=False),
         Binding("p,N", "note(-1)", "Note before", show=False),
         Binding("down,j", "line(1)", show=False),
         Binding("up,k", "line(-1)", show=False),
@@ -76,6 +76,7 @@ class SourceView(ScrollView, can_focus=True):
         self.finding = Finding()
         self._lit: tuple[int, int] | None = None  # lines that a note or a stop is about
         self._chord = False
+        self._placed = False
 
     # --- what is shown ---
 
@@ -162,13 +163,16 @@ class SourceView(ScrollView, can_focus=True):
         top = self.scroll_offset.y
         top = min(top, max(0, self.line - 1 - margin))
         top = max(top, self.line - height + margin)
-        room = max(self.size.width - painting.gutter(self.file) - 1, 1)
+        width = self.size.width  # 0 before the first layout
+        room = max(width - painting.gutter(self.file) - 1, 1)
         left = self.scroll_offset.x
         margin = min(_WIDE_MARGIN, room // 3)
         word = self.file.word(self.line, self.column)
         end = word[1] if word is not None else self.column + 1
-        if self.column < left or end > left + room:
-            left = 0 if end + margin <= room else max(0, min(self.column - margin, end + margin - room))
+        if end + margin <= room or not width:
+            left = 0  # indentation tells more than what is further right
+        elif self.column < left or end > left + room:
+            left = max(0, min(self.column - margin, end + margin - room))
         if (left, top) != (self.scroll_offset.x, self.scroll_offset.y):
             self.scroll_to(left, max(0, top), animate=False, immediate=True, force=True)
 
@@ -292,4 +296,7 @@ class SourceView(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """The cursor stays visible."""
         if self.file is not None:
+            if not self._placed:  # what was shown before the first layout
+                self._placed = True
+                self.scroll_to(y=max(0, self.line - 1 - self.size.height // 3), animate=False, immediate=True)
             self._keep_in_view()

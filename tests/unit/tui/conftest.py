@@ -58,8 +58,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def library(small: Path) -> Library:
-    """What the screens read: the small tree, one note."""
+def library(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """What the screens read: the small tree, one note; what is kept of a reader goes into the test's own folder."""
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
     checkout = Checkout("mini", "folder", str(small / "mini"), str(small / "mini"), version="2.99.0")
     trees = [Indexed(checkout_tree(checkout), IndexStore.open(small / "mini.sqlite"), checkout)]
     notes = load(layers([str(small / "notes")], shipped=False))
