@@ -47,7 +47,7 @@ def small_library(folder: Path) -> Library:
         open_catalogue=lambda _: None,
         open_notes=lambda: notes,
         open_marks=lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which},
-        torch="2.99.0",
+        torch="2.13.0",
     )
 
 
