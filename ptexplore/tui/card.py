@@ -69,7 +69,7 @@ class CardScreen(Screen[Message | None]):
     def _show(self, card: Card) -> None:
         if not self.is_attached:
             return
-        from ptexplore.view.card_lines import card_lines
+        from ptexplore.view.card_lines import HIDDEN, card_lines
 
         self._card = card
         self._lines = list(card_lines(card, full=self._full))
@@ -77,7 +77,7 @@ class CardScreen(Screen[Message | None]):
             Option(_prompt(line), id=str(number), disabled=not _leads(line)) for number, line in enumerate(self._lines)
         ]
         self.query_one(Choices).fill(options, keep=True)
-        hidden = not self._full and any("are not shown" in line.text for line in self._lines)
+        hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
         self._tell("f shows every dispatch key" if hidden else "")
 
     def _tell(self, text: str) -> None:

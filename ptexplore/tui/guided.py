@@ -255,10 +255,11 @@ class Guided(App[None]):
     def _end_job(self, job: Running, said: str) -> None:
         if self.job is job:
             self.job = None
-        if said and self.screen is self.reader:
+        if said and self.screen is self.reader and len(said) < self.size.width - 24:  # beside it stands the position
             self.reader.tell(said)
         elif said:
-            self.notify(clean(said), markup=False)
+            self.reader.tell("")
+            self.notify(clean(said), markup=False, timeout=12)
 
     def stop_job(self) -> bool:
         """End what runs for the reader; False where nothing does."""

@@ -25,6 +25,7 @@ class Choices(OptionList):
     Choices { border: none; padding: 0; background: transparent; height: 1fr; text-wrap: nowrap;
               text-overflow: ellipsis; scrollbar-size-vertical: 1; }
     Choices:focus { border: none; }
+    Choices > .option-list--option-disabled { color: $foreground; }
     """
     BINDINGS: ClassVar[list[BindingType]] = VIM
 

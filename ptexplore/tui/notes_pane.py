@@ -42,7 +42,6 @@ class NotesPane(VerticalScroll):
     NotesPane { height: 1fr; scrollbar-size-vertical: 1; }
     NotesPane Static { height: auto; }
     NotesPane .head { margin-bottom: 1; }
-    NotesPane .lab { border-left: thick $primary; padding-left: 1; margin: 1 0; }
     NotesPane Markdown { padding: 0; background: transparent; }
     NotesPane MarkdownFence { margin: 0 0 1 0; }
     """
@@ -130,7 +129,7 @@ class NotesPane(VerticalScroll):
 class LabBox(Vertical):
     """A lab: what it runs, and how it ended."""
 
-    DEFAULT_CSS = "LabBox { height: auto; border-left: thick $primary; padding-left: 1; margin-bottom: 1; }"
+    DEFAULT_CSS = "LabBox { height: auto; border-left: thick $primary; padding-left: 1; margin: 1 0; }"
 
     def __init__(self, lab: Lab) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ptexplore.view.find import Found, Group
     from ptexplore.view.trees import Spot
 
-_PAUSE = 0.03  # seconds without a key after which a search begins
+_PAUSE = 0.01  # seconds without a key after which a search begins
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -65,10 +66,19 @@ class Walk:
         one = view.resolved
         if view.spot is not None:
             lit = (one.line, max(one.end_line, one.line))
-            self.reader.go(Place(view.spot.tree.name, one.path, one.line), lit=lit)
+            column = self._column(view, view.spot.tree.name)
+            self.reader.go(Place(view.spot.tree.name, one.path, one.line, column), lit=lit)
         else:
             self.reader.source.light(None)
             self.reader.warn(f"stop {self.at} is {view.outcome}: what is open below is not its source")
+
+    def _column(self, view: StopView, tree: str) -> int:
+        """Where what the stop means is on its line: the anchor's token, else the symbol's name, if it is there once."""
+        one, indexed = view.resolved, self.library.tree(tree)
+        name = view.stop.anchor.token or re.split(r"::|\.", one.name)[-1]
+        line = (indexed.tree.line(one.path, one.line) or "") if indexed is not None else ""
+        found = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", line)] if name else []
+        return found[0] if len(found) == 1 else 0
 
     def next(self) -> bool:
         """The next stop; this one is read. False after the last."""

@@ -30,8 +30,14 @@ class CardLine:
     stop: str | None = None
 
 
-def card_lines(card: Card, *, full: bool) -> Iterator[CardLine]:
-    """Schema, YAML entry, kernels by key, derivative, bindings, Python implementations, other overloads, notes."""
+HIDDEN = "not shown"  # where a renderer may say how to see them
+
+
+def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[CardLine]:
+    """Schema, YAML entry, kernels by key, derivative, bindings, Python implementations.
+
+    With `listed` also the other overloads and the notes, a line each.
+    """
     operator = card.operator
     yield CardLine("name", operator.name, 0)
     yield CardLine("text", operator.schema)
@@ -45,10 +51,10 @@ def card_lines(card: Card, *, full: bool) -> Iterator[CardLine]:
     yield from _keys(card, full=full)
     yield from _derivative(card)
     yield from _python(card)
-    if card.siblings:
+    if listed and card.siblings:
         yield CardLine("heading", "other overloads", 0)
         yield from (CardLine("text", name, operator=name) for name in card.siblings)
-    if card.notes:
+    if listed and card.notes:
         yield CardLine("heading", "to read", 0)
         yield from (CardLine("text", mark.title, after=mark.stop, stop=mark.stop) for mark in card.notes)
 
@@ -81,7 +87,7 @@ def _keys(card: Card, *, full: bool) -> Iterator[CardLine]:
         yield CardLine("dim", f"fall through: {names}")
     left = len(card.keys) - len(shown)
     if left:
-        yield CardLine("dim", f"{left} more kernels for other keys are not shown")
+        yield CardLine("dim", f"{left} more kernels for other keys: {HIDDEN}")
 
 
 def _key(row: KeyRow, *, full: bool) -> Iterator[CardLine]:

@@ -77,7 +77,7 @@ def notes(app) -> str:
     region = app.reader.notes.region
     strips = app.screen._compositor.render_strips()[region.y : region.bottom]
     lines = ("".join(part.text for part in strip)[region.x : region.right] for strip in strips)
-    return " ".join(" ".join(lines).split())
+    return " ".join(" ".join(lines).replace("█", " ").split())
 
 
 def with_notes(library: Library, folder: Path) -> Library:
@@ -246,10 +246,10 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
             return " ".join(screen(app).split())
 
         app.post_message(OpenTour("running"))
-        await until(pilot, lambda: "lab adds" in said())
-        assert "Before [bold]them[/bold]" in said()
+        await until(pilot, lambda: "lab adds" in notes(app))
+        assert "Before [bold]them[/bold]" in notes(app)
         await pilot.press("L", "enter")
-        await until(pilot, lambda: "its file is not trusted: ptexplore notes trust" in said(), 60)
+        await until(pilot, lambda: "its file is not trusted: ptexplore notes trust" in notes(app), 60)
         trust(running.notes.tours.values())
         await pilot.press("L", "enter")
         await until(pilot, lambda: "lab adds: passed; T walks what ran" in said(), 60)
@@ -281,7 +281,7 @@ def test_the_card_of_an_operator_and_a_trace_of_an_expression(running, drive):
         await pilot.press("enter")
         await until(pilot, lambda: "its text is not here" in screen(app))
         await pilot.press("escape", "escape", "x", *"troch.add(a, b)", "enter")
-        await until(pilot, lambda: "troch is not defined" in screen(app), 60)
+        await until(pilot, lambda: any("name 'troch' is not defined" in one.message for one in app._notifications), 60)
 
     drive("", reading, size=(140, 60))
 
