@@ -65,6 +65,8 @@ def test_a_crash_gives_the_terminal_back_and_one_error(make_searching):
     terminal.until("BlendIterator")
     (index,) = (searching.cli.cache / "index").glob("checkout-mini.sqlite")
     with index.open("r+b") as handle:  # what a full disk or a bad one leaves behind
+        handle.seek(24)  # the count of changes: what was read before counts no more
+        handle.write(os.urandom(4))
         handle.seek(4096)
         handle.write(os.urandom(index.stat().st_size - 4096))
     for key in (":", "7\r", "\r"):
