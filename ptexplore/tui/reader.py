@@ -125,7 +125,7 @@ class Reader(Panes):
     @work(thread=True, group="colour", exclusive=True)
     def _colour(self, file: OpenFile) -> None:
         file.parse()
-        self.app.call_from_thread(self.source.coloured)
+        self.app.call_from_thread(self.source.refresh)
 
     def _notice(self, file: OpenFile) -> None:
         self.warn("; ".join(file.notices))

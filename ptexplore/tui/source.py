@@ -110,10 +110,6 @@ class SourceView(ScrollView, can_focus=True):
         self._lit = lines
         self.refresh()
 
-    def coloured(self) -> None:
-        """The file was parsed meanwhile."""
-        self.refresh()
-
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         file, width = self.file, self.size.width
