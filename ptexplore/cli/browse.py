@@ -68,8 +68,8 @@ def _check(options: argparse.Namespace) -> None:
     if options.load is not None and options.target is not None:
         why = f"--load {options.load} and {options.target} were given"
         raise PtexploreError("a saved trace or a target is opened, not both", why, "ptexplore browse --help", USAGE)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        why = "browse takes a whole screen, and its input or output is none"
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):  # the screen is drawn on stderr
+        why = "browse takes a whole screen, and its input, output or error output is none"
         hint = f"ptexplore show {options.target}" if options.target else "ptexplore tour"
         raise PtexploreError("this is not a terminal", why, hint, USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
@@ -111,6 +111,7 @@ def _advice(runtime: Runtime | None, fetched: bool) -> list[str]:
 
 def _start(options: argparse.Namespace, library: Library) -> Start:
     """What the target means. Raises PtexploreError where it means nothing: before the screen is taken."""
+    from ptexplore.annotations.blocks import ID
     from ptexplore.tui.app import Start
 
     if options.load is not None:
@@ -127,7 +128,8 @@ def _start(options: argparse.Namespace, library: Library) -> Start:
     if folder is not None:
         return folder
     name, _, stop = target.partition("#")
-    if library.notes.tours.get(name) is not None:
+    # Reading all notes takes a moment: only for what can be the id of one.
+    if ID.fullmatch(name) and library.notes.tours.get(name) is not None:
         from ptexplore.view.tour import find_stop, find_tour
 
         tour = find_tour(library.notes, name)

@@ -88,8 +88,8 @@ class Browser(Guided):
             self.crash = error
             self.exit()
             return
+        self.reader.begin = lambda: self._open(start)  # before the first paint, which shows it
         self.push_screen(self.reader)
-        self.call_after_refresh(self._open, start)
 
     def _open(self, start: Start) -> None:
         if start.kind == "folder":

@@ -23,6 +23,8 @@ from ptexplore.tui.uses import Uses
 from ptexplore.view.plain import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -54,6 +56,13 @@ class Reader(Panes):
         self.history = History()
         self._files: dict[tuple[str, str], OpenFile] = {}
         self._told = ""
+        self.begin: Callable[[], None] | None = None  # what is done first, once
+
+    def on_mount(self) -> None:
+        """Whatever is opened first."""
+        begin, self.begin = self.begin, None
+        if begin is not None:
+            begin()
 
     def compose(self) -> ComposeResult:
         """The panes."""
