@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -44,6 +45,14 @@ class Guided(Working):
         if action == "trail":
             return self.is_screen_installed(TRAIL)
         return super().check_action(action, parameters)
+
+    def on_mount(self) -> None:
+        """Notes are read before anyone asks for one, and after the first screen is drawn."""
+        self.set_timer(0.7, lambda: self.run_worker(self._read_notes, thread=True, exit_on_error=False))
+
+    def _read_notes(self) -> None:
+        with contextlib.suppress(PtexploreError):  # whoever needs them says so
+            _ = self.library.notes
 
     # --- home, palette, card ---
 

@@ -23,6 +23,8 @@ from ptexplore.view.trees import label
 if TYPE_CHECKING:
     from textual import events
 
+    from ptexplore.annotations.concepts import Path
+    from ptexplore.annotations.load import Library as Notes
     from ptexplore.tui.library import Library
     from ptexplore.tui.recent import Recent
     from ptexplore.view.tour_list import ConceptRow, PathView, TourRow
@@ -71,39 +73,46 @@ class Home(Screen["Message | None"]):
         yield Footer()
 
     def on_mount(self) -> None:
-        self.fill()
+        parts = ("ptexplore", "bold $text-primary"), "  read PyTorch, guided  ", (self._torch(), "dim")
+        self.query_one("#title", Static).update(Content.assemble(*parts))
         self.query_one("#path", Choices).focus()
 
     def on_screen_resume(self) -> None:
-        self.fill()
+        self.query_one("#places", Choices).fill([*self._recent(load_recent()), *self._trees()])
+        self.run_worker(self._read, thread=True, exclusive=True, exit_on_error=False)
+
+    def _read(self) -> None:
+        """Read the notes, in a thread: dozens of stops take a moment."""
+        from ptexplore.annotations.concepts import load_path
+
+        try:
+            library = self._library.notes
+            path = load_path(library)
+        except PtexploreError as error:
+            self.app.call_later(self._failed, f"notes cannot be read: {error.message}: {error.why}")
+            return
+        self.app.call_later(self.fill, library, path)
+
+    def _failed(self, why: str) -> None:
+        if self.is_attached:
+            self.query_one("#path", Choices).fill([_heading(clean(why))])
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width < WIDE, "-small")
 
-    def fill(self) -> None:
+    def fill(self, library: Notes, path: Path) -> None:
         """Everything, as it is now."""
-        from ptexplore.annotations.concepts import load_path
         from ptexplore.annotations.progress import load_progress
         from ptexplore.view.tour_list import listing, path_view
 
+        if not self.is_attached:
+            return
         self._told.clear()
         self._opens.clear()
-        title = Content.assemble(
-            ("ptexplore", "bold $text-primary"), "  read PyTorch, guided  ", (self._torch(), "dim")
-        )
-        self.query_one("#title", Static).update(title)
-        try:
-            library = self._library.notes
-        except PtexploreError as error:
-            self.query_one("#path", Choices).fill([_heading(f"notes cannot be read: {clean(error.why)}")])
-            return
         progress = load_progress()
-        path = path_view(library, load_path(library), progress)
-        self.query_one("#path", Choices).fill(list(self._path(path)), keep=True)
+        self.query_one("#path", Choices).fill(list(self._path(path_view(library, path, progress))), keep=True)
         rows = listing(library, progress)
-        self.query_one("#places", Choices).fill(
-            [*self._tours(rows), *self._recent(load_recent()), *self._trees()], keep=True
-        )
+        self.query_one("#places", Choices).fill([*self._tours(rows), *self._recent(load_recent()), *self._trees()])
         if progress.trouble:
             self.query_one("#told", Static).update(Content(clean(f"what was read is not known: {progress.trouble}")))
 
