@@ -266,7 +266,7 @@ class Reader(Panes):
             self.tell(why)
             return
         self.app.copy_to_clipboard(url)
-        self.tell(f"copied: {url}")
+        self.app.notify(url, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes as the width has room for them."""
