@@ -247,7 +247,7 @@ class SourceView(ScrollView, can_focus=True):
             self.move(*found)
         self.refresh()
 
-    def _name(self) -> str | None:
+    def _meant(self) -> str | None:
         """What the cursor is on; of a symbol's own name all of it."""
         if self.file is None:
             return None
@@ -256,13 +256,12 @@ class SourceView(ScrollView, can_focus=True):
 
     def action_definition(self) -> None:
         """Where is what the cursor is on?"""
-        name, place = self._name(), self.place
-        known = name is not None and place is not None
-        self.post_message(self.Definition(name, place) if known else self.Tell(NO_NAME))  # type: ignore[arg-type]
+        name, place = self._meant(), self.place
+        self.post_message(self.Definition(name, place) if name and place is not None else self.Tell(NO_NAME))
 
     def action_uses(self) -> None:
         """Who uses what the cursor is on?"""
-        name = self._name()
+        name = self._meant()
         self.post_message(OpenUses(name) if name else self.Tell(NO_NAME))
 
     # --- keys of two, and the mouse ---
