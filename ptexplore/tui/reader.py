@@ -125,7 +125,7 @@ class Reader(Panes):
     @work(thread=True, group="colour", exclusive=True)
     def _colour(self, file: OpenFile) -> None:
         file.parse()
-        self.app.call_from_thread(self.source.coloured)
+        self.app.call_from_thread(self.source.refresh)
 
     def _notice(self, file: OpenFile) -> None:
         self.warn("; ".join(file.notices))
@@ -266,7 +266,7 @@ class Reader(Panes):
             self.tell(why)
             return
         self.app.copy_to_clipboard(url)
-        self.tell(f"copied: {url}")
+        self.app.notify(url, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes as the width has room for them."""

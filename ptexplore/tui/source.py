@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns
+NO_NAME = "no name at or after the cursor on this line"
 
 
 class SourceView(ScrollView, can_focus=True):
@@ -108,10 +109,6 @@ class SourceView(ScrollView, can_focus=True):
     def light(self, lines: tuple[int, int] | None) -> None:
         """Set lines apart, as those that a note is about."""
         self._lit = lines
-        self.refresh()
-
-    def coloured(self) -> None:
-        """The file was parsed meanwhile."""
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -250,21 +247,23 @@ class SourceView(ScrollView, can_focus=True):
             self.move(*found)
         self.refresh()
 
+    def _name(self) -> str | None:
+        """What the cursor is on; of a symbol's own name all of it."""
+        if self.file is None:
+            return None
+        symbol = self.file.defined(self.line, self.column)
+        return symbol.qualified if symbol is not None else self.file.name(self.line, self.column)
+
     def action_definition(self) -> None:
         """Where is what the cursor is on?"""
-        name = self.file.name(self.line, self.column) if self.file is not None else None
-        if name is None or self.place is None:
-            self.post_message(self.Tell("no name at or after the cursor on this line"))
-        else:
-            self.post_message(self.Definition(name, self.place))
+        name, place = self._name(), self.place
+        known = name is not None and place is not None
+        self.post_message(self.Definition(name, place) if known else self.Tell(NO_NAME))  # type: ignore[arg-type]
 
     def action_uses(self) -> None:
         """Who uses what the cursor is on?"""
-        if self.file is None:
-            return
-        symbol = self.file.defined(self.line, self.column)
-        name = symbol.qualified if symbol is not None else self.file.name(self.line, self.column)
-        self.post_message(OpenUses(name) if name else self.Tell("no name at or after the cursor on this line"))
+        name = self._name()
+        self.post_message(OpenUses(name) if name else self.Tell(NO_NAME))
 
     # --- keys of two, and the mouse ---
 

@@ -105,3 +105,20 @@ def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
         assert told in text
         assert "why:" in text
         assert "Traceback" not in text
+
+
+def test_reading_the_real_tree(sourced):
+    (name,) = (one["name"] for one in sourced("fetch", "--list", "--json").data["checkouts"])
+    terminal = Terminal(sourced, "browse", "--tree", name, "c10::Dispatcher::call", columns=120, rows=40)
+    terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
+    terminal.until("version-skew|consistent|located")
+    terminal.type("r")
+    terminal.until("uses of c10::Dispatcher::call")
+    terminal.until("calls: [1-9]")
+    terminal.type("\r")
+    terminal.until(r"[\w/]+\.\w+  ›  ")
+    terminal.type("\x0f")
+    terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
+    terminal.type("q")
+    code, _raw, after = end(terminal)
+    assert (code, after.strip()) == (0, "")
