@@ -183,6 +183,10 @@ class Guided(Working):
         self.close_all()
         self.exit()
 
+    def on_unmount(self) -> None:
+        """However the app ends, what it started does, too."""
+        self.close_all()
+
     def close_all(self) -> None:
         """End what runs beside the screen."""
         job: Any = self.job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from markdown_it.token import Token
+    from textual.timer import Timer
     from textual.widget import Widget
 
     from ptexplore.annotations.marks import Mark
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ptexplore.view.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
+_PAUSE = 0.15  # seconds between two notes that are drawn
 TOUR = "> next  < before  = its source  c contents  J K scroll"
 _OUTCOME = {"exact": "$text-success", "moved": "$text-secondary"}
 _LAB = {"passed": "$text-success", "failed": "$text-error", "untrusted": "$text-warning"}
@@ -59,6 +62,9 @@ class NotesPane(VerticalScroll):
         super().__init__(id="notes")
         self._library = library
         self._shown: tuple[str, ...] | None = None  # the stops of the line that is shown
+        self._coming: Sequence[Mark] = ()
+        self._waits: Timer | None = None
+        self._drawn = 0.0
         self.stop: StopView | None = None
         self._results: dict[str, LabResult | str] = {}
 
@@ -74,6 +80,19 @@ class NotesPane(VerticalScroll):
         names = tuple(mark.stop for mark in here)
         if names != self._shown:
             self._shown = names
+            self._coming = here
+            if self._waits is not None:
+                self._waits.stop()
+            # Who runs through a file is not kept waiting by the notes that are passed.
+            hurried = time.monotonic() - self._drawn < _PAUSE
+            self._waits = self.set_timer(_PAUSE, self._draw) if hurried else None
+            if not hurried:
+                self._draw()
+
+    def _draw(self) -> None:
+        if self.stop is None:
+            self._drawn = time.monotonic()
+            here = self._coming
             self._replace(self._notes(here) if here else [Static(Content.styled(NOTHING, "dim"))])
 
     def _notes(self, marks: Sequence[Mark]) -> list[Widget]:

@@ -138,7 +138,7 @@ class TrailPane(Vertical):
     """The tree with what is known of the whole above it, and of the row under the cursor below."""
 
     DEFAULT_CSS = """
-    TrailPane > #facts { height: auto; max-height: 5; color: $text-muted; padding: 0 1; }
+    TrailPane > #facts { height: auto; max-height: 20%; color: $text-muted; padding: 0 1; }
     TrailPane > #row { height: auto; max-height: 6; padding: 0 1; border-top: solid $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "full", "All hops")]
@@ -184,7 +184,10 @@ class TrailPane(Vertical):
     def on_tree_node_selected(self, event: Tree.NodeSelected[Node]) -> None:
         """Open the first place of the row that is at hand; say why where none is."""
         event.stop()
-        refs = event.node.data.places if event.node.data is not None else []
+        data = event.node.data
+        if data is None or (data.line is not None and data.line.ref is None):
+            return  # the root, a reason: nothing that could be opened
+        refs = data.places
         troubles = []
         for ref in refs:
             why = trouble(ref, self.trail, self._library)
