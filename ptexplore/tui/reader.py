@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
 
+_AT_ONCE = 40_000  # characters of a file whose colours are there with its first paint
 _KEPT = 24  # files that stay read, for going back and forth
 
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
@@ -101,14 +102,20 @@ class Reader(Panes):
         self._notice(file)
         self.set_class(False, "-choosing")
         self._arrange()
-        if here is None or (here.tree, here.path) != (place.tree, place.path):
-            self.files.reveal(place.tree, place.path)
-        if not file.parsed and file.there:
-            self._colour(file)
+        if not file.parsed and len(file.text) < _AT_ONCE:
+            file.parse()
+        # What else there is to do comes after the text is on the screen: a thread's work would hold it up.
+        self.call_after_refresh(self._afterwards, file, elsewhere=here is None or here.path != place.path)
         if not keep:
             self.source.focus()
         self.post_message(Arrived(place))
         return True
+
+    def _afterwards(self, file: OpenFile, *, elsewhere: bool) -> None:
+        if elsewhere:
+            self.files.reveal(file.indexed.tree.info.name, file.path)
+        if not file.parsed and file.there:
+            self._colour(file)
 
     def _file(self, tree: str, path: str) -> OpenFile:
         indexed = self.library.tree(tree)
