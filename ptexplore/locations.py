@@ -25,6 +25,11 @@ def progress_file() -> Path:
     return data_root() / "progress.json"
 
 
+def recent_file() -> Path:
+    """Where this reader was last, in `browse`."""
+    return data_root() / "recent.json"
+
+
 def marks_file(key: str) -> Path:
     """Where the stops of a set of notes are on one tree, so that no search has to place them again."""
     return cache_root() / "notes" / f"{key}.json"

@@ -25,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line; building it imports nothing heavy."""
-    from ptexplore.cli import completion, doctor, fetch, find, index, notes, op, refs, show, survey, tour, trace
+    from ptexplore.cli import browse, completion, doctor, fetch, find, index, notes, op, refs, show, survey, tour, trace
 
     parser = _Parser(
         prog="ptexplore",
@@ -35,7 +35,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"ptexplore {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (trace, op, find, show, refs, tour, notes, fetch, index, survey, doctor, completion):
+    for command in (trace, op, find, show, refs, browse, tour, notes, fetch, index, survey, doctor, completion):
         command.register(commands)
     return parser
 
@@ -48,6 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ptexplore.cli.completion import answer
 
             return answer(arguments[1:])
+        if arguments[:1] == ["__lab"]:
+            from ptexplore.cli.browse_child import lab_main
+
+            return lab_main(arguments[1:])
         parser = make_parser()
         options = parser.parse_args(arguments)
         if options.command is None:

@@ -13,7 +13,8 @@ SHELLS = ("bash", "zsh", "fish")
 FILES = 10  # exit code: complete names of files, as the shell does
 _MOST = 200  # candidates
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]")
-_NAMES = {"find": ("name", "op", "file"), "show": ("name", "op", "file"), "refs": ("name", "op"), "op": ("op",)}
+_NAMES = {"find": ("name", "op", "file"), "show": ("name", "op", "file"), "refs": ("name", "op"), "op": ("op",),
+          "browse": ("name", "op", "file")}  # fmt: skip
 _HINTS = """\
 bash:  source <(ptexplore completion bash)          in ~/.bashrc
 zsh:   source <(ptexplore completion zsh)           in ~/.zshrc, after compinit

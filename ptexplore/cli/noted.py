@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
@@ -37,13 +37,17 @@ def _noted(trees: list[tuple[SourceTree, IndexStore]]) -> Noted:
     from ptexplore.annotations.load import layers
 
     try:
-        folders = layers()
-        return {tree.info.name: _marks(folders, tree, store) for tree, store in trees}
+        return marks_on(layers(), trees)
     except PtexploreError as error:
         from ptexplore.render.plain import clean
 
         print(clean(f"notes are not shown: {error.message} ({error.why})"), file=sys.stderr)
         return {}
+
+
+def marks_on(folders: tuple[Layer, ...], trees: Sequence[tuple[SourceTree, IndexStore]]) -> Noted:
+    """The marks of these folders' notes on each tree, by its name. Raises PtexploreError as `load` does."""
+    return {tree.info.name: _marks(folders, tree, store) for tree, store in trees}
 
 
 def _marks(folders: tuple[Layer, ...], tree: SourceTree, store: IndexStore) -> list[Mark]:

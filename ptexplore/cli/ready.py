@@ -127,7 +127,7 @@ def indexes(python: str | None = None, only: str | None = None) -> list[Indexed]
         why = f"searched are {', '.join(named)}"
         raise PtexploreError(f"there is no tree {only} in use", why, "ptexplore fetch --list", USAGE)
     wanted = [one for name, one in named.items() if only in (None, name)]
-    missing = [one for one in wanted if _open_index(one) is None]
+    missing = [one for one in wanted if open_index(one) is None]
     if missing:
         with _progress("first use of this source: indexing it") as progress:
             for one in missing:
@@ -147,7 +147,7 @@ def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:
     """
     from ptexplore.source.registry import is_in_place
 
-    if _open_index(checkout) is None or (is_in_place(checkout) and not _is_fresh(checkout, runtime)):
+    if open_index(checkout) is None or (is_in_place(checkout) and not _is_fresh(checkout, runtime)):
         with _progress("this source has no index yet, or changed: indexing it") as progress:
             refresh(checkout, runtime, progress)
     return _opened(checkout)
@@ -155,7 +155,7 @@ def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:
 
 def installed_index(runtime: Runtime) -> IndexStore | None:
     """The index of an installed torch's own text, None where nothing built one yet."""
-    return _open_index(runtime)
+    return open_index(runtime)
 
 
 def _is_fresh(checkout: Checkout, runtime: Runtime) -> bool:
@@ -173,7 +173,7 @@ def _relation(checkout: Checkout, runtime: Runtime | None) -> Relation:
     if runtime is None:
         return "version-skew"
     store = _open(catalogue_file(runtime.key))
-    index = _open_index(checkout)
+    index = open_index(checkout)
     if store is None or index is None:
         from ptexplore.index.relation import known
 
@@ -208,7 +208,7 @@ def index_of(source: Checkout | Runtime) -> Path:
     return index_file(f"runtime-{source.key}" if isinstance(source, Runtime) else f"checkout-{source.name}")
 
 
-def _open_index(source: Checkout | Runtime) -> IndexStore | None:
+def open_index(source: Checkout | Runtime) -> IndexStore | None:
     """The index of `source` where it is there, sound, and of that very source."""
     from ptexplore.store.index_store import IndexStore, Stale
 
@@ -222,7 +222,7 @@ def _open_index(source: Checkout | Runtime) -> IndexStore | None:
 def _opened(source: Checkout | Runtime) -> IndexStore:
     from ptexplore.errors import MISSING, PtexploreError
 
-    store = _open_index(source)
+    store = open_index(source)
     if store is None:
         raise PtexploreError(
             "the index was built and cannot be read", str(index_of(source)), "ptexplore index", MISSING
@@ -264,7 +264,7 @@ def _unchanging(checkout: Checkout) -> Built | None:
     from ptexplore.index.sources import Built
     from ptexplore.source.registry import is_in_place
 
-    store = None if is_in_place(checkout) or checkout.project != "pytorch" else _open_index(checkout)
+    store = None if is_in_place(checkout) or checkout.project != "pytorch" else open_index(checkout)
     if store is None or store.meta("unread") not in (None, "[]"):
         return None
     return Built(0, store.counts()["files"], 0, (), anew=False, seconds=0.0)

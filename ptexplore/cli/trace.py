@@ -85,7 +85,7 @@ def _seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Capture or load a trace and show it, explain one hop of it, or print it as JSON."""
     _check(options)
-    trail, session, locate = _load(options.load) if options.load else _capture(options)
+    trail, session, locate = load(options.load) if options.load else _capture(options)
     if options.save:
         _save(Path(options.save), trail, session)
     if options.explain is not None:
@@ -157,7 +157,8 @@ def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
     return with_notes(resolve(session, lookup), on_lookup(lookup)), session, lookup.place_of
 
 
-def _load(name: str) -> tuple[Trail, Session | None, Locate]:
+def load(name: str) -> tuple[Trail, Session | None, Locate]:
+    """A saved trace with the session in it. Raises PtexploreError (USAGE) where the file is none."""
     from ptexplore.view.saved import trail_from_document
 
     path = Path(name)

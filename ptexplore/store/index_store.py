@@ -91,6 +91,10 @@ class IndexStore:
 
         return sorted(paths, key=rank)[:limit]
 
+    def has_folder(self, path: str) -> bool:
+        """Whether some file lies below that canonical path."""
+        return bool(self.rows("SELECT 1 FROM file WHERE path > ? AND path < ? LIMIT 1", f"{path}/", f"{path}0"))
+
     def known(self) -> dict[str, Known]:
         """What a refresh compares each file with, by path."""
         return {path: Known(*rest) for path, *rest in self.rows("SELECT path, sha, size, stamp, layer FROM file")}

@@ -81,7 +81,7 @@ def show(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str,
     """The view of `target`. Raises PtexploreError where it names nothing, a line that is not there, or has no text."""
     found = candidates(trees, catalogue, target, wanted.kind)
     if not found:
-        raise _nothing(trees, target, wanted.kind)
+        raise nothing(trees, target, wanted.kind)
     infos = tuple(one.tree.info for one in trees)
     if len(found) > 1 and not wanted.everything:
         return ShowView(target, (), tuple(found), infos)
@@ -104,7 +104,8 @@ def _on_page(page: Page, found: Sequence[Mark]) -> list[Mark]:
     return on_lines(found, page.spot.ref.path, page.first, page.first + len(page.lines) - 1)
 
 
-def _nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
+def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
+    """What is said where a target names nothing in these trees: what was searched, what is closest."""
     what = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
     path, _, line = target.rpartition(":")
     asked = path if path and line.replace("-", "").isdigit() else target

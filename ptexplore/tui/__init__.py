@@ -1,0 +1,1 @@
+"""The source, notes and tours as screens of a terminal (Textual): what `ptexplore browse` opens."""

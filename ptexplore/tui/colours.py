@@ -1,0 +1,33 @@
+"""The colours of words in source, for a dark and a light screen; without colour their weight alone."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rich.style import Style
+
+# Weight and slant say the same where there is no colour.
+_DARK = {"comment": "#8b949e italic", "string": "#a5d6a7", "number": "#79c0ff", "keyword": "#ff7b92 bold",
+         "type": "#7ee0d0", "function": "#d2b3ff bold", "preproc": "#e3a857", "decorator": "#e3a857",
+         "tag": "#79c0ff bold"}  # fmt: skip
+_LIGHT = {"comment": "#6a737d italic", "string": "#22701f", "number": "#0a50a8", "keyword": "#b3202f bold",
+          "type": "#0b6e68", "function": "#5b2da0 bold", "preproc": "#8a5300", "decorator": "#8a5300",
+          "tag": "#0a50a8 bold"}  # fmt: skip
+
+
+@cache
+def word(kind: str, *, dark: bool) -> Style:
+    """The style of a kind of word (see view/tokens.py)."""
+    return Style.parse((_DARK if dark else _LIGHT).get(kind, ""))
+
+
+@cache
+def part(name: str, *, dark: bool) -> Style:
+    """The style of what is not source itself: "number", "here" (the cursor's line), "word" (under the cursor), …"""
+    dark_ones = {"base": "#e6edf3 on #14181f", "number": "#6e7681 on #14181f", "here": "on #232b38",
+                 "number-here": "#e6edf3 bold on #232b38", "mark": "#ffd866 bold on #14181f", "word": "reverse",
+                 "found": "black on #e3a857", "span": "on #1d2430"}  # fmt: skip
+    light_ones = {"base": "#1f2328 on #ffffff", "number": "#8c959f on #ffffff", "here": "on #e8eef7",
+                  "number-here": "#1f2328 bold on #e8eef7", "mark": "#9a6700 bold on #ffffff", "word": "reverse",
+                  "found": "black on #ffd866", "span": "on #f3f6fa"}  # fmt: skip
+    return Style.parse((dark_ones if dark else light_ones)[name])

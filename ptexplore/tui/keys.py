@@ -1,0 +1,86 @@
+"""Every key, under `?`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("Reading", (
+        ("↑ ↓ j k", "line"),
+        ("← → h l w b", "name before, name after"),
+        ("PgUp PgDn ^u ^d space", "screen"),
+        ("g g, G", "first line, last line"),
+        ("[ ]", "definition before, definition after"),
+        (":", "go to a line"),
+        ("/  then . ,", "find in this file; next, before"),
+    )),
+    ("Names", (
+        ("Enter, g d", "the definition of the name under the cursor"),
+        ("r, g r", "who uses it"),
+        ("^o  Alt+←  Backspace", "back"),
+        ("Alt+→", "forward; ^i where the terminal tells it from Tab"),
+    )),
+    ("Notes", (
+        ("n  p", "next note in this file, the one before"),
+        ("i", "show or hide the notes"),
+        ("J  K", "scroll them from the source"),
+        (">  <", "in a tour: the next stop, the one before"),
+        ("=  c", "in a tour: back to the stop's source; its contents"),
+        ("L", "in a tour: run the stop's lab (Esc stops it)"),
+    )),
+    ("Places", (
+        ("^p, s", "search: names, operators, files, notes, text"),
+        ("H", "home: the learning path, tours, recent places"),
+        ("e", "show or hide the files"),
+        ("o", "open the line in $VISUAL or $EDITOR"),
+        ("y", "copy the line's permalink"),
+    )),
+    ("What runs", (
+        ("x", "trace an expression"),
+        ("T", "the tree of what ran last; Enter opens, space folds"),
+    )),
+    ("Everywhere", (
+        ("Tab", "next pane"),
+        ("Esc", "back to the source"),
+        ("t", "dark or light"),
+        ("?", "these keys"),
+        ("q", "quit"),
+    )),
+)  # fmt: skip
+
+
+class Keys(ModalScreen[None]):
+    """The list of keys; any of Escape, q and ? closes it."""
+
+    DEFAULT_CSS = """
+    Keys { align: center middle; }
+    Keys VerticalScroll { width: 90%; max-width: 76; height: auto; max-height: 90%; border: round $accent;
+        padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "dismiss", "Back"),
+        Binding("j", "scroll(1)", show=False),
+        Binding("k", "scroll(-1)", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """One line a key."""
+        lines: list[Content] = []
+        for title, keys in KEYS:
+            lines.append(Content.styled(title, "bold $accent"))
+            lines += [Content.assemble((f"  {key:<24}", "bold"), what) for key, what in keys]
+        with VerticalScroll():
+            yield Static(Content("\n").join(lines))
+
+    def action_scroll(self, step: int) -> None:
+        """Up and down as in vim."""
+        self.query_one(VerticalScroll).scroll_relative(y=step, animate=False)

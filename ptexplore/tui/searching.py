@@ -1,0 +1,64 @@
+"""Search while the reader types: one thread with connections of its own; what is no longer asked for is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import PtexploreError
+
+if TYPE_CHECKING:
+    from ptexplore.tui.library import Library
+    from ptexplore.view.find import Group
+    from ptexplore.view.palette import Sort
+
+Heard = Callable[[int, "list[Group]", bool, str], object]  # number of the question, groups so far, whether all, trouble
+
+
+class Searcher:
+    """Answers the last question asked. `close` when nobody asks any more."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._own: Library | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
+        self._last = 0
+
+    def ask(self, query: str, sort: Sort, heard: Heard) -> Future[None]:
+        """Search; `heard` is called in the thread, after each sort, as long as nothing else was asked meanwhile."""
+        self._last += 1
+        return self._pool.submit(self._answer, self._last, query, sort, heard)
+
+    @property
+    def last(self) -> int:
+        """The number of the last question."""
+        return self._last
+
+    def _answer(self, number: int, query: str, sort: Sort, heard: Heard) -> None:
+        from ptexplore.view.palette import hits
+
+        groups: list[Group] = []
+        try:
+            if number == self._last:
+                if self._own is None:
+                    self._own = self._library.apart()
+                own = self._own
+                for group in hits(own.trees, own.catalogue, own.noted, query, sort):
+                    if number != self._last:
+                        return
+                    groups.append(group)
+                    heard(number, groups[:], False, "")
+        except PtexploreError as error:
+            heard(number, groups, True, f"{error.message}: {error.why}" if error.why else error.message)
+            return
+        if number == self._last:
+            heard(number, groups, True, "")
+
+    def close(self) -> None:
+        """Wait for nothing; the connections go with the thread's last answer."""
+        self._last += 1
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._own is not None:
+            own, self._own = self._own, None
+            del own

@@ -1,0 +1,158 @@
+"""What the words of a source text are (comment, string, keyword, …), line by line: for colouring, never for claims.
+
+C++ and Python are parsed once by tree-sitter, which goes on after what it cannot read; only the lines asked for are
+then looked through. YAML is read line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag"]
+Span = tuple[int, int, Kind]  # first character and the one after the last, 0-based, in one line
+
+_CPP_WORDS = """alignas alignof break case catch class co_await co_return co_yield concept const consteval constexpr
+    constinit continue decltype default delete do else enum explicit extern final for friend goto if inline mutable
+    namespace new noexcept operator override private protected public requires return sizeof static static_assert
+    struct switch template thread_local throw try typedef typename union using virtual volatile while"""
+_CPP = """
+(comment) @comment
+[(string_literal) (raw_string_literal) (char_literal) (system_lib_string)] @string
+(number_literal) @number
+[(type_identifier) (primitive_type) (sized_type_specifier) (auto)] @type
+[(true) (false) (null) (this)] @keyword
+(function_declarator declarator: [(identifier) (field_identifier) (destructor_name)] @function)
+(function_declarator declarator: (qualified_identifier name: (identifier) @function))
+(call_expression function: (identifier) @function)
+(call_expression function: (field_expression field: (field_identifier) @function))
+(call_expression function: (qualified_identifier name: (identifier) @function))
+[(preproc_directive) "#include" "#define" "#if" "#ifdef" "#ifndef" "#else" "#elif" "#endif"] @preproc
+"""
+_PYTHON_WORDS = """and as assert async await break class continue def del elif else except finally for from global if
+    import in is lambda nonlocal not or pass raise return try while with yield"""
+_PYTHON = """
+(comment) @comment
+[(string_start) (string_content) (string_end)] @string
+[(integer) (float)] @number
+[(true) (false) (none)] @keyword
+(decorator "@" @decorator)
+(decorator (identifier) @decorator)
+(decorator (attribute) @decorator)
+(decorator (call function: (_) @decorator))
+(function_definition name: (identifier) @function)
+(class_definition name: (identifier) @type)
+(type (identifier) @type)
+(call function: (identifier) @function)
+(call function: (attribute attribute: (identifier) @function))
+"""
+# Where two would have the same words: who is not named here comes last.
+_RANK: Mapping[str, int] = {"comment": 0, "string": 1, "decorator": 2, "number": 3, "preproc": 4, "keyword": 5}
+_YAML = re.compile(
+    r"""(?P<comment>(?:^|(?<=\s))\#.*)|(?P<tag>^\s*(?:-\s+)*[A-Za-z_][\w. ,-]*(?=:(?:\s|$)))
+    |(?P<string>"(?:[^"\\]|\\.)*"|(?<![\w)])'(?:[^']|'')*')|(?P<keyword>\b(?:True|False|true|false|null)\b)
+    |(?P<number>(?<![\w.])-?\d+(?:\.\d+)?\b(?!\.))""",
+    re.VERBOSE,
+)
+
+
+class Tokens:
+    """The words of one text. Making it parses the text (60 ms for 10,000 lines); asking for some lines is cheap."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self._lines = text.split("\n")
+        self._grammar = _grammar(language)
+        self._yaml = language == "yaml"
+        self._root: Node | None = None
+        if self._grammar is not None:
+            # A lone half of a pair, which a broken file may hold, becomes "?": one character for one.
+            self._root = self._grammar[0].parse(text.encode("utf-8", "replace")).root_node
+
+    def spans(self, first: int, last: int) -> list[list[Span]]:
+        """For each line from `first` to `last` (1-based, both included, those that exist): its spans, in order."""
+        lines = self._lines[first - 1 : last]
+        if self._yaml:
+            return [_yaml(line) for line in lines]
+        if self._root is None or self._grammar is None or not lines:
+            return [[] for _line in lines]
+        from tree_sitter import QueryCursor
+
+        cursor = QueryCursor(self._grammar[1])
+        cursor.set_point_range((first - 1, 0), (first - 1 + len(lines), 0))
+        found: list[list[tuple[int, int, Kind]]] = [[] for _line in lines]
+        for kind, nodes in cursor.captures(self._root).items():
+            for node in nodes:
+                _lay(found, lines, first - 1, node, kind)  # type: ignore[arg-type]
+        return [_apart(spans) if len(spans) > 1 else spans for spans in found]
+
+
+def kinds(text: bytes | str, language: str) -> list[list[Span]]:
+    """The spans of every line of `text`; of a language that is not "cpp", "python" or "yaml" none."""
+    whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    tokens = Tokens(whole, language)
+    return tokens.spans(1, whole.count("\n") + 1)
+
+
+@lru_cache(maxsize=4)
+def _grammar(language: str) -> tuple[Any, Any] | None:
+    """The parser and the query of a language; made once a process."""
+    if language not in ("cpp", "python"):
+        return None
+    import tree_sitter
+
+    if language == "cpp":
+        import tree_sitter_cpp
+
+        grammar, query, words = tree_sitter.Language(tree_sitter_cpp.language()), _CPP, _CPP_WORDS
+    else:
+        import tree_sitter_python
+
+        grammar, query, words = tree_sitter.Language(tree_sitter_python.language()), _PYTHON, _PYTHON_WORDS
+    every = " ".join(f'"{word}"' for word in words.split())
+    return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, f"{query}\n[{every}] @keyword")
+
+
+def _lay(found: Sequence[list[Span]], lines: Sequence[str], above: int, node: Node, kind: Kind) -> None:
+    """Write a node into the lines that it covers; the parser counts bytes, a line is asked for characters."""
+    (row, start), (end_row, end) = node.start_point, node.end_point
+    for at in range(max(row, above), min(end_row, above + len(lines) - 1) + 1):
+        line = lines[at - above]
+        begin, stop = start if at == row else 0, end if at == end_row else -1
+        if not line.isascii():
+            begin, stop = _characters(line, begin), _characters(line, stop)
+        stop = len(line) if stop < 0 else stop
+        if begin < stop:
+            found[at - above].append((begin, stop, kind))
+
+
+def _characters(line: str, byte: int) -> int:
+    """How many characters the first `byte` bytes of a line are."""
+    return len(line.encode("utf-8", "replace")[:byte].decode("utf-8", "ignore")) if byte > 0 else byte
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, none over another: what begins first and is longer keeps its words."""
+    apart: list[Span] = []
+    end = 0
+    for begin, stop, kind in sorted(spans, key=lambda one: (one[0], -one[1], _RANK.get(one[2], 9))):
+        if begin >= end:
+            apart.append((begin, stop, kind))
+            end = stop
+    return apart
+
+
+def _yaml(line: str) -> list[Span]:
+    return list(_yaml_spans(line))
+
+
+def _yaml_spans(line: str) -> Iterator[Span]:
+    for match in _YAML.finditer(line):
+        begin, end = match.span()
+        if match.lastgroup == "tag":
+            begin += len(match[0]) - len(match[0].lstrip(" -"))
+        yield begin, end, match.lastgroup  # type: ignore[misc]

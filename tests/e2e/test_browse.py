@@ -1,0 +1,124 @@
+"""The real program in a real terminal: it opens, reads, and leaves the terminal as it was, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from tests.terminal import Terminal, plain
+
+HEADER = "aten/src/ATen/native/Blend.h"
+LEFT = "\x1b[?1049l"  # the screen that was there before is back
+SHOWN = "\x1b[?25h"  # and its cursor
+
+pytestmark = pytest.mark.e2e
+
+
+def browse(searching, *arguments: str, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
+    return Terminal(searching.cli, "browse", "--tree", "mini", *arguments, columns=columns, rows=rows, **env)
+
+
+def end(terminal: Terminal) -> tuple[int, str, str]:
+    """The exit code, everything that came, and what stands there after the screen was given back."""
+    terminal.raw, seen = "", terminal.raw
+    del seen
+    closing = time.monotonic() + 60
+    while terminal._read(closing - time.monotonic()):
+        pass
+    raw = terminal.raw
+    code = terminal.child.wait(10)
+    os.close(terminal.master)
+    assert LEFT in raw
+    assert SHOWN in raw
+    return code, raw, plain(raw.rpartition(LEFT)[2])
+
+
+def test_reading_at_80_by_24_and_quitting(mini):
+    terminal = browse(mini, f"{HEADER}:4")
+    terminal.until("BlendIterator")
+    terminal.until("version-skew|runtime|mini 2.99")
+    terminal.type("?")
+    terminal.until("the definition of the name under")
+    terminal.type("\x1b")
+    time.sleep(0.3)
+    terminal.type("q")
+    code, _raw, after = end(terminal)
+    assert (code, after.strip()) == (0, "")
+
+
+def test_a_terminal_of_20_columns_and_no_colour(mini):
+    terminal = browse(mini, f"{HEADER}:4", columns=20, rows=8, NO_COLOR="1")
+    terminal.until("20 columns: widen")
+    terminal.type("q")
+    code, raw, after = end(terminal)
+    assert (code, after.strip()) == (0, "")
+    del raw
+
+
+def test_a_crash_gives_the_terminal_back_and_one_error(make_searching):
+    searching = make_searching()
+    terminal = browse(searching, f"{HEADER}:4")
+    terminal.until("BlendIterator")
+    (index,) = (searching.cli.cache / "index").glob("checkout-mini.sqlite")
+    with index.open("r+b") as handle:  # what a full disk or a bad one leaves behind
+        handle.seek(24)  # the count of changes: what was read before counts no more
+        handle.write(os.urandom(4))
+        handle.seek(4096)
+        handle.write(os.urandom(index.stat().st_size - 4096))
+    for key in (":", "7\r", "\r"):
+        terminal.type(key)
+    code, _raw, after = end(terminal)
+    assert code == 3
+    assert after.strip().startswith("error: the index cannot be used")
+    assert "try:   ptexplore index" in after
+    assert "Traceback" not in after
+
+
+def test_a_terminal_that_is_told_to_end(mini):
+    terminal = browse(mini, f"{HEADER}:4")
+    terminal.until("BlendIterator")
+    os.kill(terminal.child.pid, signal.SIGTERM)
+    _code, _raw, after = end(terminal)
+    assert "Traceback" not in after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("aten",), 2), (("--load", "x.json", "aten"), 2), (("",), 2)],
+)
+def test_no_terminal_and_wrong_arguments(mini, arguments, code):
+    mini("browse", *arguments).three_parts(code)
+
+
+def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
+    (tmp_path / "no.json").write_text(json.dumps({"format": 1}))
+    for arguments, told in ((("nothing_is_called_so",), "there is nothing named nothing_is_called_so"),
+                            (("--load", str(tmp_path / "no.json")), "no saved trace"),
+                            (("--notes", "nowhere", "blending"), "there is no folder of notes nowhere")):  # fmt: skip
+        terminal = browse(mini, *arguments)
+        code, text = terminal.end()
+        assert code in (1, 2, 3), text
+        assert told in text
+        assert "why:" in text
+        assert "Traceback" not in text
+
+
+def test_reading_the_real_tree(sourced):
+    (name,) = (one["name"] for one in sourced("fetch", "--list", "--json").data["checkouts"])
+    terminal = Terminal(sourced, "browse", "--tree", name, "c10::Dispatcher::call", columns=120, rows=40)
+    terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
+    terminal.until("version-skew|consistent|located")
+    terminal.type("r")
+    terminal.until("uses of c10::Dispatcher::call")
+    terminal.until("calls: [1-9]")
+    terminal.type("\r")
+    terminal.until(r"[\w/]+\.\w+  ›  ")
+    terminal.type("\x0f")
+    terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
+    terminal.type("q")
+    code, _raw, after = end(terminal)
+    assert (code, after.strip()) == (0, "")

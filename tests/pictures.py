@@ -1,0 +1,104 @@
+"""Pictures of the screens of `browse`, on the small tree of our own: docs/ shows them, and a test compares them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import html
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.marks import marks
+from ptexplore.cli.browse_runs import runs
+from ptexplore.cli.ready import Indexed
+from ptexplore.index.sources import Source, build
+from ptexplore.model import Checkout
+from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.listing import files_of
+from ptexplore.store.index_store import IndexStore
+from ptexplore.tui.app import Browser, Start
+from ptexplore.tui.library import Library
+from ptexplore.tui.messages import OpenTour
+from tests import searched_source
+
+ROOT = Path(__file__).resolve().parent.parent
+TOURS = ROOT / "tests/data/tours"
+SIZE = (124, 34)
+FONTS = "ui-monospace, DejaVu Sans Mono, Menlo, Consolas"
+Reading = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
+_TEXT = re.compile(r'<text class="[^"]*" x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>')
+
+
+def small_library(folder: Path) -> Library:
+    """The small tree with the small tour, indexed below `folder`."""
+    root = searched_source.write(folder / "mini")
+    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
+    build(Source("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    trees = [Indexed(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)]
+    notes = load(layers([str(TOURS)], shipped=False))
+    return Library(
+        trees=trees,
+        runs=runs(argparse.Namespace(python=None, tree=None, notes=[])),
+        open_catalogue=lambda _: None,
+        open_notes=lambda: notes,
+        open_marks=lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which},
+        torch="2.13.0",
+    )
+
+
+def picture(library: Library, reading: Reading, start: Start | None = None) -> str:
+    """The screen as an SVG once a reader did something."""
+    app = Browser(library, lambda _: start or Start())
+
+    async def main() -> str:
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause()
+            await reading(app, pilot)
+            await pilot.pause(0.3)
+            svg = app.export_screenshot(title="ptexplore browse")
+            return re.sub(
+                r"Fira Code", FONTS, re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
+            )  # nothing from the network
+
+    return asyncio.run(main())
+
+
+async def until(pilot: Pilot[None], ready: Callable[[], Any], seconds: float = 30) -> None:
+    """Wait; fails where it never comes."""
+    for _ in range(int(seconds * 20)):
+        if ready():
+            return
+        await pilot.pause(0.05)
+    raise AssertionError("the screen never came to what was waited for")
+
+
+# --- the screens ---
+
+
+async def tour(app: Browser, pilot: Pilot[None]) -> None:
+    """A stop of a tour, its source beside it."""
+    app.post_message(OpenTour("blending", "token"))
+    await until(pilot, lambda: app.reader.place is not None and app.reader.source.file.parsed)  # type: ignore[union-attr]
+
+
+async def search(app: Browser, pilot: Pilot[None]) -> None:
+    """What is found of a word."""
+    await pilot.press("escape", "ctrl+p", *"mix")
+    await until(pilot, lambda: app.screen.query_one("#found").option_count > 5)  # type: ignore[attr-defined]
+
+
+SMALL: dict[str, Reading] = {"browse-tour": tour, "browse-search": search}
+
+
+def texts(svg: str) -> list[str]:
+    """What can be read in a picture, row by row: fonts, colours and ids are nobody's concern here."""
+    rows: dict[float, list[tuple[float, str]]] = {}
+    for x, y, text in _TEXT.findall(svg):
+        rows.setdefault(float(y), []).append((float(x), html.unescape(text).replace("\xa0", " ")))
+    joined = (" ".join(text.strip() for _x, text in sorted(row)) for _y, row in sorted(rows.items()))
+    return [" ".join(row.split()) for row in joined if row.strip()]

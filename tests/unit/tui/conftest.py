@@ -1,0 +1,95 @@
+"""The screens over the small tree, driven as a reader drives them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.marks import marks
+from ptexplore.cli.browse_runs import runs
+from ptexplore.cli.ready import Indexed
+from ptexplore.index.sources import Source, build
+from ptexplore.model import Checkout
+from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.listing import files_of
+from ptexplore.store.index_store import IndexStore
+from ptexplore.tui.app import Browser, Start
+from ptexplore.tui.library import Library
+from ptexplore.view.targets import candidates
+from tests import searched_source
+
+KERNEL = "aten/src/ATen/native/cpu/BlendKernel.cpp"
+NOTE = f"""---
+id: blending
+title: Blending
+baseline: v2.99.0
+---
+
+## A kernel {{#kernel}}
+
+```anchor
+path: {KERNEL}
+symbol: at::native::blend_kernel
+```
+
+It blends.
+"""
+Drive = Callable[..., Browser]
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small tree with its index beside it. Tests only read it."""
+    folder = tmp_path_factory.mktemp("browsing")
+    root = searched_source.write(folder / "mini")
+    lines = "".join(f"int line_{n}(int a) {{ return a + {n}; }}\n" for n in range(10_000))
+    (root / "torch/csrc/tall.cpp").write_text(lines)
+    (folder / "notes").mkdir()
+    (folder / "notes" / "blending.md").write_text(NOTE)
+    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
+    build(Source("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    return folder
+
+
+@pytest.fixture
+def library(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """What the screens read: the small tree, one note; what is kept of a reader goes into the test's own folder."""
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
+    checkout = Checkout("mini", "folder", str(small / "mini"), str(small / "mini"), version="2.99.0")
+    trees = [Indexed(checkout_tree(checkout), IndexStore.open(small / "mini.sqlite"), checkout)]
+    notes = load(layers([str(small / "notes")], shipped=False))
+    return Library(
+        trees=trees,
+        runs=runs(argparse.Namespace(python=None, tree=None, notes=[])),
+        open_catalogue=lambda _: None,
+        open_notes=lambda: notes,
+        open_marks=lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which},
+        torch="2.13.0",
+    )
+
+
+@pytest.fixture
+def drive(library: Library) -> Drive:
+    """Open a target at a size, and do what a reader does; the app afterwards."""
+
+    def run(
+        target: str, reading: Callable[[Browser, Pilot[None]], Awaitable[None]], size: tuple[int, int] = (120, 40)
+    ) -> Browser:
+        found = candidates(library.trees, None, target) if target else []
+        app = Browser(library, lambda _: Start("candidates", target, candidates=found) if target else Start())
+
+        async def main() -> None:
+            async with app.run_test(size=size) as pilot:
+                await pilot.pause()
+                await reading(app, pilot)
+
+        asyncio.run(main())
+        return app
+
+    return run

@@ -1,0 +1,301 @@
+"""What leads a reader: home, a tour to its end, search, cards of places, labs that pass, hang, are not trusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ptexplore.annotations.load import layers, load
+from ptexplore.annotations.marks import marks
+from ptexplore.annotations.trust import trust
+from ptexplore.model import Finding, Hop, SourceRef, Trail, TreeInfo
+from ptexplore.tui.card import CardScreen
+from ptexplore.tui.home import Home
+from ptexplore.tui.library import Library
+from ptexplore.tui.messages import OpenTour, OpenTrail
+from ptexplore.tui.palette import Palette
+from ptexplore.tui.recent import load_recent
+from ptexplore.tui.touring import Contents
+from ptexplore.tui.trail import TrailPane
+from ptexplore.tui.trail_screen import TrailScreen
+from tests.harness import REPOSITORY
+from tests.unit.tui.conftest import KERNEL
+from tests.unit.tui.test_reading import MIX, screen, until
+
+LABS = f"""---
+id: running
+title: Labs of every sort
+baseline: v2.99.0
+---
+
+## Labs {{#labs}}
+
+```anchor
+path: {KERNEL}
+symbol: at::native::blend_kernel
+```
+
+Before [bold]them[/bold] \x1b[31m.
+
+```lab
+id: adds
+run: torch.add(a, b)
+expect:
+  trail: ["op aten::add.Tensor"]
+```
+
+```lab
+id: hangs
+run: __import__("time").sleep(600)
+expect:
+  value: '1'
+```
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The reader's own folder."""
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def toured(library: Library, data: Path) -> Library:
+    """The screens' library, with the small tour."""
+    return with_notes(library, REPOSITORY / "tests/data/tours")
+
+
+def notes(app) -> str:
+    """What stands in the notes pane, its words on one line."""
+    region = app.reader.notes.region
+    strips = app.screen._compositor.render_strips()[region.y : region.bottom]
+    lines = ("".join(part.text for part in strip)[region.x : region.right] for strip in strips)
+    return " ".join(" ".join(lines).replace("█", " ").split())
+
+
+def with_notes(library: Library, folder: Path) -> Library:
+    notes = load(layers([str(folder)], shipped=False))
+    library.open_notes = lambda: notes
+    library.open_marks = lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which}
+    return library
+
+
+def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
+    async def reading(app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Home))
+        shown = screen(app)
+        for part in ("Learning path  0/2", "Basic use  0/1", "○ Mixing  ← next", "0/4  How things are blended",
+                     "mini 2.99.0  checkout:", "another version than the installed torch"):  # fmt: skip
+            assert part in shown, part
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: app.walk is not None and app.reader.place is not None)
+        assert app.reader.place.path.endswith("native_functions.yaml")
+        await until(pilot, lambda: "a token (stop 2) comes later" in notes(app))
+        assert "not pinned" in notes(app)
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        here = app.reader.place
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: "stop 3 is lost: what is open below is not its source" in screen(app))
+        assert "3/4 Nowhere to be found" in notes(app)
+        assert "Prose that is read all the same." in notes(app)
+        assert app.reader.place == here, "no other source is shown for it"
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: "4/4 Two of one name" in notes(app))
+        lines = [n for n, line in enumerate(app.reader.source.file.raw, 1) if "int choose(" in line]
+        assert all(f"may be {MIX}:{line}" in notes(app) for line in lines), "both, and none is opened"
+        await pilot.press("less_than_sign", "greater_than_sign", "c")
+        await until(pilot, lambda: isinstance(app.screen, Contents))
+        assert "✓  1  The entry" in screen(app)
+        await pilot.press("escape", "greater_than_sign")
+        await until(pilot, lambda: "that was the last stop" in screen(app))
+        assert app.walk is None
+
+    drive("", reading, size=(170, 45))
+    kept = json.loads((data / "progress.json").read_text())
+    assert kept["done"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
+
+
+def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, data):
+    async def reading(app, pilot):
+        await pilot.press("escape", "ctrl+p", *"bl_k")
+        await until(pilot, lambda: "at::native::blend_kernel(" in screen(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == KERNEL)
+        await pilot.press("ctrl+p", *"/Mix")
+        await until(pilot, lambda: f"{MIX}" in screen(app))
+        assert "symbols @   operators %" in screen(app)
+        await pilot.press("tab")  # the next sort of the same words: notes
+        assert app.screen.query_one("Input").value == "?Mix"
+        app.screen.query_one("Input").value = '"turn(int'
+        await until(pilot, lambda: "virtual int turn(int a)" in screen(app))
+        app.screen.query_one("Input").value = "no_such_thing_at_all"
+        await until(pilot, lambda: "nothing fits" in screen(app))
+        assert isinstance(app.screen, Palette)
+        await pilot.press("escape")
+        await until(pilot, lambda: bool(load_recent()))
+
+    drive("", reading)
+    assert [(one.path, one.line, one.symbol) for one in load_recent()] == [(KERNEL, 4, "at::native::blend_kernel")]
+
+
+def test_a_damaged_list_of_places_is_none_and_is_kept_aside(data):
+    from ptexplore.tui.recent import Recent, keep
+
+    data.mkdir()
+    for text in ("{", '{"format": 9}', '{"format": 1, "places": [{"tree": 1}, 7, {"path": "x"}]}', "[" * 9999):
+        (data / "recent.json").write_text(text)
+        assert load_recent() == []
+    keep(Recent("mini", "a.cpp", 3))
+    keep(Recent("mini", "a.cpp", 9))
+    assert load_recent() == [Recent("mini", "a.cpp", 9)]
+    assert (data / "recent.json.damaged").read_text() == "[" * 9999
+
+
+# --- trails ---
+
+
+def ref(line: int | None, tree: str = "mini", **more: object) -> SourceRef:
+    return SourceRef(
+        KERNEL if line else None, line, "checkout", more.pop("precision", "version-skew"), tree=tree, **more
+    )
+
+
+def trail(commit: str | None = None) -> Trail:
+    """A Trail of the small tree's own names."""
+    mini = TreeInfo("mini", "2.99.0", ("checkout",), commit, "version-skew")
+    kernel = Hop(3, "kernel", "at::native::blend_kernel", "observed", ref(4), key="CPU")
+    cut = Hop(
+        4, "impl", "at::native::[bold]hidden\x1b[31m", "cut", ref(None, precision="unknown", reason="no such name")
+    )
+    other = Hop(5, "impl", "at::native::choose", "derived", ref(None, precision="ambiguous", reason="2 candidates",
+                candidates=(ref(4), ref(5))))  # fmt: skip
+    op = Hop(2, "op", "aten::blend", "observed", ref(1, tree="gone"), op="aten::blend", children=(kernel, cut, other))
+    return Trail("torch.blend(a)", {"a": "Tensor[3] float32 cpu"}, {"version": "2.99.0"}, (mini,), {}, {},
+                 (Finding("cut", "something was cut"),), (op,))  # fmt: skip
+
+
+def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTrail(trail()))
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        shown = screen(app)
+        for part in ("torch.blend(a)", "! cut: something was cut", "cut  [4]  unknown (no such name)", "[bold]hidden",
+                     f"can be {KERNEL}:5", "derived"):  # fmt: skip
+            assert part in shown, part
+        assert "\x1b" not in shown
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: "is in gone, which is not at hand" in screen(app))
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: app.reader.place is not None)
+        assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        assert app.screen.query_one(TrailPane).tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
+        app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
+        await until(pilot, lambda: app.screen.query_one(TrailPane).trail.trees[0].commit == "f00d")
+        await until(pilot, lambda: "blend_kernel" in screen(app))
+        await pilot.press("j", "j", "enter")
+        await until(pilot, lambda: "line 4 is another one there" in screen(app))
+
+    drive("", reading)
+
+
+# --- labs and cards, with the real torch ---
+
+
+@pytest.fixture
+def running(library: Library, own_cache: Path, data: Path, tmp_path: Path, monkeypatch) -> Iterator[Library]:
+    """Notes with labs, trusted; a cache of their own."""
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(own_cache))
+    folder = tmp_path / "labs"
+    folder.mkdir()
+    (folder / "running.md").write_text(LABS)
+    import argparse
+
+    from ptexplore.cli.browse_runs import runs
+
+    library.runs = runs(argparse.Namespace(python=None, tree=None, notes=[str(folder)]))
+    return with_notes(library, folder)
+
+
+def started_with(cache: Path) -> list[str]:
+    """Every process of this machine that has this cache."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            known = f"PTEXPLORE_CACHE={cache}".encode() in (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if known and int(folder.name) != os.getpid():
+            found.append((folder / "cmdline").read_text())
+    return found
+
+
+@pytest.mark.e2e
+def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache):
+    async def reading(app, pilot):
+        def said() -> str:
+            return " ".join(screen(app).split())
+
+        app.post_message(OpenTour("running"))
+        await until(pilot, lambda: "lab adds" in notes(app))
+        assert "Before [bold]them[/bold]" in notes(app)
+        await pilot.press("L", "enter")
+        await until(pilot, lambda: "its file is not trusted: ptexplore notes trust" in notes(app), 60)
+        trust(running.notes.tours.values())
+        await pilot.press("L", "enter")
+        await until(pilot, lambda: "lab adds: passed; T walks what ran" in said(), 60)
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "aten::add.Tensor" in said())
+        await pilot.press("escape", "L", "j", "enter")
+        await until(pilot, lambda: any("main.py" in one for one in started_with(own_cache)), 60)
+        await pilot.press("j")
+        assert app.reader.place.line == 5, "the source is read on meanwhile"
+        begun = time.monotonic()
+        await pilot.press("escape")
+        await until(pilot, lambda: app.job is None and not started_with(own_cache), 20)
+        assert time.monotonic() - begun < 8
+        assert "lab hangs: stopped" in said()
+
+    drive("", reading)
+
+
+@pytest.mark.e2e
+def test_the_card_of_an_operator_and_a_trace_of_an_expression(running, drive):
+    async def reading(app, pilot):
+        from ptexplore.tui.messages import OpenOperator
+
+        app.post_message(OpenOperator("aten::add.Tensor"))
+        await until(pilot, lambda: isinstance(app.screen, CardScreen) and "derivative" in screen(app), 30)
+        shown = screen(app)
+        assert "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" in shown
+        assert "registered at build/aten/src/ATen/RegisterCPU_0.cpp:" in shown
+        await pilot.press("enter")
+        await until(pilot, lambda: "its text is not here" in screen(app))
+        await pilot.press("escape", "escape", "x", *"troch.add(a, b)", "enter")
+        await until(pilot, lambda: any("name 'troch' is not defined" in one.message for one in app._notifications), 60)
+
+    drive("", reading, size=(140, 60))
+
+
+def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
+    from ptexplore.errors import PtexploreError
+    from ptexplore.tui.messages import OpenOperator
+
+    def card(name: str) -> None:
+        raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
+
+    async def reading(app, pilot):
+        app.post_message(OpenOperator("aten::blend"))
+        await until(pilot, lambda: "there is no operator aten::blend: the closest are aten::mix" in screen(app))
+
+    library.runs = replace(library.runs, card=card)
+    drive("", reading)

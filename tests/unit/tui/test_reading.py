@@ -1,0 +1,220 @@
+"""Reading with keys: the file, the definition, its uses, back; what is said when there is nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ptexplore.tui.choice import Choice
+from ptexplore.tui.keys import Keys
+from ptexplore.tui.source import SourceView
+from ptexplore.tui.uses import Uses
+from tests.unit.tui.conftest import KERNEL
+
+HEADER = "aten/src/ATen/native/Blend.h"
+MIX = "aten/src/ATen/native/Mix.cpp"
+
+
+def screen(app) -> str:
+    """What stands on the screen, as text."""
+    return "\n".join("".join(part.text for part in strip) for strip in app.screen._compositor.render_strips())
+
+
+async def until(pilot, ready, seconds=10):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, screen(pilot.app)
+        await pilot.pause(0.02)
+
+
+def test_definition_uses_and_back(drive):
+    async def reading(app, pilot):
+        reader = app.reader
+        assert reader.place.path == "aten/src/ATen/native/Blend.cpp"
+        assert "mini 2.99.0 · checkout · version-skew: the installed torch is 2.13.0" in screen(app)
+        start = reader.place
+        await pilot.press("r")
+        uses = reader.query_one(Uses)
+        await until(pilot, lambda: uses.option_count > 2)
+        assert "uses of at::native::BlendIterator::numel" in str(uses.border_title)
+        await pilot.press("escape", "colon", "9", "enter")
+        await pilot.pause()
+        assert reader.place.line == 9
+        assert "Blend.cpp  ›  at::native::operator==" in screen(app).split("\n")[0]
+        await pilot.press("w", "w", "w", "w", "enter")
+        await pilot.pause()
+        there = reader.place
+        assert (there.path, reader.source.file.name(there.line, there.column)) == (HEADER, "BlendIterator")
+        for key, line in (("ctrl+o", 9), ("ctrl+o", start.line), ("alt+right", 9), ("backspace", start.line)):
+            await pilot.press(key)
+            await pilot.pause()
+            assert reader.place.line == line
+
+    drive("at::native::BlendIterator::numel", reading)
+
+
+def test_what_bears_one_name_is_chosen_by_the_reader(drive):
+    async def reading(app, pilot):
+        assert isinstance(app.screen, Choice)
+        shown = screen(app)
+        assert "mix names" in shown
+        assert f"{MIX}:" in shown
+        assert "other::mix" in shown
+        await pilot.press("escape")
+        assert app.reader.place is None
+        assert app.screen is app.reader
+
+    drive("mix", reading)
+
+
+def test_notes_marks_and_finding(drive):
+    async def reading(app, pilot):
+        reader = app.reader
+        await pilot.press("n")
+        assert reader.place.line == 4
+        assert "● 4 " in screen(app).replace("●  4", "● 4")
+        assert "A kernel" in screen(app)
+        await pilot.press("slash", *"blend_", "enter")
+        await pilot.pause()
+        assert "'blend_': 3 in this file" in screen(app)
+        seen = [reader.place.line]
+        for _ in range(3):
+            await pilot.press("full_stop")
+            seen.append(reader.place.line)
+        assert seen[0] == seen[3]
+        assert len(set(seen)) == 3 or seen[1] != seen[0]
+
+    drive(KERNEL, reading)
+
+
+def test_hostile_text_and_long_lines_are_only_text(drive):
+    async def reading(app, pilot):
+        shown = screen(app)
+        assert "[bold]markup[/bold]" in shown
+        assert not set("\x1b\x9b\u202e\x07") & set(shown)
+        app.reader.go(type(app.reader.place)("mini", "torch/csrc/oneline.cpp", 1))
+        before = time.monotonic()
+        await pilot.press("end")
+        await pilot.pause()
+        assert time.monotonic() - before < 2
+        assert "0};" in screen(app)
+
+    drive("torch/csrc/hostile.cpp", reading, size=(200, 30))
+
+
+def test_a_tall_file_draws_only_what_is_visible(drive, monkeypatch):
+    drawn = []
+    original = SourceView.render_line
+    monkeypatch.setattr(SourceView, "render_line", lambda self, y: drawn.append(y) or original(self, y))
+
+    async def reading(app, pilot):
+        app.reader.go(type(app.reader.place)("mini", "torch/csrc/tall.cpp", 5000))
+        await until(pilot, lambda: app.reader.source.file.parsed)
+        await pilot.press("G")
+        await pilot.pause()
+        assert app.reader.place.line == 10_000
+        assert "line_9999" in screen(app)
+
+    drive(KERNEL, reading)
+    assert len(drawn) < 1000
+
+
+def test_at_80_columns_files_and_notes_come_and_go(drive):
+    async def reading(app, pilot):
+        reader = app.reader
+        assert "blend_kernel" in screen(app)
+        assert not reader.files.display
+        await pilot.press("e")
+        await until(pilot, lambda: "▾ mini 2.99.0" in screen(app))
+        assert "BlendKernel.cpp" in screen(app)
+        await pilot.press("k", "k", "j", "enter")
+        await pilot.pause()
+        await pilot.press("escape")
+        assert not reader.files.display
+        await pilot.press("i")
+        await pilot.pause()
+        assert reader.query_one("#side").display
+        await pilot.resize_terminal(20, 10)
+        await pilot.pause()
+        assert "20 columns: widen" in screen(app)
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert reader.files.display
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, Keys)
+        await pilot.press("escape", "t")
+        assert not app.current_theme.dark
+
+    drive(KERNEL, reading, size=(80, 24))
+
+
+def test_the_tree_opens_folders_and_shows_files(drive):
+    async def reading(app, pilot):
+        await pilot.press("e", "enter")
+        await until(pilot, lambda: "▸ torch" in screen(app))
+        await pilot.press("G", "enter")
+        await pilot.pause()
+        assert "▾ torch" in screen(app)
+        await pilot.press("G", "l")
+        await pilot.pause()
+        await pilot.press("G", "enter")
+        await pilot.pause()
+        assert app.reader.place.path == "torch/nn/blend.py"
+
+    drive("", reading)
+
+
+def test_a_file_that_vanished_and_one_that_changed(drive, library, tmp_path):
+    root = Path(library.trees[0].checkout.root)
+    gone, changed = root / "torch/csrc/comment.cpp", root / "torch/csrc/long.cpp"
+    texts = gone.read_text(), changed.read_text()
+
+    async def reading(app, pilot):
+        place = type(app.reader.place)
+        app.reader.go(place("mini", "torch/csrc/comment.cpp", 3))
+        await pilot.pause()
+        assert "its text is not there (any more)" in screen(app)
+        await pilot.press("j", "enter", "n", "o", "y")  # nothing to do, and nothing breaks
+        app.reader.go(place("mini", "torch/csrc/long.cpp", 3))
+        await pilot.pause()
+        assert "this file was changed after it was indexed" in screen(app)
+        await pilot.press("y")
+        await pilot.pause()
+        assert "it is not known which commit mini 2.99.0 is of" in screen(app)
+
+    try:
+        gone.unlink()
+        changed.write_text("// another\n" + texts[1])
+        drive(KERNEL, reading)
+    finally:
+        gone.write_text(texts[0])
+        changed.write_text(texts[1])
+
+
+def test_the_editor_gets_the_line(drive, tmp_path, monkeypatch):
+    from tests.terminal import editor
+
+    monkeypatch.setenv("EDITOR", editor(tmp_path))
+    monkeypatch.delenv("VISUAL", raising=False)
+
+    async def reading(app, pilot):
+        app.reader.library.runs.edit(*app.reader._where())
+
+    drive(f"{KERNEL}:4", reading)
+    assert (tmp_path / "opened").read_text().endswith(f"{os.sep}BlendKernel.cpp")
+
+
+@pytest.mark.parametrize("keys", [("j", "k", "h", "l", "w", "b", "G", "g", "g", "0", "$", "]", "[", "ctrl+d", "ctrl+u",
+                                   "pagedown", "pageup", "space", "g", "x", "full_stop", "comma", "p", "N", "H", "L",
+                                   "tab", "tab", "j", "k", "escape", "e", "e", "i", "i")])  # fmt: skip
+@pytest.mark.parametrize("path", ["torch/csrc/empty.cpp", "torch/csrc/latin.cpp", "torch/nn/blend.py"])
+def test_no_key_breaks_any_file(drive, keys, path):
+    async def reading(app, pilot):
+        await pilot.press(*keys)
+        assert app.reader.place.path == path
+
+    app = drive(path, reading)
+    assert app.crash is None

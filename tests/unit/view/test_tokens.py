@@ -1,0 +1,60 @@
+"""What is coloured, and that broken text is read as far as it goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.view.tokens import Tokens, kinds
+
+
+def named(line: str, spans):
+    return [(line[begin:end], kind) for begin, end, kind in spans]
+
+
+def test_cpp_words():
+    text = '#include <x.h>\n/* é */ static int f(Tensor t) { return g(1, "é"); } // end\n'
+    first, second, last = kinds(text, "cpp")
+    assert named("#include <x.h>", first) == [("#include", "preproc"), ("<x.h>", "string")]
+    assert named(text.split("\n")[1], second) == [
+        ("/* é */", "comment"), ("static", "keyword"), ("int", "type"), ("f", "function"), ("Tensor", "type"),
+        ("return", "keyword"), ("g", "function"), ("1", "number"), ('"é"', "string"), ("// end", "comment"),
+    ]  # fmt: skip
+    assert last == []
+
+
+def test_python_words_and_a_string_of_many_lines():
+    text = '@a.b(1)\ndef f(x: T):\n    """One\n    two"""\n    return g(f"{x} s")'
+    lines = text.split("\n")
+    found = [named(line, spans) for line, spans in zip(lines, kinds(text, "python"), strict=True)]
+    assert found[0] == [("@", "decorator"), ("a.b", "decorator"), ("1", "number")]
+    assert found[1] == [("def", "keyword"), ("f", "function"), ("T", "type")]
+    assert found[2] == [('"""', "string"), ("One", "string")]
+    assert found[3] == [("    two", "string"), ('"""', "string")]
+    assert found[4][:2] == [("return", "keyword"), ("g", "function")]
+
+
+def test_yaml_words():
+    line = "- func: add(Tensor self, *, Scalar alpha=1) -> Tensor  # why"
+    (spans,) = kinds(line, "yaml")
+    assert named(line, spans) == [("func", "tag"), ("1", "number"), ("# why", "comment")]
+    assert named("  a: 'x # y'", kinds("  a: 'x # y'", "yaml")[0]) == [("a", "tag"), ("'x # y'", "string")]
+
+
+@pytest.mark.parametrize("language", ["cpp", "python", "yaml", "text"])
+def test_lines_asked_for_are_those_of_the_whole(language):
+    text = 'f(\n"a\nb"\n/* c\nd */ class } X {{ \ud800 é\n\n"""\nreturn 1'
+    whole = kinds(text, language)
+    assert len(whole) == text.count("\n") + 1
+    tokens = Tokens(text, language)
+    for first in range(1, len(whole) + 1):
+        assert tokens.spans(first, first + 2) == whole[first - 1 : first + 2]
+    assert tokens.spans(len(whole) + 1, len(whole) + 5) == []
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe\x00\n(", b"\n" * 5, "日本 = '語'\n".encode() * 3])
+def test_any_bytes_are_read(text):
+    for language in ("cpp", "python", "yaml"):
+        lines = text.decode("utf-8", "replace").split("\n")
+        for line, spans in zip(lines, kinds(text, language), strict=True):
+            ends = [0, *(edge for begin, end, _kind in spans for edge in (begin, end)), len(line)]
+            assert ends == sorted(ends)
