@@ -18,6 +18,8 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is looked at; None: our own
+# Every variant of what costs much and differs little: where one's own machine has the time, as for the matched pair.
+THOROUGH = bool(TARGET or os.environ.get("PTEXPLORE_TEST_THOROUGH"))
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 KNOWN = ("registered", "located")
 STATUSES = {"observed", "derived", "predicted", "inlined", "cut"}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.source.runtime import find_runtime
-from tests.harness import TARGET, Cli
+from tests.harness import TARGET, THOROUGH, Cli
 
 pytestmark = pytest.mark.e2e
 
@@ -172,7 +172,9 @@ def a_folder(file: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "damage", [garbage, truncated, empty, other_schema, older, pages_overwritten], ids=lambda f: f.__name__
+    "damage",
+    [truncated, older, pages_overwritten, *([garbage, empty, other_schema] if THOROUGH else [])],
+    ids=lambda f: f.__name__,
 )
 def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object) -> None:
     damage(database(own_cache))  # type: ignore[operator]
@@ -230,8 +232,11 @@ def test_two_first_runs_at_once_build_once(cli: Cli, fresh_cache: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [2.0, 6.0])
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+@pytest.mark.parametrize(
+    ("sign", "after"),
+    [(signal.SIGKILL, 6.0), (signal.SIGINT, 2.0), *([(signal.SIGKILL, 2.0), (signal.SIGINT, 6.0)] if THOROUGH else [])],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_a_first_run_that_is_stopped_leaves_nothing_broken(
     cli: Cli, fresh_cache: Path, after: float, sign: signal.Signals
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import TARGET, Cli
+from tests.harness import TARGET, THOROUGH, Cli
 
 pytestmark = [
     pytest.mark.e2e,
@@ -104,8 +104,8 @@ def test_instruction_counts_are_those_of_callgrind(cli: Cli, tmp_path: Path) -> 
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         pytest.skip("needs valgrind (scripts/test installs it where it can)")
-    if not TARGET and not os.environ.get("PTEXPLORE_TEST_CALLGRIND"):
-        pytest.skip("takes half a minute: scripts/test --matched runs it, or PTEXPLORE_TEST_CALLGRIND=1")
+    if not THOROUGH:
+        pytest.skip("takes half a minute: scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
     program, python = tmp_path / "program.py", TARGET or sys.executable
     lines = ["import torch; torch.set_num_threads(1)", SETUP]
     lines += [f"for _ in range(4): {call}" for call, _ in COUNTED.values()]
