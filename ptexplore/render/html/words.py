@@ -1,0 +1,162 @@
+"""Source text as lines of HTML in one pass: comments, strings, keywords marked, names linked, everything escaped.
+
+The browser of the terminal asks view/tokens for the lines on a screen; a site marks eighty million characters, for which
+a parse tree of each file takes longer than everything else, so here a scanner reads what needs no grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ptexplore.view.site_source import Link
+
+LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
+_TO_SAFE = {ord("<"): LESS, ord("&"): AND, **{n: "\ufffd" for n in (*range(9), *range(0xB, 0x20), *range(0x7F, 0xA0))},
+            **dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")}  # fmt: skip
+_TO_SAFE.pop(0x0D, None)
+_CPP_WORDS = frozenset(
+    "alignas alignof auto bool break case catch char class const const_cast constexpr continue decltype default delete "
+    "do double dynamic_cast else enum explicit extern false final float for friend goto if inline int long mutable "
+    "namespace new noexcept nullptr operator override private protected public reinterpret_cast return short signed "
+    "sizeof static static_assert static_cast struct switch template this throw true try typedef typeid typename union "
+    "unsigned using virtual void volatile while".split()
+)
+_PYTHON_WORDS = frozenset(
+    "and as assert async await break class continue def del elif else except finally for from global if import in is "
+    "lambda nonlocal not or pass raise return try while with yield None True False".split()
+)
+_CPP = re.compile(
+    r"(?P<w>[A-Za-z_]\w*)"
+    r"|(?P<i>//(?:[^\n\\]|\\[^\n]?|\\\n)*|/\*.*?(?:\*/|\Z))"
+    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)+'?)"
+    r"|(?P<x>^[ \t]*\#[ \t]*include\b[ \t]*(?:\x01[^\n>]*>|\"[^\"\n]*\"))"
+    r"|(?P<u>^[ \t]*\#[ \t]*\w+)"
+    r"|(?P<d>\d(?:'?[\w.])*)",
+    re.DOTALL | re.MULTILINE,
+)
+_RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
+_RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
+_PYTHON = re.compile(
+    r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
+    r"|(?P<w>[A-Za-z_]\w*)|(?P<i>\#[^\n]*)|(?P<u>^[ \t]*@[\w.]+)|(?P<d>\d[\w.]*)",
+    re.DOTALL | re.MULTILINE,
+)
+_YAML = re.compile(
+    r"(?P<i>(?:^|(?<=\s))\#[^\n]*)|(?P<u>^[ ]*(?:-[ ]+)*[A-Za-z_][\w., -]*(?=:(?:\s|$)))"
+    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\")",
+    re.MULTILINE,
+)
+
+
+def escaped(text: str) -> str:
+    """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
+    return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
+
+
+class Marker:
+    """Marks the words of one file. `href` gives the URL's value of a link, unquoted."""
+
+    def __init__(self, language: str) -> None:
+        self._pattern = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}.get(language)
+        self._words = {"cpp": _CPP_WORDS, "python": _PYTHON_WORDS}.get(language, frozenset())
+
+    def lines(
+        self, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
+    ) -> list[str]:
+        """The lines of `text` as HTML."""
+        text = text.translate(_TO_SAFE)
+        if self._pattern is None:
+            return _finished(text)
+        named = {word for here in words.values() for word in here}
+        out: list[str] = []
+        add: Callable[[str], None] = out.append
+        done = counted = start = 0
+        line = 1
+        match = self._pattern.search(text)
+        keywords, special = self._words, self._words | named
+        scan, size = self._pattern.finditer, len(text)
+        at = 0
+        while at < size:
+            for match in scan(text, at):
+                kind = match.lastgroup
+                start, end = match.span()
+                if kind == "w":
+                    word = match[0]
+                    if word not in special:
+                        if word in _RAWS and text[end : end + 1] == '"' and keywords is _CPP_WORDS:
+                            break  # what follows is read by other rules, then the scan goes on after it
+                        continue
+                    if word in named:
+                        line += text.count("\n", counted, start)
+                        counted = start
+                        links = words[line].get(word) if line in words else None
+                        link = _fitting(links, text, done, start) if links else None
+                        if link is not None:
+                            add(text[done:start])
+                            add(_anchor(link, word))
+                            done = end
+                            continue
+                    if word in keywords:
+                        add(text[done:start])
+                        add(f"<b>{word}</b>")
+                        done = end
+                elif kind != "d":
+                    add(text[done:start])
+                    token = match[0]
+                    if kind == "x":
+                        line += text.count("\n", counted, start)
+                        counted = start
+                        add(_include(token, includes.get(line)))
+                    else:
+                        add(_wrapped(token, kind or "i"))
+                    done = end
+            else:
+                break
+            raw = _RAW.match(text, end)
+            at = raw.end() if raw else end
+            if raw:
+                add(text[done:end])
+                add(_wrapped(raw[0], "s"))
+                done = at
+        add(text[done:])
+        return _finished("".join(out))
+
+
+def _finished(text: str) -> list[str]:
+    return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+
+
+def _wrapped(token: str, tag: str) -> str:
+    if "\n" in token:
+        token = token.replace("\n", f"</{tag}>\n<{tag}>")
+    lead = token[: len(token) - len(token.lstrip(" \t"))] if tag == "u" else ""
+    return f"{lead}<{tag}>{token[len(lead):]}</{tag}>"
+
+
+def _anchor(link: Link, word: str) -> str:
+    if link.line:
+        return f"<a href=#L{link.line}>{word}</a>"
+    return f"<a href=#r{link.entry}>{word}</a>" if link.sure else f"<a href=#r{link.entry} class=q>{word}</a>"
+
+
+def _include(token: str, link: Link | None) -> str:
+    at = min(n for n in (token.find(LESS), token.find('"')) if n >= 0)
+    name = f"<s>{token[at:]}</s>" if link is None else f"{token[at]}{_anchor(link, token[at + 1 : -1])}{token[-1]}"
+    return f"<u>{token[:at].rstrip()}</u> {name}"
+
+
+def _fitting(links: Sequence[Link], text: str, done: int, start: int) -> Link | None:
+    """The link whose qualifiers stand before the word; None where all are of a use that is written otherwise."""
+    left = text[max(start - 80, 0) : start].rsplit("\n", 1)[-1].rstrip(" \t")
+    best = None
+    for link in links:
+        if not link.before:
+            if not left.endswith((".", "->", "::")):
+                best = best or link
+        else:
+            tail = link.before[-12:].replace("<", LESS).replace("&", AND)
+            if "".join(left.split()).endswith(tail) or not left.strip():
+                if best is None or len(link.before) > len(best.before):
+                    best = link
+    return best
