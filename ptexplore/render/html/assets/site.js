@@ -1,69 +1,50 @@
-/* What a page does beyond being read: search, keys, deep links, cards, trees, progress, theme. Everything is readable
- * without it. One plain script in <head> (no module: file://), so that the theme is set before the first paint.
+/* What a page does beyond being read: theme, keys, deep links, cards of definitions, traces, progress.
  *
- * What it expects of a page (all of it optional: what is not there is not served):
- *   <html data-root="../../" data-page="home|tour|stop|source|op|trace|concepts|about" data-stop="tour#stop">
- *   <button data-do="theme|help|search|copy-link|open-all|close-all|export|import|done">   what a click does
- *   <input type="file" data-import hidden>             the file that "import" reads
- *   <a rel="prev|next|home">                           j k on a stop, g h
- *   #search  <input>, and an empty <div data-results>  filled here: listbox, live region, kinds
- *   [data-symbols] <a href="#L12"> …                   the outline of a source page, in order: j k
- *   .note[id]                                          n p
- *   [id="L12"]                                         a line; an <a href="#L12"> in it is its number
- *   [data-s="qualified name"] on an element            the target of #s=qualified%20name (first one; the rest are offered)
- *   a[data-d="KEY"]                                    an identifier; KEY names a definition in cards (below)
- *   .tree details                                      a trace
- *   [data-progress="tour#stop"] on a link, [data-progress-of="tour"][data-total="9"] on a counter
- *
- * Data come by script tags and call ptx.…: (arrays, so that shards stay small)
- *   ptx.cards({KEY: [[name, kind, href from root, signature, doc], …]})   several = ambiguous, all offered
- *   ptx.shards({prefix: file, …})           search/shards.js: which prefixes (>= 2 letters, lower case) have a shard
- *   ptx.shard(prefix, [[name, kind, href from root, where], …])           kind: symbol|op|file|note|heading
+ * Everything is readable without it. A plain script in <head> (modules do not load from file://), so that the theme is set
+ * before the first paint; the rest waits for the page. What a page is made of: docs/html.md.
  */
 (function () {
   "use strict";
   const doc = document, page = doc.documentElement;
   const root = page.dataset.root || "";
-  const KINDS = [["", "all"], ["symbol", "symbols"], ["op", "operators"], ["file", "files"], ["note", "notes"], ["heading", "headings"]];
-  const SHOWN = 40;
+  const $ = (selector, from = doc) => from.querySelector(selector);
+  const $$ = (selector, from = doc) => [...from.querySelectorAll(selector)];
 
-  /* --- what the browser keeps; a browser that keeps nothing (file:// may be blocked) is told of, not fought --- */
+  /* --- what the browser keeps; one that keeps nothing (file:// may be shut off) is told of, not fought --- */
 
   const memory = {};
   const keep = {
     blocked: false,
     get(key) {
-      try { return localStorage.getItem("ptexplore." + key); } catch { this.blocked = true; return memory[key] ?? null; }
+      try { return localStorage.getItem(`ptexplore.${key}`); } catch { this.blocked = true; return memory[key] ?? null; }
     },
     set(key, value) {
       memory[key] = value;
       try {
-        if (value === null) localStorage.removeItem("ptexplore." + key); else localStorage.setItem("ptexplore." + key, value);
+        if (value === null) localStorage.removeItem(`ptexplore.${key}`); else localStorage.setItem(`ptexplore.${key}`, value);
       } catch { this.blocked = true; }
     },
   };
 
-  /* --- theme: before the first paint --- */
+  /* --- theme --- */
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const theme = () => page.dataset.theme || (dark.matches ? "dark" : "light");
   function paint(name) {
     if (name === "light" || name === "dark") page.dataset.theme = name; else delete page.dataset.theme;
   }
+  page.classList.add("js");
   paint(keep.get("theme"));
   function switchTheme() {
-    const next = theme() === "dark" ? "light" : "dark";
     const system = dark.matches ? "dark" : "light";
+    const next = (page.dataset.theme || system) === "dark" ? "light" : "dark";
     keep.set("theme", next === system ? null : next);
     paint(next === system ? "" : next);
     say(next === system ? `${next}, as the system has it` : next);
   }
   addEventListener("storage", (e) => { if (e.key === "ptexplore.theme") paint(e.newValue); });
 
-  /* --- small things --- */
+  /* --- small things, some for search.js too --- */
 
-  const $ = (selector, from = doc) => from.querySelector(selector);
-  const $$ = (selector, from = doc) => [...from.querySelectorAll(selector)];
   function make(tag, attributes = {}, ...inside) {
     const made = doc.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) if (value != null) made.setAttribute(name, value);
@@ -73,14 +54,16 @@
   let teller;
   function say(text) {
     teller.textContent = "";
-    setTimeout(() => { teller.textContent = text; }, 20);
     clearTimeout(say.timer);
-    say.timer = setTimeout(() => { teller.textContent = ""; }, 6000);
+    say.timer = setTimeout(() => {
+      teller.textContent = text;
+      say.timer = setTimeout(() => { teller.textContent = ""; }, 6000);
+    }, 20);
   }
-  /* Addresses come from the site's own data; one with a scheme was not written by us. */
-  const address = (href) => (/^[a-z][a-z0-9+.-]*:|^\/|^\\/i.test(href) ? "#" : root + href);
+  /* Addresses come from the site's own data; one that leads out of it was not written by us. */
+  const address = (href) => (/^[a-z][a-z0-9+.-]*:|^[/\\]/i.test(href) ? "#" : root + href);
   function see(element, focus) {
-    for (let up = element; up; up = up.parentElement) if (up.tagName === "DETAILS" && up !== element) up.open = true;
+    for (let up = element.parentElement; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
     if (focus) {
       if (element.tabIndex < 0 && !element.hasAttribute("tabindex")) element.tabIndex = -1;
       element.focus({ preventScroll: true });
@@ -88,272 +71,159 @@
     element.scrollIntoView({ block: element.offsetHeight > innerHeight / 2 ? "start" : "center" });
   }
   const loading = new Map();
-  function load(file) {
-    if (!loading.has(file)) {
-      loading.set(file, new Promise((done, failed) => {
-        const tag = make("script", { src: address(file) });
+  function load(url) {
+    if (!loading.has(url)) {
+      loading.set(url, new Promise((done, failed) => {
+        const tag = make("script", { src: url });
         tag.onload = () => { tag.remove(); done(); };
-        tag.onerror = () => { tag.remove(); loading.delete(file); failed(new Error(file)); };
+        tag.onerror = () => { tag.remove(); loading.delete(url); failed(new Error(url)); };
         doc.head.append(tag);
       }));
     }
-    return loading.get(file);
+    return loading.get(url);
   }
 
-  /* --- search --- */
+  /* --- definitions of a file: rows [line, qualified name, kind, signature, doc] --- */
 
-  const shards = new Map(), cards = new Map();
-  let manifest = null;
-  window.ptx = {
-    shards(table) { manifest = new Map(Object.entries(table)); },
-    shard(prefix, rows) { shards.set(prefix, rows.map(entry)); },
-    cards(table) { for (const [key, value] of Object.entries(table)) cards.set(key, value); },
-  };
-
-  /* "at::native::addMatMul_out" is asked for by its last part; its words are add mat mul out. */
-  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
-  function words(name) {
-    return name.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2").replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
-      .toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-  }
-  function entry(row) {
-    const [name, kind, href, where] = row;
-    const last = kind === "symbol" ? name.slice(Math.max(name.lastIndexOf("::") + 2, name.lastIndexOf(".") + 1, 0)) || name
-      : kind === "file" ? name.slice(name.lastIndexOf("/") + 1) : name;
-    return { name, kind, href, where, last, low: last.toLowerCase(), whole: name.toLowerCase(), words: null };
-  }
-  /* "tenit" and "ten_it" find TensorIterator: every piece begins a word, in order. */
-  function humps(asked, from) {
-    const fits = (at, rest) => {
-      if (!rest) return true;
-      for (let i = at; i < from.length; i++) {
-        for (let n = Math.min(rest.length, from[i].length); n > 0; n--) {
-          if (from[i].startsWith(rest.slice(0, n)) && fits(i + 1, rest.slice(n))) return true;
-        }
-      }
-      return false;
-    };
-    return fits(0, asked);
-  }
-  function rank(one, low, bare) {
-    if (one.low === low || one.whole === low) return 0;
-    if (one.low.startsWith(low)) return 1;
-    one.words ??= words(one.last);
-    if (one.words.includes(low)) return 2;
-    if (one.words.some((w) => w.startsWith(low))) return 3;
-    if (bare.length > 2 && bare.length < 30 && humps(bare, one.words)) return 4;
-    if (one.low.includes(low)) return 5;
-    return one.whole.includes(low) ? 6 : -1;
-  }
-  const ORDER = { op: 0, symbol: 1, file: 2, heading: 3, note: 4 };
-  function ranked(rows, asked, kind) {
-    const terms = asked.toLowerCase().split(/\s+/).filter(Boolean);
-    const bare = terms.map(plain);
-    const found = [];
-    const seen = new Set();
-    for (const one of rows) {
-      if (kind && one.kind !== kind) continue;
-      let worst = 0;
-      for (let i = 0; i < terms.length && worst >= 0; i++) {
-        const at = rank(one, terms[i], bare[i]);
-        worst = at < 0 ? (`${one.whole} ${(one.where || "").toLowerCase()}`.includes(terms[i]) ? Math.max(worst, 6) : -1) : Math.max(worst, at);
-      }
-      const key = `${one.kind} ${one.name} ${one.href}`;
-      if (worst < 0 || seen.has(key)) continue;
-      seen.add(key);
-      found.push([worst, one]);
-    }
-    found.sort(([a, x], [b, y]) => a - b || ORDER[x.kind] - ORDER[y.kind] || x.last.length - y.last.length
-      || (x.name < y.name ? -1 : x.name > y.name ? 1 : 0) || (x.href < y.href ? -1 : 1));
-    return found.map(([, one]) => one);
-  }
-  /* The shard of the longest beginning that has one; of the term that tells most. */
-  function shardOf(asked) {
-    let best = "";
-    for (const term of asked.toLowerCase().split(/\s+/)) {
-      const tail = plain(term.split(/::|[./]/).filter((one) => plain(one).length > 1).pop() || term);
-      for (let n = tail.length; n > best.length; n--) if (manifest.has(tail.slice(0, n))) { best = tail.slice(0, n); break; }
-    }
-    return best;
-  }
-  async function rowsFor(asked) {
-    if (!manifest) await load("search/shards.js");
-    const prefix = shardOf(asked);
-    if (prefix && !shards.has(prefix)) await load(manifest.get(prefix));
-    return shards.get(prefix) || [];
+  const files = new Map();
+  const plainUrl = (href) => { const url = new URL(href, doc.baseURI); url.hash = url.search = ""; return url.href; };
+  const here = plainUrl(location.href);
+  const dataOf = (url) => (url.endsWith(".html") ? url.replace(/html$/, "js") : null);
+  function file(path, rows) { files.set(doc.currentScript.src, rows); }
+  async function rowsOf(url) {
+    const data = dataOf(url);
+    if (!data) return [];
+    if (!files.has(data)) try { await load(data); } catch { files.set(data, []); }
+    return files.get(data) || [];
   }
 
-  function searching() {
-    const input = $("#search"), box = $("[data-results]");
-    if (!input || !box) return;
-    let kind = "", results = [], active = -1, turn = 0;
-    const list = make("ul", { role: "listbox", id: "found", "aria-label": "Results" });
-    const told = make("p", { role: "status", class: "told" });
-    const choice = make("div", { class: "kinds", role: "group", "aria-label": "What to search" }, ...KINDS.map(([value, label]) =>
-      make("button", { type: "button", "data-kind": value, "aria-pressed": String(value === "") }, label)));
-    box.append(choice, list, told);
-    box.hidden = true;
-    for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-controls": "found",
-      "aria-expanded": "false", autocomplete: "off", spellcheck: "false", autocapitalize: "none" })) input.setAttribute(name, value);
-    const open = (yes) => {
-      box.hidden = !yes;
-      input.setAttribute("aria-expanded", String(yes));
-      if (!yes) point(-1);
-    };
-    function point(to) {
-      const items = list.children;
-      if (items[active]) items[active].setAttribute("aria-selected", "false");
-      active = to;
-      if (items[to]) {
-        items[to].setAttribute("aria-selected", "true");
-        items[to].scrollIntoView({ block: "nearest" });
-        input.setAttribute("aria-activedescendant", items[to].id);
-      } else input.removeAttribute("aria-activedescendant");
-    }
-    async function look() {
-      const asked = input.value.trim(), mine = ++turn;
-      if (plain(asked).length < 2) { open(false); list.replaceChildren(); results = []; return; }
-      let rows;
-      try {
-        rows = await rowsFor(asked);
-      } catch {
-        if (mine === turn) { list.replaceChildren(); results = []; told.textContent = "the search's data cannot be loaded"; open(true); }
-        return;
-      }
-      if (mine !== turn) return;
-      const all = ranked(rows, asked, kind);
-      results = all.slice(0, SHOWN);
-      list.replaceChildren(...results.map((one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
-        make("span", { class: `kind ${one.kind}` }, one.kind), " ", make("b", {}, one.name), " ", make("small", {}, one.where || ""))));
-      told.textContent = !all.length ? "nothing found" : all.length > SHOWN ? `${all.length} found, the first ${SHOWN} shown`
-        : `${all.length} found`;
-      open(true);
-      point(-1);
-    }
-    function go(one, event) {
-      if (!one) return;
-      if (event && (event.ctrlKey || event.metaKey || event.button === 1)) { window.open(address(one.href), "_blank", "noopener"); return; }
-      open(false);
-      input.blur();
-      location.href = address(one.href);
-    }
-    input.addEventListener("input", look);
-    input.addEventListener("focus", () => { if (results.length) open(true); });
-    input.addEventListener("keydown", (e) => {
-      const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[e.key];
-      if (step && results.length) {
-        if (box.hidden) open(true);
-        const to = active + step;
-        point(Math.abs(step) === 1 ? (to < -1 ? results.length - 1 : to >= results.length ? -1 : to)
-          : Math.max(0, Math.min(results.length - 1, to)));
-      } else if (e.key === "Enter") go(results[Math.max(active, 0)], e);
-      else if (e.key === "Escape") { if (box.hidden) input.blur(); else open(false); }
-      else return;
-      e.preventDefault();
-    });
-    list.addEventListener("pointerdown", (e) => e.preventDefault());
-    const clicked = (e) => { const li = e.target.closest("[role=option]"); if (li) go(results[[...list.children].indexOf(li)], e); };
-    list.addEventListener("click", clicked);
-    list.addEventListener("auxclick", clicked);
-    choice.addEventListener("click", (e) => {
-      const button = e.target.closest("button");
-      if (!button) return;
-      kind = button.dataset.kind;
-      for (const one of choice.children) one.setAttribute("aria-pressed", String(one === button));
-      look();
-      input.focus();
-    });
-    const whole = input.closest("form, search, [role=search]") || box.parentElement;
-    whole.addEventListener("focusout", (e) => { if (e.relatedTarget ? !whole.contains(e.relatedTarget) : !doc.hasFocus() || false) open(false); });
-    doc.addEventListener("pointerdown", (e) => { if (!whole.contains(e.target)) open(false); });
-    whole.addEventListener("submit", (e) => e.preventDefault());
-    if (input.value) look();
-    searching.ask = (text) => { input.value = text; input.focus(); look(); };
+  /* --- lines and deep links: #L12, #L12-L20, #s=qualified name, #id --- */
+
+  let lists = null, from = 0;
+  const PER_LIST = 250;
+  function lineAt(n) {
+    lists ??= $$("#code ol.c");
+    return lists[Math.floor((n - 1) / PER_LIST)]?.children[(n - 1) % PER_LIST];
   }
-
-  /* --- deep links: #L12, #L12-L20, #s=qualified name, #id --- */
-
-  const number = (id) => (/^L(\d+)$/.exec(id) || [])[1] | 0;
-  let from = 0;
-  function mark() {
-    for (const line of $$(".on")) line.classList.remove("on");
-    let hash;
-    try { hash = decodeURIComponent(location.hash.slice(1)); } catch { hash = location.hash.slice(1); }
-    if (!hash) return;
-    if (hash.startsWith("s=")) { symbol(hash.slice(2)); return; }
-    const range = /^L(\d+)(?:-L?(\d+))?$/.exec(hash);
-    if (!range) { const there = doc.getElementById(hash); if (there) see(there); return; }
-    let [first, last] = [+range[1], +(range[2] || range[1])].sort((a, b) => a - b);
-    from = +range[1];
-    const top = doc.getElementById(`L${first}`);
+  function numberOf(li) {
+    const list = li.parentElement;
+    return list.start + [...list.children].indexOf(li);
+  }
+  const range = (hash) => { const m = /^L(\d+)(?:-L?(\d+))?$/.exec(hash); return m && [+m[1], +(m[2] || m[1])].sort((a, b) => a - b); };
+  function fragment() {
+    const hash = location.hash.slice(1);
+    try { return decodeURIComponent(hash); } catch { return hash; }
+  }
+  function show(first, last) {
+    const top = lineAt(first);
     if (!top) { say(`there is no line ${first} here`); return; }
-    last = Math.min(last, first + 20000);
-    for (let i = first; i <= last; i++) doc.getElementById(`L${i}`)?.classList.add("on");
+    for (let i = first; i <= last; i++) lineAt(i)?.classList.add("on");
     see(top);
   }
+  function arrive() {
+    for (const line of $$(".on")) line.classList.remove("on");
+    const hash = fragment();
+    if (!hash) return;
+    if (hash.startsWith("s=")) { symbol(hash.slice(2)); return; }
+    const lines = $("#code") && range(hash);
+    if (lines) { from = lines[0]; show(...lines); return; }
+    const there = doc.getElementById(hash);
+    if (there) { there.classList.add("on"); see(there); }
+  }
   async function symbol(name) {
-    const here = $$("[data-s]").filter((one) => one.dataset.s === name);
-    if (here.length) {
-      here[0].classList.add("on");
-      see(here[0]);
-      if (here.length > 1) say(`${here.length} of that name here; j goes to the next`);
+    const rows = $("#code") ? (await rowsOf(here)).filter((row) => row[1] === name) : [];
+    if (rows.length) {
+      from = rows[0][0];
+      show(from, from);
+      for (const row of rows.slice(1)) lineAt(row[0])?.classList.add("on");
+      if (rows.length > 1) say(`${rows.length} of that name here, all marked`);
       return;
     }
-    /* It moved to another file in this version: the search knows where. */
-    let found = [];
-    try { found = (await rowsFor(name)).filter((one) => one.kind === "symbol" && one.name === name); } catch { /* told below */ }
-    const places = [...new Set(found.map((one) => one.href))];
-    if (places.length === 1 && !sameAddress(places[0])) location.replace(address(places[0]));
-    else if (places.length > 1 && searching.ask) searching.ask(name);
-    else say(`${name} is not in this site`);
+    /* It is in another file in this version: the search knows where. */
+    const places = ptx.named ? await ptx.named(name) : [];
+    if (places.length === 1) location.replace(address(places[0]));
+    else if (places.length) { say(`${places.length} places have ${name}`); ptx.ask(name); }
+    else { say(`this site does not have ${name}`); ptx.ask?.(name.split(/::|\./).pop()); }
   }
-  const sameAddress = (href) => new URL(address(href), location.href).href === location.href;
-
+  /* The number of a line is its list's marker, left of the text: no element of its own, so that pages stay small. */
   function lineClicked(e) {
-    const link = e.target.closest('a[href^="#L"]');
-    if (!link || e.ctrlKey || e.metaKey || e.altKey) return;
-    const line = number(link.getAttribute("href").slice(1));
-    if (!line) return;
+    const li = e.target.closest("#code ol.c > li");
+    if (!li || e.target.closest("a") || e.button || e.ctrlKey || e.metaKey || e.altKey) return;
+    const style = getComputedStyle(li);
+    if (e.clientX > li.getBoundingClientRect().left + parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft)) return;
     e.preventDefault();
     getSelection().removeAllRanges();
-    location.replace(e.shiftKey && from && from !== line ? `#L${Math.min(from, line)}-L${Math.max(from, line)}` : `#L${line}`);
+    const line = numberOf(li);
+    const other = e.shiftKey && from && from !== line ? from : 0;
+    const x = scrollX, y = scrollY;
+    location.replace(other ? `#L${Math.min(other, line)}-L${Math.max(other, line)}` : `#L${line}`);
+    still = () => { scrollTo(x, y); from = other || line; };
+    setTimeout(() => { still = null; }, 500); // the hash was that one already
   }
+  let still = null;
   async function copyLink() {
-    const here = location.href;
-    try { await navigator.clipboard.writeText(here); say("link copied"); } catch {
-      const field = make("textarea", { class: "aside", readonly: "" });
-      field.value = here;
+    let link = location.href;
+    const lines = range(fragment());
+    if ($("#code") && lines && lines[0] === lines[1]) {
+      /* A definition is linked to by its name: that holds when the lines have moved. */
+      const rows = await rowsOf(here), row = rows.find((one) => one[0] === lines[0]);
+      if (row && rows.filter((one) => one[1] === row[1]).length === 1) link = `${here}#s=${encodeURIComponent(row[1])}`;
+    }
+    try { await navigator.clipboard.writeText(link); say("link copied"); } catch {
+      const field = make("textarea", { class: "copied", readonly: "", "aria-label": "link" });
+      field.value = link;
       doc.body.append(field);
       field.select();
       const done = doc.execCommand("copy");
       field.remove();
-      say(done ? "link copied" : `cannot copy; the link is ${here}`);
+      say(done ? "link copied" : `cannot copy; the link is ${link}`);
     }
   }
 
-  /* --- what an identifier is: a card on hover and focus, a choice where it is open --- */
+  /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */
 
   let card, cardOf = null, cardTimer;
-  function showCard(link) {
-    const known = cards.get(link.dataset.d);
-    if (!known || !known.length || cardOf === link) return;
+  const named = 'ol.c a[href^="#r"], ol.c a[href^="#L"]';
+  const MANY = 10;
+  /* Where a name leads: [{url, line, label}], and whether that is a choice. */
+  function places(link) {
+    const to = link.getAttribute("href").slice(1);
+    const lines = range(to);
+    if (lines) return { choice: false, all: [{ href: `#${to}`, url: here, line: lines[0], label: "" }] };
+    const entry = doc.getElementById(to);
+    if (!entry) return { choice: false, all: [] };
+    const all = $$("a[href]", entry).map((a) => ({
+      href: a.getAttribute("href"), url: plainUrl(a.href), line: (range(a.hash.slice(1)) || [0])[0], label: a.textContent,
+    }));
+    return { choice: entry.classList.contains("q") || all.length > 1, all, other: entry.classList.contains("k"), name: $("code", entry)?.textContent };
+  }
+  async function showCard(link, focus) {
     hideCard();
+    const { choice, all, other, name } = places(link);
+    if (!all.length) return;
     cardOf = link;
-    card.replaceChildren(...(known.length > 1 ? [make("p", { class: "many" }, `${known.length} definitions bear this name; which one is meant here is open`)] : []),
-      ...known.slice(0, 12).map(([name, kind, href, signature, text]) => make("div", { class: "one" },
-        make("p", {}, make("a", { href: address(href) }, name), " ", make("small", {}, kind)),
-        signature ? make("code", {}, signature) : null, text ? make("p", { class: "doc" }, text) : null)),
-      ...(known.length > 12 ? [make("p", { class: "many" }, `and ${known.length - 12} more: search for it`)] : []));
+    const known = await Promise.all(all.slice(0, MANY).map(async (one) => [one, (await rowsOf(one.url)).find((row) => row[0] === one.line)]));
+    if (cardOf !== link) return;
+    card.replaceChildren(
+      ...(choice ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
+        : "only the name speaks for this one")] : []),
+      ...known.map(([one, row]) => make("div", {},
+        make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
+          make("small", {}, [row?.[2], one.label].filter(Boolean).join(" · "))),
+        row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
+      ...(all.length > MANY ? [make("p", { class: "many" }, `and ${all.length - MANY} more, at the page's end`)] : []),
+      ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
     card.hidden = false;
-    const at = link.getClientRects()[0] || link.getBoundingClientRect();
-    const wide = page.clientWidth, high = card.offsetHeight;
-    card.style.left = `${Math.max(8, Math.min(at.left, wide - card.offsetWidth - 8)) + scrollX}px`;
-    card.style.top = `${(at.bottom + high + 8 > innerHeight && at.top > high + 8 ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
+    const at = link.getClientRects()[0] || link.getBoundingClientRect(), high = card.offsetHeight;
+    const above = at.bottom + high + 8 > innerHeight && at.top > high + 8;
+    card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
+    card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
     link.setAttribute("aria-describedby", "card");
+    if (focus) $("a", card)?.focus({ preventScroll: true });
   }
   function hideCard() {
     clearTimeout(cardTimer);
-    if (cardOf) cardOf.removeAttribute("aria-describedby");
+    cardOf?.removeAttribute("aria-describedby");
     cardOf = null;
     card.hidden = true;
   }
@@ -363,30 +233,30 @@
     const later = (what, ms) => { clearTimeout(cardTimer); cardTimer = setTimeout(what, ms); };
     doc.addEventListener("pointerover", (e) => {
       if (e.pointerType === "touch") return;
-      const link = e.target.closest("a[data-d]");
-      if (link) later(() => showCard(link), 180);
-      else if (e.target.closest("#card")) clearTimeout(cardTimer);
-      else if (!card.hidden) later(hideCard, 300);
-      else clearTimeout(cardTimer);
+      const link = e.target.closest(named);
+      if (link === cardOf || e.target.closest("#card")) clearTimeout(cardTimer);
+      if (link && link !== cardOf) later(() => showCard(link), 180);
+      else if (!link && !card.hidden && !card.contains(doc.activeElement) && !e.target.closest("#card")) later(hideCard, 300);
+      else if (!link && card.hidden) clearTimeout(cardTimer);
     });
     doc.addEventListener("focusin", (e) => {
-      const link = e.target.closest("a[data-d]");
-      if (link && link.matches(":focus-visible")) showCard(link);
-      else if (!e.target.closest("#card")) hideCard();
+      const link = e.target.closest(named);
+      if (link && link !== cardOf && link.matches(":focus-visible")) showCard(link);
+      else if (!link && !e.target.closest("#card")) hideCard();
     });
-    /* Several definitions: a click asks which, and never chooses. */
+    /* One definition: straight to it. A choice: asked, never chosen. */
     doc.addEventListener("click", (e) => {
-      const link = e.target.closest("a[data-d]");
+      const link = e.target.closest(named);
       if (!link) { if (!e.target.closest("#card")) hideCard(); return; }
-      if ((cards.get(link.dataset.d) || []).length < 2) return;
+      const { choice, all } = places(link);
+      if (!all.length || e.ctrlKey || e.metaKey || e.shiftKey) return;
       e.preventDefault();
-      cardOf = null;
-      showCard(link);
-      $("a", card)?.focus();
+      if (choice) showCard(link, true);
+      else { hideCard(); location.href = all[0].href; }
     });
   }
 
-  /* --- progress: the same format as the terminal's progress.json --- */
+  /* --- progress: of the same form as the terminal's progress.json --- */
 
   const STOP = /^[\w.-]{1,100}#[\w.-]{1,100}$/;
   function progress(text = keep.get("progress")) {
@@ -404,20 +274,27 @@
     keep.set("progress", asText(known));
     showProgress();
   }
+  const stopHere = () => (doc.body.dataset.page === "stop" ? doc.body.dataset.id : "");
   function showProgress() {
     const known = progress();
-    for (const link of $$("[data-progress]")) link.classList.toggle("done", known.done.has(link.dataset.progress));
-    for (const one of $$("[data-progress-of]")) {
-      const tour = one.dataset.progressOf, count = [...known.done].filter((stop) => stop.startsWith(`${tour}#`)).length;
-      one.textContent = count ? `${Math.min(count, +one.dataset.total)} of ${one.dataset.total} read` : "";
+    for (const link of $$("a[data-stop]")) {
+      const done = known.done.has(link.dataset.stop);
+      link.classList.toggle("done", done);
+      if (done) link.setAttribute("aria-description", "read"); else link.removeAttribute("aria-description");
     }
-    for (const one of $$("a[data-continue]")) {
-      const stop = known.last[one.dataset.continue];
-      one.hidden = !stop;
-      if (stop) one.href = one.dataset.base.replace("{stop}", encodeURIComponent(stop));
+    for (const one of $$("[data-read-of]")) {
+      const tour = one.dataset.readOf;
+      const count = Math.min(+one.dataset.total, [...known.done].filter((stop) => stop.startsWith(`${tour}#`)).length);
+      one.textContent = count ? `${count} of ${one.dataset.total} read` : "";
     }
-    const button = $("[data-do=done]");
-    if (button) button.setAttribute("aria-pressed", String(known.done.has(page.dataset.stop)));
+    $("#done")?.setAttribute("aria-pressed", String(known.done.has(stopHere())));
+  }
+  function toggleDone() {
+    const stop = stopHere();
+    if (!stop) return;
+    let now = false;
+    change((known) => { now = !known.done.delete(stop); if (now) known.done.add(stop); });
+    say(now ? "read" : "not read");
   }
   function exportProgress() {
     const link = make("a", { href: `data:application/json,${encodeURIComponent(asText(progress()))}`, download: "progress.json" });
@@ -425,90 +302,102 @@
     link.click();
     link.remove();
   }
-  async function importProgress(file) {
-    if (!file) return;
-    const text = file.size < 4e6 ? await file.text() : "";
+  async function importProgress(given) {
+    if (!given) return;
+    const text = given.size < 4e6 ? await given.text() : "";
     let fine = false;
     try { fine = JSON.parse(text).format === 1; } catch { /* told below */ }
-    if (!fine) { say(`${file.name} is no progress of format 1`); return; }
+    if (!fine) { say(`${given.name} is no progress of format 1`); return; }
     const other = progress(text);
     change((known) => {
       for (const one of other.done) known.done.add(one);
       for (const one of other.labs) known.labs.add(one);
       Object.assign(known.last, other.last);
     });
-    say(`${other.done.size} stops read, from ${file.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
+    say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
   }
 
   /* --- keys --- */
 
-  const KEYS = [["/", "search"], ["j k", "next and previous symbol, stop or hop"], ["n p", "next and previous note"], ["t", "light or dark"],
-    ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close the whole trace"], ["d", "mark this stop as read, or not"],
-    ["Enter", "follow"], ["Esc", "close"], ["?", "this help"]];
+  const KEYS = [["/", "search"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note"],
+    ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
+    ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
   function help() {
-    let dialog = $("#help");
+    let dialog = $("#keys");
     if (!dialog) {
-      dialog = make("dialog", { id: "help", "aria-labelledby": "help-title" }, make("h2", { id: "help-title" }, "Keys"),
+      dialog = make("dialog", { id: "keys", "aria-labelledby": "keys-title" }, make("h2", { id: "keys-title" }, "Keys"),
         make("dl", {}, ...KEYS.flatMap(([key, what]) => [
           make("dt", {}, ...key.split(" ").flatMap((one) => [make("kbd", {}, one), " "])), make("dd", {}, what)])),
-        make("p", {}, "A click on a line number links to it, a second one with Shift to all between."),
-        make("form", { method: "dialog" }, make("button", {}, "Close")));
+        make("p", {}, "A click on a line's number links to that line; one with Shift after it, to all between."),
+        make("form", { method: "dialog" }, make("button", { autofocus: "" }, "Close")));
       doc.body.append(dialog);
     }
     if (dialog.open) dialog.close(); else dialog.showModal();
   }
-  /* The next of these below where the reader is: what has the focus or was gone to, else what stands at the top. */
+  /* The next of these from where the reader is: what has the focus or was gone to last; else what stands at the top. */
   let at = null;
-  function step(list, by) {
+  function step(list, by, what) {
     const shown = list.filter((one) => one.getClientRects().length);
-    if (!shown.length) return;
+    if (!shown.length) { say(`there is no ${what} on this page`); return; }
     let i = shown.indexOf(shown.includes(doc.activeElement) ? doc.activeElement : at);
     const box = i >= 0 && shown[i].getBoundingClientRect();
     if (i >= 0 && box.bottom > 0 && box.top < innerHeight) i += by;
     else {
-      const below = shown.findIndex((one) => one.getBoundingClientRect().top > 60);
+      const below = shown.findIndex((one) => one.getBoundingClientRect().top > 0);
       i = by > 0 ? (below < 0 ? shown.length : below) : (below < 0 ? shown.length : below) - 1;
     }
-    if (i < 0 || i >= shown.length) { say(by > 0 ? "that was the last" : "that was the first"); return; }
+    if (i < 0 || i >= shown.length) { say(`that was the ${by > 0 ? "last" : "first"} ${what}`); return; }
     at = shown[i];
     see(at, true);
-    return at;
+  }
+  async function stepSymbol(by) {
+    const rows = await rowsOf(here);
+    const lines = [...new Set(rows.map((row) => row[0]))].sort((a, b) => a - b);
+    if (!lines.length) { say("no symbol is known in this file"); return; }
+    let now = (range(fragment()) || [0])[0] || (fragment().startsWith("s=") ? from : 0);
+    const box = now && lineAt(now)?.getBoundingClientRect();
+    if (!box || box.bottom < 0 || box.top > innerHeight) {
+      now = 0;
+      const first = doc.elementFromPoint($("#code").getBoundingClientRect().left + 40, 90)?.closest("#code ol.c > li");
+      if (first) now = numberOf(first) - (by > 0 ? 1 : 0);
+    }
+    const next = by > 0 ? lines.find((n) => n > now) : lines.filter((n) => n < now).pop();
+    if (!next) { say(`that was the ${by > 0 ? "last" : "first"} symbol`); return; }
+    location.replace(`#L${next}`);
+    say(rows.filter((row) => row[0] === next).map((row) => `${row[2]} ${row[1]}`).join(", "));
   }
   function walk(by) {
-    const link = $(`a[rel~=${by > 0 ? "next" : "prev"}]`);
-    if (page.dataset.stop) {
-      if (!link) { say(by > 0 ? "that was the last stop" : "that was the first stop"); return; }
-      link.click();
-      return;
-    }
-    if (page.dataset.page === "trace") { step($$(".tree summary, .tree .leaf"), by); return; }
-    const symbols = $$("[data-s]");
-    if (symbols.length) {
-      for (const one of $$(".on")) one.classList.remove("on");
-      step(symbols, by)?.classList.add("on");
-    } else step($$("main a[data-progress], main [data-step]"), by);
+    const kind = doc.body.dataset.page;
+    if (kind === "stop") {
+      const link = $(`main a[rel~=${by > 0 ? "next" : "prev"}]`);
+      if (link) link.click(); else say(`that was the ${by > 0 ? "last" : "first"} stop`);
+    } else if (kind === "trace") step($$(".trace summary, .trace li > :is(a, .leaf):first-child"), by, "step");
+    else if ($("#code")) stepSymbol(by);
+    else step($$("main a[data-stop]").length ? $$("main a[data-stop]") : $$("main li a"), by, "entry");
   }
-  function openAll(yes) { for (const one of $$(".tree details")) one.open = yes; }
-  const DO = {
-    theme: switchTheme, help, search: () => $("#search")?.focus(), "copy-link": copyLink,
-    "open-all": () => openAll(true), "close-all": () => openAll(false), export: exportProgress,
-    import: () => $("[data-import]")?.click(),
-    done: () => change((known) => { const s = page.dataset.stop; if (s && !known.done.delete(s)) known.done.add(s); }),
-  };
-  let before = "";
+  const openAll = (yes) => { for (const one of $$(".trace details")) one.open = yes; };
+  const BUTTONS = { theme: switchTheme, help, copy: copyLink, done: toggleDone, export: exportProgress,
+    import: () => $("#imported")?.click(), unfold: () => openAll(true), fold: () => openAll(false) };
+  let before = "", beforeTimer;
   function key(e) {
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || e.isComposing) return;
-    if (e.key === "Escape") { hideCard(); return; }
-    if (e.target.closest?.("input, textarea, select, [contenteditable], dialog") && e.key !== "?") return;
+    if (e.key === "Escape" && !card.hidden) {
+      const back = cardOf;
+      const inside = card.contains(doc.activeElement);
+      hideCard();
+      if (inside) { back?.focus({ preventScroll: true }); hideCard(); }
+      return;
+    }
     if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
+    if (e.target.closest?.("dialog") && e.key !== "?") return;
     const pressed = before === "g" ? `g ${e.key}` : e.key;
     before = e.key === "g" ? "g" : "";
-    setTimeout(() => { before = ""; }, 1000);
+    clearTimeout(beforeTimer);
+    beforeTimer = setTimeout(() => { before = ""; }, 1000);
     const act = {
-      "/": () => { const field = $("#search"); field?.focus(); field?.select(); },
-      "?": help, t: switchTheme, c: copyLink, d: () => DO.done(),
-      j: () => walk(1), k: () => walk(-1), n: () => step($$(".note"), 1), p: () => step($$(".note"), -1),
-      o: () => openAll(!$(".tree details[open]")), "g h": () => { location.href = $("a[rel~=home]")?.href || address("index.html"); },
+      "/": () => { const field = $("#q"); field?.focus(); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
+      j: () => walk(1), k: () => walk(-1), n: () => step($$(".note"), 1, "note"), p: () => step($$(".note"), -1, "note"),
+      o: () => openAll(!$(".trace details[open]")), "g h": () => { location.href = address("index.html"); },
     }[pressed];
     if (!act) return;
     e.preventDefault();
@@ -517,29 +406,25 @@
 
   /* --- when the page is there --- */
 
+  window.ptx = { file, load, say, address, make, root };
   doc.addEventListener("DOMContentLoaded", () => {
-    page.classList.add("js");
     teller = make("p", { class: "teller", role: "status" });
     doc.body.append(teller);
-    searching();
     watchCards();
-    if (page.dataset.stop) {
-      const [tour, stop] = page.dataset.stop.split("#");
+    if (stopHere()) {
+      const [tour, stop] = stopHere().split("#");
       change((known) => { known.last[tour] = stop; });
       doc.addEventListener("click", (e) => {
-        if (e.target.closest("a[rel~=next]")) change((known) => known.done.add(page.dataset.stop));
+        if (e.target.closest("main a[rel~=next]")) change((known) => known.done.add(stopHere()));
       });
     } else showProgress();
-    if (keep.blocked) for (const one of $$("[data-blocked]")) one.hidden = false;
+    if (keep.blocked) for (const one of $$(".blocked")) one.hidden = false;
+    for (const [id, act] of Object.entries(BUTTONS)) doc.getElementById(id)?.addEventListener("click", () => act());
+    $("#imported")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
     doc.addEventListener("keydown", key);
-    doc.addEventListener("click", (e) => {
-      lineClicked(e);
-      const button = e.target.closest("[data-do]");
-      if (button) DO[button.dataset.do]?.();
-    });
-    $("[data-import]")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
-    addEventListener("hashchange", mark);
-    mark();
+    doc.addEventListener("click", lineClicked);
+    addEventListener("hashchange", () => { arrive(); still?.(); still = null; });
+    setTimeout(arrive); // search.js, which is deferred too, is there by then
   });
   addEventListener("pageshow", (e) => { if (e.persisted) { paint(keep.get("theme")); showProgress(); } });
 })();
