@@ -155,7 +155,7 @@
       if (box.hidden) open(true);
       const to = active + by, last = results.length - 1;
       point(Math.abs(by) > 1 ? Math.max(0, Math.min(last, to)) : to < -1 ? last : to > last ? -1 : to);
-    } else if (e.key === "Enter") go(results[Math.max(active, 0)], e);
+    } else if (e.key === "Enter" && /^:\d+$/.test(input.value)) { input.blur(); location.hash = `#L${input.value.slice(1)}`; } else if (e.key === "Enter") go(results[Math.max(active, 0)], e);
     else if (e.key === "Escape") { if (box.hidden) input.blur(); else open(false); } else return;
     e.preventDefault();
   });

@@ -88,7 +88,9 @@
   const files = new Map();
   const plainUrl = (href) => { const url = new URL(href, doc.baseURI); url.hash = url.search = ""; return url.href; };
   const here = plainUrl(location.href);
-  const dataOf = (url) => (url.endsWith(".html") ? url.replace(/html$/, "js") : null);
+  const site = new URL(root || "./", location.href).href;
+  const dataOf = (url) => (url.startsWith(site) && url.endsWith(".html") ? url.replace(/html$/, "js") : null);
+  const KINDS = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum" };
   function file(path, rows) { files.set(doc.currentScript.src, rows); }
   async function rowsOf(url) {
     const data = dataOf(url);
@@ -192,14 +194,19 @@
     if (lines) return { choice: false, all: [{ href: `#${to}`, url: here, line: lines[0], label: "" }] };
     const entry = doc.getElementById(to);
     if (!entry) return { choice: false, all: [] };
-    const all = $$("a[href]", entry).map((a) => ({
-      href: a.getAttribute("href"), url: plainUrl(a.href), line: (range(a.hash.slice(1)) || [0])[0], label: a.textContent,
-    }));
-    return { choice: entry.classList.contains("q") || all.length > 1, all, other: entry.classList.contains("k"), name: $("code", entry)?.textContent };
+    /* "Mix.cpp:5, 9" is two places */
+    const all = $$("a[href]", entry).flatMap((a) => {
+      const [, name, lines] = /^(.*?)(?::([\d, …]+))?$/.exec(a.textContent);
+      const numbers = (lines || "").match(/\d+/g) || [""];
+      return numbers.map((n) => ({ href: a.getAttribute("href").replace(/#.*/, "") + (n && `#L${n}`), url: plainUrl(a.href), line: +n,
+        label: n ? `${name}:${n}` : name }));
+    });
+    const cut = entry.textContent.includes("…") || !!$("span", entry);
+    return { choice: entry.classList.contains("q") || all.length > 1, all, cut, other: entry.classList.contains("k"), name: $("code", entry)?.textContent };
   }
   async function showCard(link, focus) {
     hideCard();
-    const { choice, all, other, name } = places(link);
+    const { choice, all, cut, other, name } = places(link);
     if (!all.length) return;
     cardOf = link;
     const known = await Promise.all(all.slice(0, MANY).map(async (one) => [one, (await rowsOf(one.url)).find((row) => row[0] === one.line)]));
@@ -209,9 +216,9 @@
         : "only the name speaks for this one")] : []),
       ...known.map(([one, row]) => make("div", {},
         make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
-          make("small", {}, [row?.[2], one.label].filter(Boolean).join(" · "))),
+          make("small", {}, [KINDS[row?.[2]], one.label].filter(Boolean).join(" · "))),
         row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
-      ...(all.length > MANY ? [make("p", { class: "many" }, `and ${all.length - MANY} more, at the page's end`)] : []),
+      ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
       ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
     card.hidden = false;
     const at = link.getClientRects()[0] || link.getBoundingClientRect(), high = card.offsetHeight;
@@ -319,7 +326,7 @@
 
   /* --- keys --- */
 
-  const KEYS = [["/", "search"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note"],
+  const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note"],
     ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
     ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
   function help() {
@@ -364,7 +371,7 @@
     const next = by > 0 ? lines.find((n) => n > now) : lines.filter((n) => n < now).pop();
     if (!next) { say(`that was the ${by > 0 ? "last" : "first"} symbol`); return; }
     location.replace(`#L${next}`);
-    say(rows.filter((row) => row[0] === next).map((row) => `${row[2]} ${row[1]}`).join(", "));
+    say(rows.filter((row) => row[0] === next).map((row) => `${KINDS[row[2]] || ""} ${row[1]}`).join(", "));
   }
   function walk(by) {
     const kind = doc.body.dataset.page;
