@@ -1,4 +1,4 @@
-"""A site of a small tree with hostile files, notes and a trace, built once; a Chromium, started once; and readers in it."""
+"""A site of a small tree with hostile files, notes and a trace, built once; a Chromium, started once; readers in it."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ def served(built: Path) -> Iterator[str]:
 # What moved after it was painted, what was asked for: collected from the first moment on.
 WATCH = """
 window.__shift = 0;
-new PerformanceObserver((list) => { for (const one of list.getEntries()) if (!one.hadRecentInput) window.__shift += one.value; })
-  .observe({ type: 'layout-shift', buffered: true });
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) window.__shift += one.value;
+}).observe({ type: 'layout-shift', buffered: true });
 """
 
 

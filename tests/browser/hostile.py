@@ -1,4 +1,4 @@
-"""What an ill-meaning author could put into a tree, notes and a saved trace. All of it must be text on a page, no more."""
+"""What an ill-meaning author could put into a tree, notes and a saved trace: all of it must be text on a page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PROSE = (
     f"[a link](JaVaScRiPt:{MARK}) [entities](&#106;avascript:{MARK})",
     f"[data](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==) <javascript:{MARK}>",
     f'[quotes](https://example.org/"onmouseover="{MARK})',
-    f"[plain](https://example.org/?a=1&b=%22%3E) [here](#text-0)",
+    "[plain](https://example.org/?a=1&b=%22%3E) [here](#text-0)",
     "![a picture](evil.svg)",
     f"![a picture](javascript:{MARK})",
     "![a picture](https://example.org/x.png)",
@@ -65,10 +65,14 @@ An introduction.
 """
 
 
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def tour() -> str:
     """A tour of payloads, one a stop."""
     stops = [
-        f"## Stop `{TAG}` {number} {{#text-{number}}}\n\n```anchor\npath: {json.dumps(NAMES[number % len(NAMES)], ensure_ascii=False)}\n"
+        f"## Stop `{TAG}` {number} {{#text-{number}}}\n\n```anchor\npath: {_quoted(NAMES[number % len(NAMES)])}\n"
         f"symbol: odd_name_{number % len(NAMES)}\n```\n\n{prose}\n\nMore.\n"
         for number, prose in enumerate(_PROSE)
     ]
@@ -87,10 +91,15 @@ def write_notes(folder: Path) -> None:
 
 
 def _hop(number: int, name: str, path: str | None, line: int | None, *children: dict[str, Any]) -> dict[str, Any]:
-    source = {"tree": "mini", "path": path, "line": line, "end_line": line, "layer": "checkout",
-              "precision": "version-skew" if path else "unknown", "url": f"javascript:{MARK}", "candidates": []}  # fmt: skip
-    return {"id": number, "kind": "native", "name": name, "status": "observed", "source": source, "phase": "forward",
-            "thread": 0, "detail": {}, "evidence": [], "notes": ["hostile.scripts"], "why": [TAG], "children": list(children)}  # fmt: skip
+    source = {
+        "tree": "mini", "path": path, "line": line, "end_line": line, "layer": "checkout", "candidates": [],
+        "precision": "version-skew" if path else "unknown", "url": f"javascript:{MARK}",
+    }  # fmt: skip
+    return {
+        "id": number, "kind": "native", "name": name, "status": "observed", "source": source, "phase": "forward",
+        "thread": 0, "detail": {}, "evidence": [], "notes": ["hostile.scripts"], "why": [TAG],
+        "children": list(children),
+    }  # fmt: skip
 
 
 def trail() -> str:

@@ -1,4 +1,4 @@
-"""Every kind of page in a real browser: no barrier, nothing that moves or overflows, quick, and no payload that runs."""
+"""Every kind of page in a real browser: no barrier, nothing that moves or overflows, quick; and no payload runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 def pages(site: Path) -> list[str]:
     """One page of each kind."""
     trace = next(one.name for one in sorted((site / "traces").glob("*.html")) if one.name != "index.html")
-    found = ["index.html", "concepts.html", "about.html", "tours/index.html", "tours/blending.html", "tours/blending/entry.html",
-             "tours/blending/gone.html", "src/index.html", MIX, "ops/index.html", "traces/index.html", f"traces/{trace}"]  # fmt: skip
+    found = [
+        "index.html", "concepts.html", "about.html", "tours/index.html", "tours/blending.html",
+        "tours/blending/entry.html", "tours/blending/gone.html", "src/index.html", MIX, "ops/index.html",
+        "traces/index.html", f"traces/{trace}",
+    ]  # fmt: skip
     cards = sorted(one.relative_to(site).as_posix() for one in (site / "ops").glob("*/*.html"))
     return [one for one in found if (site / one).is_file()] + cards[:1]
 
@@ -94,7 +97,8 @@ def test_no_payload_runs(file_reader: Reader, site: Path) -> None:
           schemes: [...document.querySelectorAll('[href], [src], [action], [data]')].flatMap((one) =>
             ['href', 'src', 'action', 'data'].map((name) => one.getAttribute(name)))
             .filter((one) => one && /^\\s*(javascript|data|vbscript):/i.test(one)),
-          handlers: [...document.querySelectorAll('*')].filter((one) => [...one.attributes].some((a) => /^on/.test(a.name))).length,
+          handlers: [...document.querySelectorAll('*')].filter((one) =>
+            [...one.attributes].some((a) => /^on/.test(a.name))).length,
           foreign: document.querySelectorAll('iframe, object, embed, svg, script:not([src]), style, [style]').length,
         })""")
         assert state == {"ran": 0, "schemes": [], "handlers": 0, "foreign": 0}, url

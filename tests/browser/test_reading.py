@@ -1,4 +1,4 @@
-"""Reading a site in a real browser, from its folder and over http: search, definitions, tours, traces, links, progress."""
+"""Reading a site in a real browser, from its folder and over http: search, definitions, tours, traces, links."""
 
 from __future__ import annotations
 
