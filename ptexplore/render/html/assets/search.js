@@ -10,9 +10,9 @@
 
   /* --- data --- */
 
-  let table = null;
+  let tables = null; // one a family of shards, each asked
   const shards = new Map();
-  ptx.table = (given) => { table = new Map(Object.entries(given)); };
+  ptx.table = (...given) => { tables = given.map((one) => new Map(Object.entries(one))); };
   ptx.shard = (number, { u: urls, c: contexts, r: rows, more }) => {
     shards.set(number, { more: !!more, rows: rows.split("\n").filter(Boolean).map((row) => {
       const [name, kind, url, hash, context] = row.split("\t");
@@ -25,20 +25,20 @@
   const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
   /* "at::native::addMM" and "native/Mix.cpp" are asked for word by word; the last one chooses the shard. */
   const termsOf = (asked) => asked.toLowerCase().split(/\s+|::|\//).filter((one) => plain(one));
-  function beginning(terms) {
-    const last = terms.at(-1).replace(/^[^\p{L}\p{N}]+/u, "");
-    for (const one of [last, plain(last)]) {
-      for (let n = one.length; n >= LEAST; n--) if (table.has(one.slice(0, n))) return one.slice(0, n);
+  function beginning(table, term) {
+    const bare = term.replace(/^[^\p{L}\p{N}]+/u, "");
+    for (const one of new Set([term, bare, plain(term)])) {
+      for (let n = one.length; n >= LEAST; n--) if (table.has(one.slice(0, n))) return table.get(one.slice(0, n));
     }
     return null;
   }
-  async function shardFor(terms) {
-    if (!table) await load(address("search/table.js"));
-    const found = beginning(terms) ?? (terms.length > 1 ? beginning(terms.slice(0, -1)) : null);
-    if (found === null) return { rows: [], more: false };
-    const number = table.get(found);
-    if (!shards.has(number)) await load(address(`search/${number}.js`));
-    return shards.get(number);
+  async function rowsFor(terms) {
+    if (!tables) await load(address("search/table.js"));
+    const numbers = tables.map((table) => beginning(table, terms.at(-1)) ?? (terms.length > 1 ? beginning(table, terms.at(-2)) : null));
+    const needed = [...new Set(numbers.filter((one) => one !== null))];
+    await Promise.all(needed.filter((one) => !shards.has(one)).map((one) => load(address(`search/${one}.js`))));
+    const found = needed.map((one) => shards.get(one));
+    return { rows: found.flatMap((one) => one.rows), more: found.some((one) => one.more) };
   }
 
   /* --- ranking --- */
@@ -69,9 +69,12 @@
     return one.whole.includes(term) ? 7 : -1;
   }
   function ranked(rows, terms, kinds) {
-    const bare = terms.map(plain), found = [];
+    const bare = terms.map(plain), found = [], seen = new Set();
     for (const one of rows) {
       if (kinds && !kinds.includes(one.kind)) continue;
+      const same = `${one.kind} ${one.href} ${one.name}`;
+      if (seen.has(same)) continue;
+      seen.add(same);
       /* The last word is what is looked for; those before it say where. */
       let place = rank(one, terms.at(-1), bare.at(-1));
       for (let i = 0; i < terms.length - 1 && place >= 0; i++) {
@@ -87,7 +90,7 @@
   ptx.named = async (name) => {
     const wanted = name.toLowerCase(), terms = termsOf(name.replaceAll(".", " "));
     try {
-      const { rows } = terms.length ? await shardFor(terms) : { rows: [] };
+      const { rows } = terms.length ? await rowsFor(terms) : { rows: [] };
       return [...new Set(rows.filter((one) => "fcmtve".includes(one.kind) && [`${one.context}::${one.name}`, `${one.context}.${one.name}`, one.name]
         .some((full) => full.toLowerCase() === wanted)).map((one) => one.href))];
     } catch { return []; }
@@ -126,7 +129,7 @@
     const terms = termsOf(input.value), mine = ++turn;
     if (!terms.length || plain(input.value).length < LEAST) { results = []; list.replaceChildren(); open(false); return; }
     let shard;
-    try { shard = await shardFor(terms); } catch { shard = null; }
+    try { shard = await rowsFor(terms); } catch { shard = null; }
     if (mine !== turn) return;
     const all = shard ? ranked(shard.rows, terms, kinds) : [];
     results = all.slice(0, SHOWN);
@@ -146,7 +149,7 @@
   }
   input.addEventListener("input", look);
   input.addEventListener("focus", () => {
-    if (!table) load(address("search/table.js")).catch(() => {});
+    if (!tables) load(address("search/table.js")).catch(() => {});
     if (results.length) open(true);
   });
   input.addEventListener("keydown", (e) => {
