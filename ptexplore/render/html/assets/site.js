@@ -129,7 +129,7 @@
     if (hash.startsWith("s=")) { symbol(hash.slice(2)); return; }
     const lines = $("#code") && range(hash);
     if (lines) { from = lines[0]; show(...lines); return; }
-    const there = doc.getElementById(hash);
+    const there = doc.getElementById(hash) || (/^h\d+$/.test(hash) && $(`.trace [data-hop="${hash.slice(1)}"]`));
     if (there) { there.classList.add("on"); see(there); }
   }
   async function symbol(name) {
@@ -165,7 +165,8 @@
   let still = null;
   async function copyLink() {
     let link = location.href;
-    const lines = range(fragment());
+    const lines = range(fragment()), hop = doc.activeElement.closest(".trace [data-hop]");
+    if (hop) link = `${here}#h${hop.dataset.hop}`;
     if ($("#code") && lines && lines[0] === lines[1]) {
       /* A definition is linked to by its name: that holds when the lines have moved. */
       const rows = await rowsOf(here), row = rows.find((one) => one[0] === lines[0]);
@@ -289,10 +290,11 @@
       link.classList.toggle("done", done);
       if (done) link.setAttribute("aria-description", "read"); else link.removeAttribute("aria-description");
     }
-    for (const one of $$("[data-read-of]")) {
-      const tour = one.dataset.readOf;
-      const count = Math.min(+one.dataset.total, [...known.done].filter((stop) => stop.startsWith(`${tour}#`)).length);
-      one.textContent = count ? `${count} of ${one.dataset.total} read` : "";
+    for (const one of $$(".progress[data-tour]")) {
+      const { tour, stops } = one.dataset;
+      const count = Math.min(+stops, [...known.done].filter((stop) => stop.startsWith(`${tour}#`)).length);
+      one.textContent = `${count} of ${stops} read`;
+      one.classList.toggle("all", count === +stops);
     }
     $("#done")?.setAttribute("aria-pressed", String(known.done.has(stopHere())));
   }
@@ -326,7 +328,7 @@
 
   /* --- keys --- */
 
-  const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note"],
+  const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note; on a stop, the next and previous stop"],
     ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
     ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
   function help() {
@@ -378,10 +380,11 @@
     if (kind === "stop") {
       const link = $(`main a[rel~=${by > 0 ? "next" : "prev"}]`);
       if (link) link.click(); else say(`that was the ${by > 0 ? "last" : "first"} stop`);
-    } else if (kind === "trace") step($$(".trace summary, .trace li > :is(a, .leaf):first-child"), by, "step");
+    } else if (kind === "trace") step($$(".trace summary, .trace .leaf"), by, "step");
     else if ($("#code")) stepSymbol(by);
     else step($$("main a[data-stop]").length ? $$("main a[data-stop]") : $$("main li a"), by, "entry");
   }
+  const stepNote = (by) => (stopHere() ? walk(by) : step($$(".note"), by, "note"));
   const openAll = (yes) => { for (const one of $$(".trace details")) one.open = yes; };
   const BUTTONS = { theme: switchTheme, help, copy: copyLink, done: toggleDone, export: exportProgress,
     import: () => $("#imported")?.click(), unfold: () => openAll(true), fold: () => openAll(false) };
@@ -403,7 +406,7 @@
     beforeTimer = setTimeout(() => { before = ""; }, 1000);
     const act = {
       "/": () => { const field = $("#q"); field?.focus(); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
-      j: () => walk(1), k: () => walk(-1), n: () => step($$(".note"), 1, "note"), p: () => step($$(".note"), -1, "note"),
+      j: () => walk(1), k: () => walk(-1), n: () => stepNote(1), p: () => stepNote(-1),
       o: () => openAll(!$(".trace details[open]")), "g h": () => { location.href = address("index.html"); },
     }[pressed];
     if (!act) return;
