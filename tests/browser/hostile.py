@@ -112,7 +112,7 @@ def trail() -> str:
     ]
     document = {
         "format": 1, "expression": f"mix('{SCRIPT}{TAG}')", "bound": {"a": TAG}, "torch": {"version": f"2.99.0{TAG}"},
-        "trees": [{"name": "mini", "version": "2.99.0", "layers": ["checkout"], "relation": "version-skew"}],
+        "trees": [{"name": "mini", "version": "2.99.0a0", "layers": ["checkout"], "relation": "version-skew"}],
         "captured": {"ops": True, "frames": True, "dispatch": True, "native": True, "reason": None}, "result": {},
         "findings": [{"kind": "cut", "hop": 3, "text": TAG}], "hops": hops,
     }  # fmt: skip

@@ -84,7 +84,7 @@ def test_lines_ranges_and_symbols_have_links(reader: Reader) -> None:
         page.keyboard.up("Shift")
         reader.until("() => document.querySelector('.on')")
     reader.until("() => location.hash === '#L5-L8'")
-    assert len(reader.marked()) == 4
+    reader.until("() => document.querySelectorAll('.on').length === 4")
     reader.open(f"{MIX}#s=at::native::Mixer::turn")
     page.reload()
     reader.until("() => document.querySelector('.on')")

@@ -133,7 +133,9 @@
     if (there) { there.classList.add("on"); see(there); }
   }
   async function symbol(name) {
-    const rows = $("#code") ? (await rowsOf(here)).filter((row) => row[1] === name) : [];
+    const known = $("#code") ? await rowsOf(here) : [], exact = known.filter((row) => row[1] === name);
+    /* "native::use" is at::native::use, where nothing is called just so */
+    const rows = exact.length ? exact : known.filter((row) => row[1].endsWith(`::${name}`) || row[1].endsWith(`.${name}`));
     if (rows.length) {
       from = rows[0][0];
       show(from, from);
@@ -362,7 +364,7 @@
   /* The next of these from where the reader is: what has the focus or was gone to last; else what stands at the top. */
   let at = null;
   function step(list, by, what) {
-    const shown = list.filter((one) => one.getClientRects().length);
+    const shown = list.filter((one) => (one.checkVisibility ? one.checkVisibility() : one.getClientRects().length));
     if (!shown.length) { say(`there is no ${what} on this page`); return; }
     let i = shown.indexOf(shown.includes(doc.activeElement) ? doc.activeElement : at);
     const box = i >= 0 && shown[i].getBoundingClientRect();
