@@ -150,10 +150,14 @@ class Reader:
         self.page.add_init_script(WATCH)
         self.page.on("console", lambda m: self.trouble.append(f"{m.type}: {m.text}") if m.type != "log" else None)
         self.page.on("pageerror", lambda error: self.trouble.append(f"thrown: {error}"))
-        self.page.on("requestfailed", lambda request: self.trouble.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on("response", lambda r: self.trouble.append(f"{r.status}: {r.url}") if r.status >= 400 else None)
         self.page.on("dialog", lambda dialog: (self.trouble.append("a dialog"), dialog.dismiss()))
         self.page.on("request", self._asked)
+
+    def _failed(self, request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the reader went on before it was there
+            self.trouble.append(f"failed: {request.url}")
 
     def _asked(self, request: Any) -> None:
         if not request.url.startswith((self.base, "data:application/json")):

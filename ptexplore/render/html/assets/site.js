@@ -63,7 +63,8 @@
   /* Addresses come from the site's own data; one that leads out of it was not written by us. */
   const address = (href) => (/^[a-z][a-z0-9+.-]*:|^[/\\]/i.test(href) ? "#" : root + href);
   function see(element, focus) {
-    for (let up = element.parentElement; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    const own = element.tagName === "SUMMARY" ? element.parentElement : element; // what it opens is the reader's to open
+    for (let up = own.parentElement; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
     if (focus) {
       if (element.tabIndex < 0 && !element.hasAttribute("tabindex")) element.tabIndex = -1;
       element.focus({ preventScroll: true });
