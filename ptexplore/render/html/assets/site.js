@@ -183,6 +183,22 @@
     }
   }
 
+  /* Each note beside its line, or below the one above it; on a narrow page they stand in a row of their own. */
+  function placeNotes() {
+    const margin = $(".margin"), line = $("#code ol.c > li");
+    if (!margin || !line) return;
+    const high = line.getBoundingClientRect().height;
+    const top = line.getBoundingClientRect().top - margin.getBoundingClientRect().top;
+    margin.classList.add("placed");
+    let free = 0;
+    for (const note of $$(".note", margin)) {
+      const at = Math.max(free, top + (note.dataset.line - 1) * high);
+      note.style.top = `${at}px`;
+      free = at + note.offsetHeight + 8;
+    }
+    margin.style.minHeight = innerWidth > 960 ? `${free}px` : "";
+  }
+
   /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */
 
   let card, cardOf = null, cardTimer;
@@ -421,6 +437,8 @@
     teller = make("p", { class: "teller", role: "status" });
     doc.body.append(teller);
     watchCards();
+    placeNotes();
+    addEventListener("resize", placeNotes);
     if (stopHere()) {
       const [tour, stop] = stopHere().split("#");
       change((known) => { known.last[tour] = stop; });
