@@ -15,7 +15,7 @@ HOST = "127.0.0.1"
 class _Files(SimpleHTTPRequestHandler):
     """Files of one folder; links out of it and lists of folders are refused, and nobody's log is filled."""
 
-    def send_head(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    def send_head(self):  # type: ignore[no-untyped-def]
         root = os.path.realpath(self.directory)
         real = os.path.realpath(self.translate_path(self.path))
         if self.headers.get("Host", "").rpartition(":")[0] not in (HOST, "localhost"):
@@ -24,7 +24,7 @@ class _Files(SimpleHTTPRequestHandler):
             return self.send_error(404)
         return super().send_head()
 
-    def list_directory(self, path):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG002
+    def list_directory(self, path):  # type: ignore[no-untyped-def]  # noqa: ARG002
         return self.send_error(404)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002

@@ -38,7 +38,7 @@ def _noted(trees: list[tuple[SourceTree, IndexStore]]) -> Noted:
 
     try:
         folders = layers()
-        return {tree.info.name: _marks(folders, tree, store) for tree, store in trees}
+        return {tree.info.name: marks_of(folders, tree, store) for tree, store in trees}
     except PtexploreError as error:
         from ptexplore.render.plain import clean
 
@@ -46,7 +46,8 @@ def _noted(trees: list[tuple[SourceTree, IndexStore]]) -> Noted:
         return {}
 
 
-def _marks(folders: tuple[Layer, ...], tree: SourceTree, store: IndexStore) -> list[Mark]:
+def marks_of(folders: tuple[Layer, ...], tree: SourceTree, store: IndexStore) -> list[Mark]:
+    """The stops of these folders on one tree: kept in the cache while neither changes."""
     from ptexplore.annotations.marks import key, read_marks
 
     name = key(folders, store.path)

@@ -1,7 +1,8 @@
-"""Which definitions a written name can mean: those its qualifiers and its place allow; a choice where they leave one."""
+"""Which definitions a written name can mean: those its qualifiers and its place allow, as a choice where several."""
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ptexplore.store.index_store import IndexStore
 
 MOST = 6  # definitions that are still a choice
+_KEPT = 2000  # answers that are kept of one name
 _CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = _CLASSES | {"enum", "typedef", "concept"}
 _CALLED = _CLASSES | {"function", "macro", "variable", "typedef", "concept"}
@@ -41,6 +43,19 @@ class Meant(NamedTuple):
     sure: bool
 
 
+class _Group(NamedTuple):
+    """What bears one name and can be used in one way: all, by container, outside of classes, as a member."""
+
+    places: list[Place]
+    inside: dict[str, list[Place]]
+    free: list[Place]
+    ends: dict[str, list[str]]  # the containers by their last part
+    fitting: dict[str, list[Place]]  # by what is written before the name
+    members: Meant | None
+    has_members: bool
+    only_macros: bool
+
+
 class Names:
     """The definitions of several trees by name. A path that an earlier tree has is not looked at in a later one.
 
@@ -61,11 +76,21 @@ class Names:
             self._tails[path.rsplit("/", 1)[-1]].append(path)
         self._by_name: dict[str, list[Place]] = {}
         self._by_file: dict[str, list[Definition]] = {}
-        self._known: dict[tuple[object, ...], Meant | None] = {}
+        self._groups: dict[tuple[str, str, bool], _Group | None] = {}
+        self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meant | None]] = {}
         self._whole = False
 
     def preload(self) -> None:
         """Read every definition."""
+        collects = gc.isenabled()
+        gc.disable()  # half a million records that all stay: looking for circles takes twice as long as reading
+        try:
+            self._read()
+        finally:
+            if collects:
+                gc.enable()
+
+    def _read(self) -> None:
         by_file: defaultdict[str, list[Definition]] = defaultdict(list)
         by_name: defaultdict[str, list[Place]] = defaultdict(list)
         for number, store in enumerate(self._stores):
@@ -110,12 +135,27 @@ class Names:
 
     def meant(self, use: Use, path: str, scope: str) -> Meant | None:
         """What `use` in `path` means inside `scope` ("at::native"); None where nothing here has that name."""
-        key = (use.name, use.kind, use.text, use.target, scope, path)
-        if key not in self._known:
-            if len(self._known) > 100_000:
-                self._known.clear()
-            self._known[key] = self._meant(use, path, scope)
-        return self._known[key]
+        if use.kind == "include":
+            return self.included(use.text, path)
+        python = path.endswith(_PYTHON)
+        group = self._group(use.name, use.kind, python)
+        if group is None:
+            return None
+        text = use.text
+        if python:
+            key: tuple[object, ...] = (use.kind, text, path)
+        elif use.target is None and ("." in text or "->" in text) and "operator" not in text:
+            return group.members
+        else:
+            written = _written(text, use.name) if text != use.name else ""
+            key = (use.kind, written, use.target, path, "" if written or group.only_macros else scope)
+        known = self._known.setdefault((use.name, python), {})
+        if key not in known:
+            if len(known) > _KEPT:
+                known.clear()
+            chosen, sure = _in_python(group.places, use, path) if python else self._in_cpp(group, use, path, scope)
+            known[key] = _choice(chosen, sure=sure)
+        return known[key]
 
     def included(self, text: str, path: str) -> Meant | None:
         """The file that an #include names; None where it is not one of these trees'."""
@@ -127,61 +167,72 @@ class Names:
         blank = Definition(0, text, "", "file", 0, 0, 0, False, False, False, "")
         return Meant(tuple(Place(one, 0, blank) for one in found), len(found) == 1)
 
-    def _meant(self, use: Use, path: str, scope: str) -> Meant | None:
-        if use.kind == "include":
-            return self.included(use.text, path)
-        python = path.endswith(_PYTHON)
-        wanted = _KINDS.get(use.kind, _CALLED)
-        found = [
-            place
-            for place in self.places(use.name)
-            if place.what.kind in wanted
-            and place.path.endswith(_PYTHON) == python
-            and (not place.what.static or place.path == path or _is_header(place.path))
-        ]
-        found = [place for place in found if not place.what.declared] or found
-        if not found:
-            return None
-        chosen, sure = _in_python(found, use, path) if python else self._in_cpp(found, use, scope)
-        chosen = _once(chosen)
-        if not chosen or len(chosen) > MOST:
-            return None
-        return Meant(tuple(chosen), sure and len(chosen) == 1)
+    def _group(self, name: str, kind: str, python: bool) -> _Group | None:
+        key = (name, kind, python)
+        if key not in self._groups:
+            wanted = _KINDS.get(kind, _CALLED)
+            found = [one for one in self.places(name) if one.what.kind in wanted]
+            found = [one for one in found if one.path.endswith(_PYTHON) == python]
+            defined = [one for one in found if not one.what.declared]
+            if any(not one.what.static for one in defined):
+                found = defined
+            self._groups[key] = self._grouped(found) if found else None
+        return self._groups[key]
 
-    def _in_cpp(self, found: list[Place], use: Use, scope: str) -> tuple[list[Place], bool]:
+    def _grouped(self, found: list[Place]) -> _Group:
+        inside: defaultdict[str, list[Place]] = defaultdict(list)
+        for one in found:
+            inside[one.what.container].append(one)
+        members = [one for container in inside if container[:-2] in self._classes for one in inside[container]]
+        free = [one for container in inside if container[:-2] not in self._classes for one in inside[container]]
+        # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
+        ends: defaultdict[str, list[str]] = defaultdict(list)
+        for container in inside:
+            ends[_last(container)].append(container)
+        return _Group(found, dict(inside), free, dict(ends), {}, _choice(members, sure=False), bool(members),
+                      all(one.what.kind == "macro" for one in found))  # fmt: skip
+
+    def _in_cpp(self, group: _Group, use: Use, path: str, scope: str) -> tuple[list[Place], bool]:
         if use.target is not None:
             exact = use.target.partition("(")[0]
-            return [one for one in found if one.what.qualified == exact], True
-        if use.kind == "macro" or all(one.what.kind == "macro" for one in found):
-            return found, True
-        text = use.text
-        if ("." in text or "->" in text) and "operator" not in text:
-            # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
-            return [one for one in found if one.what.container[:-2] in self._classes], False
-        written = _written(text, use.name)
+            return [one for one in group.places if one.what.qualified == exact], True
+        if group.only_macros:
+            return group.places, True
+        written = _written(use.text, use.name) if use.text != use.name else ""
         if written:
-            return [one for one in found if _agree(written, one.what.container)], True
-        return self._unwritten(found, use, scope)
+            if written not in group.fitting:
+                ends = group.ends.get(_last(written), ())
+                group.fitting[written] = [one for end in ends if _agree(written, end) for one in group.inside[end]]
+            return _seen_from(path, group.fitting[written]), True
+        return self._unwritten(group, use, path, scope)
 
-    def _unwritten(self, found: list[Place], use: Use, scope: str) -> tuple[list[Place], bool]:
+    def _unwritten(self, group: _Group, use: Use, path: str, scope: str) -> tuple[list[Place], bool]:
         """A name without qualifiers: looked for from the inside out.
 
         Not sure where a class stands in between, since its bases may have one, too; nor of a name that is only handed
         on, which may be a macro's argument.
         """
         inner, in_class = scope, False
-        members = any(one.what.container[:-2] in self._classes for one in found)
         while True:
-            container = f"{inner}::" if inner else ""
-            here = [one for one in found if one.what.container == container]
+            here = _seen_from(path, group.inside.get(f"{inner}::" if inner else "", ()))
             if here:
-                return here, not (in_class and members) and use.kind != "address"
+                return here, not (in_class and group.has_members) and use.kind != "address"
             if not inner:
                 break
             in_class = in_class or inner in self._classes
             inner = inner.rpartition("::")[0]
         # brought in by a using, or found through its arguments: by its name alone
-        return [one for one in found if one.what.container[:-2] not in self._classes], False
+        return _seen_from(path, group.free), False
+
+
+def _seen_from(path: str, found: Sequence[Place]) -> list[Place]:
+    """Without what only its own file sees."""
+    return [one for one in found if not one.what.static or one.path == path or _is_header(one.path)]
+
+
+def _choice(found: list[Place], *, sure: bool) -> Meant | None:
+    chosen = _once(found)
+    return Meant(tuple(chosen), sure and len(chosen) == 1) if 0 < len(chosen) <= MOST else None
 
 
 def _in_python(found: list[Place], use: Use, path: str) -> tuple[list[Place], bool]:
@@ -218,6 +269,11 @@ def _written(text: str, name: str) -> str:
     while (shorter := _ARGUMENTS.sub("", before)) != before:
         before = shorter
     return before.removeprefix("::")
+
+
+def _last(container: str) -> str:
+    """The last part of "at::native::"."""
+    return container[:-2].rpartition("::")[2]
 
 
 def _agree(written: str, container: str) -> bool:

@@ -60,7 +60,11 @@ def hops(given: Iterable[Hop]) -> Iterable[Hop]:
 
 def refs(hop: Hop) -> Iterable[SourceRef]:
     """Every place that a hop names."""
-    given = [hop.source, *([hop.registration] if hop.registration else []), *([hop.declaration] if hop.declaration else [])]
+    given = [
+        hop.source,
+        *([hop.registration] if hop.registration else []),
+        *([hop.declaration] if hop.declaration else []),
+    ]
     for ref in given:
         yield ref
         yield from ref.candidates
@@ -74,12 +78,8 @@ def around(names: Names, trees: Sequence[IndexedTree], extents: Extents) -> set[
         text = trees[number].tree.read(path) if number >= 0 else None
         if text is None:
             continue
-        data = source_data(names, path, text.text)
-        wanted = {n for first, last in lines for n in range(first, min(last, first + _MOST_LINES) + 1)}
-        numbers = {link.entry for n in wanted for links in data.words.get(n, {}).values() for link in links}
-        numbers |= {data.includes[n].entry for n in wanted if n in data.includes}
-        for number in sorted(numbers - {0}):
-            meant = data.entries[number - 1][1]
+        wanted = frozenset(n for first, last in lines for n in range(first, min(last, first + _MOST_LINES) + 1))
+        for _name, meant in source_data(names, path, text.text, wanted).entries:
             if meant.sure:
                 found.update(place.path for place in meant.places)
     return found

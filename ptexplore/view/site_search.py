@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 LARGEST = 100_000  # bytes of a shard
 _TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
 _DEEPEST = 24  # characters of a beginning
-_WORDS = re.compile(r"[^\W_]+|_+")
 _KIND_RANK = {"o": 0, "n": 1, "k": 1, "x": 1, "c": 2, "f": 3, "m": 4, "p": 4, "t": 5, "h": 5, "e": 7, "v": 8}
 
 
@@ -67,7 +66,9 @@ class Shards:
 
     def _close(self, group: list[tuple[str, list[tuple[str, Row]]]]) -> None:
         if group:
-            self._add([begin for begin, _rows in group], [row for _begin, found in group for _word, row in found], False)
+            self._add(
+                [begin for begin, _rows in group], [row for _begin, found in group for _word, row in found], False
+            )
 
     def _split(self, begin: str, found: list[tuple[str, Row]]) -> None:
         if sum(_size(row) for _word, row in found) <= LARGEST * 9 // 10:
@@ -110,9 +111,9 @@ def shard(number: int, rows: Sequence[Row], *, more: bool) -> str:
     return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
 
 
-def table(shards: Iterable[Shards]) -> str:
+def table(tables: Iterable[Mapping[str, int]]) -> str:
     """The script that says which shard answers what: one table a family, in their order."""
-    packed = [json.dumps(dict(sorted(one.table.items())), ensure_ascii=False, separators=(",", ":")) for one in shards]
+    packed = [json.dumps(dict(sorted(one.items())), ensure_ascii=False, separators=(",", ":")) for one in tables]
     return f"ptx.table({','.join(packed)})\n"
 
 

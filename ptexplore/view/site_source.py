@@ -43,8 +43,8 @@ class SourceData:
     defined: list[Definition] = field(default_factory=list)
 
 
-def source_data(names: Names, path: str, text: str) -> SourceData:
-    """The links of a file and its definitions by line."""
+def source_data(names: Names, path: str, text: str, only: frozenset[int] | None = None) -> SourceData:
+    """The links of a file, of some lines only where given, and its definitions by line."""
     data = SourceData(path, defined=_defined(names, path))
     python = path.endswith((".py", ".pyi"))
     scopes = [] if python else _scopes(names.defined(path), text.count("\n") + 2)
@@ -56,7 +56,7 @@ def source_data(names: Names, path: str, text: str) -> SourceData:
             continue
         before = use.text[: -len(use.name)] if use.text.endswith(use.name) else ""
         hidden = not before and use.kind in _NAMED and use.name in local
-        for line in use.lines:
+        for line in use.lines if only is None else sorted(only.intersection(use.lines)):
             scope = scopes[line] if 0 < line < len(scopes) else ""
             meant = names.meant(use, path, scope)
             if meant is None:

@@ -97,7 +97,7 @@ def _shown(row: KeyRow) -> dict[str, Any]:
     keys = list(row.keys)
     if len(keys) > _KEYS:
         keys = [key for key in keys if key in COMMON] or keys[:2]
-    return {"one": row, "keys": keys, "more": len(row.keys) - len(keys)}
+    return {"one": row, "names": keys, "more": len(row.keys) - len(keys)}
 
 
 def _refs(found: Card) -> Iterator[SourceRef]:

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     from ptexplore.view.site import Site
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
-)
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 
 
 @cache

@@ -23,7 +23,7 @@ def places(site: Site, here: str, trees: Mapping[str, TreeInfo] | None = None) -
 
     def show(ref: SourceRef, label: str = "") -> Markup:
         before = f"<span class=l>{escaped(label)}</span> " if label else ""
-        return Markup(f"{before}{_place(site, here, ref, trees)}")  # noqa: S704  (escaped there)
+        return Markup(f"{before}{_place(site, here, ref, trees)}")
 
     return show
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,8 @@ class Sources:
         if len(tasks) > _FEW:
             progress.step("reading every definition")
             self.names.preload()
+            gc.collect()
+            gc.freeze()  # millions of records that stay: no collector need look at them again, nor copy them
         for done, rows in work.run(tasks, self._make, jobs, _BATCH):
             progress.step(f"writing {len(tasks):,} pages of source", done / len(tasks))
             self.out.pages.update(rows)

@@ -59,7 +59,9 @@ class Tours:
             ("concepts.html", "concepts.html", "concepts", "Concepts"),
         ):  # fmt: skip
             given: dict[str, Any] = {"tours": [self._shown(tour, url) for tour in tours], "stages": self._stages(url)}
-            page = render(self.site, template, url, kind=kind, id="", title=title, lost=self.lost, counts=counts, **given)
+            page = render(
+                self.site, template, url, kind=kind, id="", title=title, lost=self.lost, counts=counts, **given
+            )
             self.out.write(url, page)
 
     def _shown(self, tour: Tour, here: str) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def _lines(excerpt: Excerpt) -> Markup:
         f"<li class=m>{line}\n" if first <= number <= last else f"<li>{line}\n"
         for number, line in enumerate(lines, excerpt.first)
     ]
-    return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n")  # noqa: S704  (Marker escapes)
+    return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n")
 
 
 def beginning(text: str, most: int = 240) -> str:

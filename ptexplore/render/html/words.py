@@ -12,19 +12,119 @@ from collections.abc import Callable, Mapping, Sequence
 from ptexplore.view.site_source import Link
 
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
-_TO_SAFE = {ord("<"): LESS, ord("&"): AND, **{n: "\ufffd" for n in (*range(9), *range(0xB, 0x20), *range(0x7F, 0xA0))},
+_TO_SAFE = {ord("<"): LESS, ord("&"): AND, **dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�"),
             **dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")}  # fmt: skip
 _TO_SAFE.pop(0x0D, None)
 _CPP_WORDS = frozenset(
-    "alignas alignof auto bool break case catch char class const const_cast constexpr continue decltype default delete "
-    "do double dynamic_cast else enum explicit extern false final float for friend goto if inline int long mutable "
-    "namespace new noexcept nullptr operator override private protected public reinterpret_cast return short signed "
-    "sizeof static static_assert static_cast struct switch template this throw true try typedef typeid typename union "
-    "unsigned using virtual void volatile while".split()
+    [
+        "alignas",
+        "alignof",
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "const",
+        "const_cast",
+        "constexpr",
+        "continue",
+        "decltype",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dynamic_cast",
+        "else",
+        "enum",
+        "explicit",
+        "extern",
+        "false",
+        "final",
+        "float",
+        "for",
+        "friend",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "nullptr",
+        "operator",
+        "override",
+        "private",
+        "protected",
+        "public",
+        "reinterpret_cast",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "while",
+    ]
 )
 _PYTHON_WORDS = frozenset(
-    "and as assert async await break class continue def del elif else except finally for from global if import in is "
-    "lambda nonlocal not or pass raise return try while with yield None True False".split()
+    [
+        "and",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "break",
+        "class",
+        "continue",
+        "def",
+        "del",
+        "elif",
+        "else",
+        "except",
+        "finally",
+        "for",
+        "from",
+        "global",
+        "if",
+        "import",
+        "in",
+        "is",
+        "lambda",
+        "nonlocal",
+        "not",
+        "or",
+        "pass",
+        "raise",
+        "return",
+        "try",
+        "while",
+        "with",
+        "yield",
+        "None",
+        "True",
+        "False",
+    ]
 )
 _CPP = re.compile(
     r"(?P<w>[A-Za-z_]\w*)"
@@ -131,7 +231,7 @@ def _wrapped(token: str, tag: str) -> str:
     if "\n" in token:
         token = token.replace("\n", f"</{tag}>\n<{tag}>")
     lead = token[: len(token) - len(token.lstrip(" \t"))] if tag == "u" else ""
-    return f"{lead}<{tag}>{token[len(lead):]}</{tag}>"
+    return f"{lead}<{tag}>{token[len(lead) :]}</{tag}>"
 
 
 def _anchor(link: Link, word: str) -> str:
