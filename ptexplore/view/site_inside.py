@@ -1,4 +1,4 @@
-"""What is found by a word inside its name: "iterator" finds TensorIterator. Of a word that many names have, the best."""
+"""What is found by a word inside its name: "iterator" finds TensorIterator; of a word of many names, the best."""
 
 from __future__ import annotations
 

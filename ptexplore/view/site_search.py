@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 LARGEST = 100_000  # bytes of a shard
@@ -37,13 +37,13 @@ def begins(row: Row) -> set[str]:
 class Shards:
     """The shards of some rows. `table` says which number answers a beginning; `files` are their texts by number."""
 
-    def __init__(self, rows: Iterable[Row], first: int) -> None:
+    def __init__(self, rows: Iterable[Row], first: int, words: Callable[[Row], set[str]] = begins) -> None:
         self.table: dict[str, int] = {}
         self.files: dict[int, str] = {}
         self._next = first
         by_begin: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
         for row in sorted(rows, key=_rank):
-            for word in sorted(begins(row)):
+            for word in sorted(one[:_DEEPEST] for one in words(row)):
                 by_begin[word[:2]].append((word, row))
         self._gather(by_begin)
 

@@ -11,6 +11,7 @@ _TAG = re.compile(r"<(?:a|link|img|script)\b([^>]*)>")
 _TO = re.compile(r"""\b(?:href|src)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 _ID = re.compile(r"""<[^>]*?\sid=(?:"([^"]*)"|([^\s>]+))""")
 _LINES = re.compile(r'<div class="code"[^>]*data-lines="(\d+)"')
+_SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,\[)?\[\d+,"([^"]+)"', re.MULTILINE)
 _LINE = re.compile(r"L(\d+)(?:-L(\d+))?")
 
 
@@ -38,7 +39,7 @@ def broken(root: Path) -> tuple[int, list[str]]:
         lines = _LINES.search(text)
         last = int(lines[1]) if lines else 0
         for anchor, origin in sorted(anchors.items()):
-            if anchor not in ids and not _is_line(anchor, last):
+            if anchor not in ids and not _is_line(anchor, last) and not _is_symbol(root / page, anchor):
                 found.append(f"{origin}: {page}#{anchor}: there is no such anchor")
     return count, found
 
@@ -46,3 +47,13 @@ def broken(root: Path) -> tuple[int, list[str]]:
 def _is_line(anchor: str, last: int) -> bool:
     match = _LINE.fullmatch(anchor)
     return match is not None and 1 <= int(match[1]) <= int(match[2] or match[1]) <= last
+
+
+def _is_symbol(page: Path, anchor: str) -> bool:
+    """Whether #s=NAME is defined in that page's file, named whole or by the end of its qualified name."""
+    name = unquote(anchor.removeprefix("s="))
+    data = page.with_suffix(".js")
+    if not anchor.startswith("s=") or not data.is_file():
+        return False
+    found = _SYMBOL.findall(data.read_text(encoding="utf-8", errors="replace"))
+    return any(one == name or one.endswith((f"::{name}", f".{name}")) for one in found)

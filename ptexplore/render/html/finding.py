@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ptexplore.render.html.output import digest
 from ptexplore.render.html.source_page import LETTERS
 from ptexplore.view.site import stop_url
-from ptexplore.view.site_search import Row, Shards, table
+from ptexplore.view.site_inside import Inside
+from ptexplore.view.site_search import Row, Shards, begins, table
 from ptexplore.view.site_urls import operator_names
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ptexplore.view.site import Site
     from ptexplore.view.site_names import Names
 
+_INSIDE = 50_000  # those of words inside names
 _WRITTEN = 100_000  # numbers of the shards of what people wrote begin here
 
 
@@ -31,23 +33,27 @@ def write_search(
     if source is None:
         progress.step("writing the search")
         names.preload()
-        made = Shards(_source(site, names), 0)
-        for number, text in made.files.items():
-            out.write(f"search/{number}.js", text, key)
-        source = made.table
+        rows = list(_source(site, names))
+        source = []
+        for first, words in ((0, begins), (_INSIDE, Inside())):
+            made = Shards(rows, first, words)
+            for number, text in made.files.items():
+                out.write(f"search/{number}.js", text, key)
+            source.append(made.table)
     written = Shards(_written(tours, traces), _WRITTEN)
     for number, text in written.files.items():
         out.write(f"search/{number}.js", text)
-    out.write("search/table.js", table((source, written.table)), key, source)
+    out.write("search/table.js", table((*source, written.table)), key, source)
 
 
-def _kept(out: Output, key: str) -> dict[str, int] | None:
-    """The table of the shards that are there already; None where one of them is not."""
+def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
+    """The tables of the shards that are there already; None where one of them is not."""
     known = out.before.get("search/table.js")
-    if known is None or known[0] != key or len(known) < 3 or not isinstance(known[2], dict):
+    if known is None or known[0] != key or len(known) < 3 or not isinstance(known[2], list):
         return None
-    found: dict[str, int] = known[2]
-    return found if all([out.fresh(f"search/{number}.js", key) for number in set(found.values())]) else None
+    found: list[dict[str, int]] = known[2]
+    numbers = {number for one in found for number in one.values()}
+    return found if sum(out.fresh(f"search/{number}.js", key) for number in numbers) == len(numbers) else None
 
 
 def _source(site: Site, names: Names) -> Iterator[Row]:

@@ -13,6 +13,6 @@ def write_assets(out: Output) -> None:
     """Write them."""
     folder = files("ptexplore.render.html") / "assets"
     for asset in sorted(folder.iterdir(), key=lambda one: one.name):
-        if asset.name.endswith((".css", ".js")):
+        if asset.name.endswith((".css", ".js", ".svg")):
             out.write(f"assets/{asset.name}", asset.read_bytes())
     out.write(".nojekyll", "")
