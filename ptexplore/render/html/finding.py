@@ -47,7 +47,8 @@ def _kept(out: Output, key: str) -> dict[str, int] | None:
     if known is None or known[0] != key or len(known) < 3 or not isinstance(known[2], dict):
         return None
     found: dict[str, int] = known[2]
-    return found if all([out.fresh(f"search/{number}.js", key) for number in set(found.values())]) else None
+    fresh = [out.fresh(f"search/{number}.js", key) for number in sorted(set(found.values()))]
+    return found if all(fresh) else None
 
 
 def _source(site: Site, names: Names) -> Iterator[Row]:
