@@ -1,4 +1,4 @@
-"""Build a site: gather trees, notes and traces, decide what is shown, have every page written that is not what it was."""
+"""Build a site: gather trees, notes and traces, decide what is shown, have what is new written."""
 
 from __future__ import annotations
 
@@ -127,6 +127,7 @@ def _site(given: _Given, options: argparse.Namespace) -> Site:
     extents = touched(marks, trails)
     paths = {path for path in names.owner if in_scope(path, options.scope)}
     paths |= {path for path in extents if path in names.owner}
+    paths |= {see.path for _t, stop in given.library.stops() for see in stop.anchor.see if see.path in names.owner}
     paths |= {"tools/autograd/derivatives.yaml"} & set(names.owner) if options.scope != "tours" else set()
     if options.scope == "tours":
         paths |= around(names, trees, extents)

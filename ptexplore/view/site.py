@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ptexplore.model import TreeInfo
     from ptexplore.view.trees import IndexedTree
 
-NAV = (("Home", "index.html"), ("Tours", "tours/index.html"), ("Concepts", "concepts.html"), ("Source", "src/index.html"),
-       ("Operators", "ops/index.html"), ("Traces", "traces/index.html"))  # fmt: skip
+NAV = (("Home", "index.html"), ("Tours", "tours/index.html"), ("Concepts", "concepts.html"),
+       ("Source", "src/index.html"), ("Operators", "ops/index.html"), ("Traces", "traces/index.html"))  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,8 @@ def _is_header(path: str) -> bool:
 
 
 _ROOTS = frozenset({
-    "", "aten/src/", "build/aten/src/", "torch/csrc/api/include/", "torch/csrc/", "torch/", "torch/include/", "torch/csrc/api/src/",
+    "", "aten/src/", "build/aten/src/", "torch/csrc/api/include/", "torch/csrc/api/src/", "torch/csrc/", "torch/",
+    "torch/include/",
 })  # fmt: skip
 
 

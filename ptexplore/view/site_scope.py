@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 Scope = Literal["tours", "core", "all"]
 SCOPES: tuple[Scope, ...] = ("tours", "core", "all")
 _ALL = ("aten/", "c10/", "torch/csrc/", "build/")
-_CORE = ("c10/core/", "c10/util/", "c10/macros/", "aten/src/ATen/core/", "aten/src/ATen/ops/", "aten/src/ATen/detail/",
-         "aten/src/ATen/cpu/", "aten/src/ATen/native/cpu/", "torch/csrc/autograd/", "torch/csrc/utils/", "build/")  # fmt: skip
+_CORE = ("c10/core/", "c10/util/", "c10/macros/", "aten/src/ATen/core/", "aten/src/ATen/ops/",
+         "aten/src/ATen/detail/", "aten/src/ATen/cpu/", "aten/src/ATen/native/cpu/", "torch/csrc/autograd/",
+         "torch/csrc/utils/", "build/")  # fmt: skip
 _CORE_FOLDERS = ("aten/src/ATen", "aten/src/ATen/native", "aten/src/ATen/templates", "torch/csrc", "torch/_C",
                  "tools/autograd", "tools/autograd/templates")  # fmt: skip
 _MOST_LINES = 400  # of a symbol that is looked through for what it leads to

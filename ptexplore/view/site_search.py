@@ -67,12 +67,12 @@ class Shards:
     def _close(self, group: list[tuple[str, list[tuple[str, Row]]]]) -> None:
         if group:
             self._add(
-                [begin for begin, _rows in group], [row for _begin, found in group for _word, row in found], False
+                [begin for begin, _rows in group], [row for _begin, found in group for _word, row in found], more=False
             )
 
     def _split(self, begin: str, found: list[tuple[str, Row]]) -> None:
         if sum(_size(row) for _word, row in found) <= LARGEST * 9 // 10:
-            self._add([begin], [row for _word, row in found], False)
+            self._add([begin], [row for _word, row in found], more=False)
             return
         found = sorted(found, key=lambda one: one[0] != begin)  # what is called just so comes first
         top, size = [], 0
@@ -81,7 +81,7 @@ class Shards:
             if size > _TOP:
                 break
             top.append(row)
-        self._add([begin], top, True)
+        self._add([begin], top, more=True)
         longer: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
         for word, row in found:
             if len(word) > len(begin):
@@ -89,7 +89,7 @@ class Shards:
         for next_begin in sorted(longer):
             self._split(next_begin, longer[next_begin])
 
-    def _add(self, begin: list[str], rows: Sequence[Row], more: bool) -> None:
+    def _add(self, begin: list[str], rows: Sequence[Row], *, more: bool) -> None:
         number = self._next
         self._next += 1
         self.table.update(dict.fromkeys(begin, number))

@@ -1,4 +1,4 @@
-"""Where each page of a site is: safe names made of canonical paths, operators and stops, and ways from one to another."""
+"""Where each page of a site is: safe names made of canonical paths and operators, and the ways from one to another."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def apart(names: Iterable[str]) -> dict[str, str]:
 
 
 def up(url: str) -> str:
-    """The way from a page to the site's root: "../../", or "" """
+    """The way from a page to the site's root ("../../")."""
     return "../" * url.count("/")
 
 

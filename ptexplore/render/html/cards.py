@@ -84,9 +84,12 @@ class Cards:
             site, "op.html", url, kind="op", id=operator.name, title=operator.name, op=operator, card=found,
             rows=[_shown(row) for row in common], others=others, facts=facts, place=places(site, url),
             siblings=siblings,
-            notes=[(one.stop, one.title, between(url, site.stops[one.stop])) for one in stops if one.stop in site.stops],
+            notes=[(one.stop, one.title, self._stop(url, one.stop)) for one in stops if one.stop in site.stops],
             traces=[(text, between(url, where), times) for text, where, times in self.observed.get(operator.name, [])],
         )  # fmt: skip
+
+    def _stop(self, here: str, name: str) -> str:
+        return between(here, self.site.stops[name])
 
     def _to(self, here: str, name: str) -> str | None:
         url = self.site.operators.get(name)

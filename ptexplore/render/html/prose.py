@@ -53,9 +53,7 @@ def _inline(children: list[Token], lead: Lead, picture: Lead) -> list[Token]:
         elif token.type == "link_close" and dropped:
             dropped -= 1
             continue
-        elif token.type == "image":
-            token = _picture(token, picture)
-        out.append(token)
+        out.append(_picture(token, picture) if token.type == "image" else token)
     return out
 
 

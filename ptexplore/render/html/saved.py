@@ -56,7 +56,8 @@ class Traces:
             )  # fmt: skip
             self.out.write(url, page)
         rows = [(trail.expression, self.url(name), _facts(trail)) for name, trail, _session in self.given]
-        self.out.write("traces/index.html", render(self.site, "traces.html", "traces/index.html", kind="traces", id="", title="Traces", traces=rows))  # fmt: skip
+        url = "traces/index.html"
+        self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))
 
 
 def _left(text: str) -> str:

@@ -27,7 +27,7 @@ def code(site: Site, data: SourceData, text: str, language: str, here: str) -> s
     lines = Marker(language).lines(text, data.words, data.includes)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
-    marks = {one.line: " id=L%d" % one.line for one in data.defined}
+    marks = {one.line: f" id=L{one.line}" for one in data.defined}
     for note in site.notes.get(data.path, ()):
         marks[note.line] = f" id=L{note.line} class=n"
     for line, operator in site.at.get(data.path, {}).items():

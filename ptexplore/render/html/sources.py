@@ -37,10 +37,10 @@ class Sources:
 
     def write(self, jobs: int, progress: Progress) -> int:
         """Write what is not fresh. Gives how many pages that were."""
-        shas = {path: sha for tree in self.site.trees for path, sha, *_rest in _files(tree.store)}
+        shas = [dict(_files(tree.store)) for tree in self.site.trees]
         tasks = []
         for path, url in self.site.sources.items():
-            key = self._key(path, shas.get(path, ""))
+            key = self._key(path, shas[self.site.owner[path]].get(path, ""))
             if not (self.out.fresh(url, key) and self.out.fresh(self._symbols_url(url), key)):
                 tasks.append((path, key))
         if len(tasks) > _FEW:

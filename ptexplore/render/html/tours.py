@@ -1,9 +1,9 @@
-"""The pages of tours, stops, concepts, and home: light, so they are rendered each time and written where they differ."""
+"""The pages of tours, stops, concepts, and home: light, so they are rendered each time, and written where new."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -198,8 +198,3 @@ def beginning(text: str, most: int = 240) -> str:
     plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", first)
     plain = " ".join(re.sub(r"[`*]|(?<!\w)_|_(?!\w)", "", plain).split())
     return plain if len(plain) <= most else f"{plain[: most - 1].rsplit(' ', 1)[0]}…"
-
-
-def titles(guide: Guide) -> Mapping[str, tuple[str, str]]:
-    """Every stop's title, and its tour's."""
-    return {tour.name_of(stop): (stop.title, tour.title) for tour, stop in guide.library.stops()}

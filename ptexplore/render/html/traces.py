@@ -37,7 +37,7 @@ def _operators(site: Site, trail: Trail, here: str) -> dict[int, str]:
     return {
         hop.id: between(here, site.operators[hop.op])
         for hop in hops(trail.hops)
-        if hop.kind == "op" and hop.op in site.operators
+        if hop.kind == "op" and hop.op is not None and hop.op in site.operators
     }
 
 
