@@ -1,4 +1,4 @@
-"""What a site costs: all of it, one note changed, its size beside the source's, Pygments for the same files beside it."""
+"""What a site costs: all of it, one note changed, its size beside the source's, and Pygments for the same files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Cal
     return [
         Row("html --scope all", statistics.median(whole), "s", 60,
             f"{len(pages):,} files; Pygments alone, one core: {peer:.0f} s ({share})"),
-        Row("html --scope all, size", size / max(text, 1), "x source", 2, f"{size / 1e6:.0f} MB of {text / 1e6:.0f} MB"),
+        Row("html --scope all, size", size / max(text, 1), "x source", 2,
+            f"{size / 1e6:.0f} MB of {text / 1e6:.0f} MB"),
         Row("html, one note changed", statistics.median(again), "s", 5),
         Row(f"html, a page of {page[2]} lines", page[1] / 1000, "kB", 300),
         Row("html, largest search shard", max(shards) / 1000, "kB", 100, f"{len(shards):,} shards"),
