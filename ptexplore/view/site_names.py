@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ptexplore.store.index_store import IndexStore
 
 MOST = 6  # definitions that are still a choice
+BY_NAME = 3  # of those that only the name speaks for
 _KEPT = 2000  # answers that are kept of one name
 _CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = _CLASSES | {"enum", "typedef", "concept"}
@@ -232,7 +233,7 @@ def _seen_from(path: str, found: Sequence[Place]) -> list[Place]:
 
 def _choice(found: list[Place], *, sure: bool) -> Meant | None:
     chosen = _once(found)
-    return Meant(tuple(chosen), sure and len(chosen) == 1) if 0 < len(chosen) <= MOST else None
+    return Meant(tuple(chosen), sure and len(chosen) == 1) if 0 < len(chosen) <= (MOST if sure else BY_NAME) else None
 
 
 def _in_python(found: list[Place], use: Use, path: str) -> tuple[list[Place], bool]:

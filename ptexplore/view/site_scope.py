@@ -22,6 +22,7 @@ _CORE = ("c10/core/", "c10/util/", "c10/macros/", "aten/src/ATen/core/", "aten/s
          "torch/csrc/utils/", "build/")  # fmt: skip
 _CORE_FOLDERS = ("aten/src/ATen", "aten/src/ATen/native", "aten/src/ATen/templates", "torch/csrc", "torch/_C",
                  "tools/autograd", "tools/autograd/templates")  # fmt: skip
+_SMALL = "build/aten/src/ATen/ops/"  # seven thousand headers of a few lines: the card of the operator says it all
 _MOST_LINES = 400  # of a symbol that is looked through for what it leads to
 
 Extents = Mapping[str, Sequence[tuple[int, int]]]  # path -> first and last lines
@@ -30,9 +31,9 @@ Extents = Mapping[str, Sequence[tuple[int, int]]]  # path -> first and last line
 def in_scope(path: str, scope: Scope) -> bool:
     """Whether a file belongs to the site whatever is written about it."""
     if scope == "all":
-        return path.startswith(_ALL)
+        return path.startswith(_ALL) and not path.startswith(_SMALL)
     if scope == "core":
-        return path.startswith(_CORE) or path.rpartition("/")[0] in _CORE_FOLDERS
+        return (path.startswith(_CORE) and not path.startswith(_SMALL)) or path.rpartition("/")[0] in _CORE_FOLDERS
     return False
 
 

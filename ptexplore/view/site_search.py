@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 LARGEST = 100_000  # bytes of a shard
 _TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
+_SHARED = 74  # letters at most: "z"
 _DEEPEST = 24  # characters of a beginning
 _KIND_RANK = {"o": 0, "n": 1, "k": 1, "x": 1, "c": 2, "f": 3, "m": 4, "p": 4, "t": 5, "h": 5, "e": 7, "v": 8}
 
@@ -101,14 +102,27 @@ def shard(number: int, rows: Sequence[Row], *, more: bool) -> str:
     urls: dict[str, int] = {}
     contexts: dict[str, int] = {}
     lines = []
+    for numbers, texts in ((urls, {row.url for row in rows}), (contexts, {_plain(row.context) for row in rows})):
+        numbers.update({text: number for number, text in enumerate(sorted(texts))})
     for row in rows:
-        url = urls.setdefault(row.url, len(urls))
-        context = contexts.setdefault(_plain(row.context), len(contexts))
+        url, context = urls[row.url], contexts[_plain(row.context)]
         lines.append(f"{_plain(row.name)}\t{row.kind}\t{url}\t{row.fragment}\t{context}")
-    document: dict[str, object] = {"u": list(urls), "c": list(contexts), "r": "\n".join(lines)}
+    document: dict[str, object] = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)}
     if more:
         document["more"] = True
     return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
+
+
+def _packed(texts: Iterable[str]) -> list[str]:
+    """Sorted texts, each as how many letters it shares with the one before it (a letter from "0" on) and the rest."""
+    found, before = [], ""
+    for text in texts:
+        same = 0
+        while same < min(len(text), len(before), _SHARED) and text[same] == before[same]:
+            same += 1
+        found.append(chr(48 + same) + text[same:])
+        before = text
+    return found
 
 
 def table(tables: Iterable[Mapping[str, int]]) -> str:
