@@ -5,7 +5,7 @@
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["n", "notes"], ["hk", "headings"], ["x", "traces"]];
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", n: "note",
     h: "heading", k: "concept", x: "trace" };
-  const ORDER = "okpcfmtenvhx"; // of two that fit equally well
+  const FIRST = { o: 0, k: 1, n: 1, x: 1, h: 3 }; // of two that fit equally well; 2 is all the rest
   const SHOWN = 40, LEAST = 2;
 
   /* --- data --- */
@@ -62,7 +62,7 @@
     return false;
   }
   function rank(one, term, bare) {
-    if (one.low === term) return 0;
+    if (one.low === term || (one.kind === "o" && one.low.startsWith(`${term}.`))) return 0; // add is add.Tensor, add.out, …
     if (one.low.startsWith(term)) return one.low[term.length] === "." ? 1 : 2;
     one.words ??= wordsOf(one.last);
     if (one.words.includes(term)) return 3;
@@ -85,8 +85,9 @@
       }
       if (place >= 0) found.push([place, one]);
     }
-    found.sort(([a, x], [b, y]) => a - b || ORDER.indexOf(x.kind) - ORDER.indexOf(y.kind) || x.last.length - y.last.length
-      || (x.whole < y.whole ? -1 : x.whole > y.whole ? 1 : 0));
+    /* What is left open stays as the shard has it: definitions before declarations and tests. */
+    found.sort(([a, x], [b, y]) => a - b || (FIRST[x.kind] ?? 2) - (FIRST[y.kind] ?? 2) || x.last.length - y.last.length
+      || x.whole.length - y.whole.length);
     return found.map(([, one]) => one);
   }
   /* Where a symbol of exactly that qualified name is: addresses from the root. */
@@ -126,8 +127,9 @@
       input.setAttribute("aria-activedescendant", item.id);
     } else input.removeAttribute("aria-activedescendant");
   }
+  const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
-    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, one.context));
+    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one)].filter(Boolean).join(" · ")));
   async function look() {
     const terms = termsOf(input.value), mine = ++turn;
     if (!terms.length || plain(input.value).length < LEAST) { results = []; list.replaceChildren(); open(false); return; }
