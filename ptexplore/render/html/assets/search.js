@@ -14,7 +14,14 @@
   const shards = new Map();
   ptx.table = (...given) => { tables = given.map((one) => new Map(Object.entries(one))); };
   /* Sorted texts: each begins with how many letters it shares with the one before it. */
-  const unpacked = (texts) => { let last = ""; return texts.map((text) => last = last.slice(0, text.charCodeAt(0) - 48) + text.slice(1)); };
+  const unpacked = (texts) => {
+    let last = "";
+    return texts.map((text) => {
+      const same = text.charCodeAt(0) - 48; // characters, which two of JavaScript's may make
+      last = (/[\ud800-\udfff]/.test(last) ? [...last].slice(0, same).join("") : last.slice(0, same)) + text.slice(1);
+      return last;
+    });
+  };
   ptx.shard = (number, { u, c, r: rows, more }) => {
     const urls = unpacked(u), contexts = unpacked(c);
     shards.set(number, { more: !!more, rows: rows.split("\n").filter(Boolean).map((row) => {
