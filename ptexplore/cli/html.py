@@ -12,6 +12,7 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 if TYPE_CHECKING:
     from ptexplore.cli.html_build import Written
 
+_NAMED = 5  # of the stops that are lost
 EPILOG = """\
 scopes: tours  what tours, notes and traces touch, and one step around it (the default)
         core   c10, ATen's core, its native functions, autograd and the generated code, with all operators
@@ -56,14 +57,14 @@ def run(options: argparse.Namespace) -> int:
     _tell(written, options)
     if options.check:
         _follow(Path(options.out))
+    if written.lost and options.strict:
+        names = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
+        why = f"{len(written.lost)} stops have no place in this source: {names}"
+        raise PtexploreError("tours have lost stops", why, "ptexplore notes check", MISSING)
     if options.serve is not None:
         from ptexplore.cli.html_serve import serve
 
         serve(Path(options.out), options.serve)
-    if written.lost and options.strict:
-        names = ", ".join(written.lost[:5])
-        why = f"{len(written.lost)} stops have no place in this source: {names}{' …' if len(written.lost) > 5 else ''}"
-        raise PtexploreError("tours have lost stops", why, "ptexplore notes check", MISSING)
     return 0
 
 
@@ -85,8 +86,9 @@ def _tell(written: Written, options: argparse.Namespace) -> None:
     print(f"{written.made:,} files written{kept}{gone}: {written.size / 1e6:,.1f} MB")
     for problem in written.problems:
         print(clean(f"! {problem}"))
-    for name in written.lost:
-        print(clean(f"! {name} is lost: its page says so"))
+    if written.lost:
+        names = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
+        print(clean(f"! {len(written.lost)} stops have no place in this source, and their pages say so: {names}"))
     print(clean(f"open {Path(options.out).resolve() / 'index.html'}"))
 
 

@@ -81,12 +81,13 @@ def _gather(options: argparse.Namespace) -> _Given:
     runtime, _found = sources(options.python)
     first = tree_of(options)
     trees = [first]
-    if first.checkout is not None and runtime is not None:
+    alone = options.tree is not None and first.checkout is not None
+    if first.checkout is not None and runtime is not None and not alone:
         trees += indexes(options.python, "runtime")
     library = library_of(options)
     folders = layers(options.notes)
     noted = {one.tree.info.name: marks_of(folders, one.tree, one.store) for one in trees}
-    here = ready(options.python) if runtime is not None else None
+    here = ready(options.python) if runtime is not None and not alone else None
     return _Given(trees, here, library, _traces(options.trace), Names([one.store for one in trees]), noted)
 
 

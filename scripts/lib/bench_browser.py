@@ -1,4 +1,4 @@
-"""What a reader of the site waits for, measured in a real Chromium over file://: the first paint, the search's answers."""
+"""What a reader of the site waits for, in a real Chromium over file://: the first paint, the search."""
 
 from __future__ import annotations
 

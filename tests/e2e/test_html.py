@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -13,20 +14,31 @@ pytestmark = pytest.mark.e2e
 
 NOTE = """---
 id: mine
-title: Mine
-baseline: v1
+title: Mine & "ours"
+baseline: v2.6.0
 ---
 
-## <b>Bold</b> {{#here}}
+What it is.
+
+## Here & "there" {{#here}}
 
 ```anchor
 path: {path}
 symbol: {symbol}
 ```
 
-{prose}
+A word in code, `<script>alert(1)</script>`, and [a link](https://example.org/?a=1&b="2").
+
+## Hostile {{#hostile}}
+
+```anchor
+path: {path}
+symbol: {symbol}
+```
+
+<script>alert(1)</script> [x](javascript:alert(1)) ![p](x.svg) <img src=x onerror=alert(1)>
 """
-HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) ![p](x.svg) <img src=x onerror=alert(1)>"
+PATH = "aten/src/ATen/native/Mix.cpp"
 
 
 def _hashes(root: Path) -> dict[str, str]:
@@ -41,21 +53,15 @@ def _hashes(root: Path) -> dict[str, str]:
 def noted(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("html") / "notes"
     folder.mkdir()
-    path, symbol = _some_function(mini)
-    (folder / "mine.md").write_text(NOTE.format(path=path, symbol=symbol, prose=HOSTILE), encoding="utf-8")
+    path, symbol = PATH, "at::native::Mixer"
+    (folder / "mine.md").write_text(NOTE.format(path=path, symbol=symbol), encoding="utf-8")
     return folder
-
-
-def _some_function(mini) -> tuple[str, str]:
-    found = json.loads(mini("find", "add_kernel", "--json").stdout)
-    first = next(one for one in found["results"] if one["kind"] == "function")
-    return first["source"]["path"], first["name"]
 
 
 @pytest.fixture(scope="module")
 def site(mini, noted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "out"
-    result = mini("html", str(out), "--notes", str(noted), "--jobs", "1", "--check", "--scope", "tours")
+    result = mini("html", str(out), "--notes", str(noted), "--jobs", "1", "--check", "--scope", "all")
     assert result.code == 0, result
     return out
 
@@ -68,16 +74,27 @@ def test_a_site_has_its_pages_and_every_link_leads_somewhere(site: Path) -> None
 
 def test_a_notes_markup_is_text_and_nothing_runs(site: Path) -> None:
     page = (site / "tours/mine/here.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in page
-    assert "javascript:" not in page.replace("[x](javascript:alert(1))", "")
-    assert "<img" not in page
-    assert "&lt;script&gt;" in page
+    assert "<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>" in page
+    assert "<h1>Here &amp; &#34;there&#34;</h1>" in page
     assert "default-src 'none'" in page
+    every = "".join(file.read_text(encoding="utf-8") for file in site.rglob("*.html"))
+    active = r"""<script(?![^>]* src=)|javascript:|<img(?! src="[\w./-]*[.](?:svg|png)")|<[^>]* (?:on\w+|style)="""
+    assert not re.search(active, every)
+    assert not (site / "tours/mine/hostile.html").exists()
+
+
+def test_a_name_is_linked_where_one_definition_is_meant_and_is_a_choice_where_several_are(site: Path) -> None:
+    page = (site / f"src/{PATH}.html").read_text(encoding="utf-8")
+    line = next(one for one in page.split("<li") if "other::" in one and "through" in one)
+    assert "other::<a href=#L33>mix</a>(a)" in line  # the one in this file that is so qualified
+    turned = next(one for one in page.split("<li") if " use(" in one)
+    assert ">turn</a>" in turned
+    assert "class=q" in turned  # a member: nobody knows the object's type
 
 
 def test_the_same_bytes_for_any_number_of_processes(mini, noted: Path, site: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    assert mini("html", str(other), "--notes", str(noted), "--jobs", "3").code == 0
+    assert mini("html", str(other), "--notes", str(noted), "--jobs", "3", "--scope", "all").code == 0
     assert _hashes(other) == _hashes(site)
 
 
@@ -90,9 +107,9 @@ def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, si
     pages["pages"]["tours/gone.html"] = ["", 4]
     (copy / "ptexplore-site.json").write_text(json.dumps(pages), encoding="utf-8")
     (copy / "tours/gone.html").write_text("gone", encoding="utf-8")
-    result = mini("html", str(copy), "--notes", str(noted))
+    result = mini("html", str(copy), "--notes", str(noted), "--scope", "all")
     assert result.code == 0, result
-    assert "1 removed" in result.stdout
+    assert "1 removed" in result.out
     assert _hashes(copy) == _hashes(site)
 
 
@@ -113,20 +130,20 @@ def test_what_is_not_ours_is_refused(mini, tmp_path: Path) -> None:
     (out / "thesis.tex").write_text("mine", encoding="utf-8")
     result = mini("html", str(out))
     assert result.code == 2
-    assert "thesis.tex" in result.stderr
+    assert "thesis.tex" in result.err
     inside = mini("html", str(mini.root / "site"))
     assert inside.code == 2
-    assert "source is read from" in inside.stderr
+    assert "source is read from" in inside.err
     assert not (mini.root / "site").exists()
 
 
 def test_a_lost_stop_is_shown_as_lost_and_strict_fails(mini, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    path, _symbol = _some_function(mini)
-    (notes / "mine.md").write_text(NOTE.format(path=path, symbol="nobody_wrote_this", prose="x"), encoding="utf-8")
+    path = PATH
+    (notes / "mine.md").write_text(NOTE.format(path=path, symbol="nobody_wrote_this"), encoding="utf-8")
     out = tmp_path / "out"
     result = mini("html", str(out), "--notes", str(notes), "--strict")
     assert result.code == 3
-    assert "mine#here" in result.stderr
+    assert "have no place in this source" in result.err
     assert "has no place in this source" in (out / "tours/mine/here.html").read_text(encoding="utf-8")

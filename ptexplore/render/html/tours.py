@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ptexplore.view.tour import Excerpt, Guide, StopView
 
 ROOM = 60  # lines of source beside a stop
-_LOST = ("lost", "ambiguous", "absent")
 
 
 @dataclass
@@ -48,7 +47,7 @@ class Tours:
         for tour in tours:
             for number in range(1, len(tour.stops) + 1):
                 view = self._views[tour.name_of(tour.stops[number - 1])] = self.guide.stop(tour, number)
-                if view.outcome in _LOST:
+                if not view.resolved.placed:
                     self.lost.append(view.name)
         for tour in tours:
             self._tour(tour)
@@ -73,7 +72,7 @@ class Tours:
     def _link(self, name: str, here: str) -> dict[str, Any]:
         view = self._views[name]
         href = between(here, stop_url(name))
-        return {"name": name, "title": view.stop.title, "href": href, "lost": view.outcome in _LOST}
+        return {"name": name, "title": view.stop.title, "href": href, "lost": not view.resolved.placed}
 
     def _stages(self, here: str) -> list[tuple[str, list[dict[str, Any]]]]:
         return [(title, [self._concept(one, here) for one in self.path.of(stage)]) for stage, title in STAGES.items()]
@@ -110,7 +109,7 @@ class Tours:
         ref = view.spot.ref if view.spot is not None else None
         page = render(
             self.site, "stop.html", url, kind="stop", id=name, title=stop.title, number=number,
-            tour=self._shown(tour, url), outcome=view.outcome, lost=view.outcome in _LOST, facts=view.facts,
+            tour=self._shown(tour, url), outcome=view.outcome, lost=not view.resolved.placed, facts=view.facts,
             was=view.url, parts=[self._part(tour, part, url) for part in stop.parts], see=self._see(stop, url),
             excerpt=_lines(excerpt) if excerpt is not None else "", cut=excerpt.cut if excerpt is not None else "",
             place=self.site.place(url, ref.path or "", ref.line) if ref is not None and self._is_shown(view) else None,

@@ -6,7 +6,7 @@
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", n: "note",
     h: "heading", k: "concept", x: "trace" };
   const FIRST = { o: 0, k: 1, n: 1, x: 1, h: 3 }; // of two that fit equally well; 2 is all the rest
-  const SHOWN = 40, LEAST = 2;
+  const SHOWN = 40, LEAST = 2, ALIKE = 3;
 
   /* --- data --- */
 
@@ -79,7 +79,7 @@
     return one.whole.includes(term) ? 7 : -1;
   }
   function ranked(rows, terms, kinds) {
-    const bare = terms.map(plain), found = [], seen = new Set();
+    const bare = terms.map(plain), found = [], seen = new Set(), times = new Map();
     for (const one of rows) {
       if (kinds && !kinds.includes(one.kind)) continue;
       const same = `${one.kind} ${one.href} ${one.name}`;
@@ -90,11 +90,15 @@
       for (let i = 0; i < terms.length - 1 && place >= 0; i++) {
         if (!one.whole.includes(terms[i])) place = rank(one, terms[i], bare[i]) < 0 ? -1 : place;
       }
-      if (place >= 0) found.push([place, one]);
+      if (place < 0) continue;
+      /* A class that a hundred headers declare is shown where it is defined, and twice more. */
+      const alike = `${one.kind} ${one.whole}`, count = (times.get(alike) || 0) + 1;
+      times.set(alike, count);
+      if (count <= ALIKE) found.push([place, one]);
     }
     /* What is left open stays as the shard has it: definitions before declarations and tests. */
-    found.sort(([a, x], [b, y]) => a - b || (FIRST[x.kind] ?? 2) - (FIRST[y.kind] ?? 2) || x.last.length - y.last.length
-      || x.whole.length - y.whole.length);
+    const first = (one) => (one.kind === "o" && one.context !== "aten" ? 0.5 : FIRST[one.kind] ?? 2);
+    found.sort(([a, x], [b, y]) => a - b || first(x) - first(y) || x.last.length - y.last.length);
     return found.map(([, one]) => one);
   }
   /* Where a symbol of exactly that qualified name is: addresses from the root. */
