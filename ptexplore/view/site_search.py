@@ -140,5 +140,6 @@ def _size(row: Row) -> int:
     return len(row.name.encode("utf-8", "replace")) + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
 
 
-def _rank(row: Row) -> tuple[int, int, int, str, str, str, str]:
-    return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, row.context, row.url, row.fragment)
+def _rank(row: Row) -> tuple[int, int, int, str, int, str, str, str]:
+    context = row.context  # a short one is rarely one of a thousand generated ones
+    return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, len(context), context, row.url, row.fragment)

@@ -182,7 +182,8 @@ class Reader:
 
     def search(self, text: str) -> list[str]:
         """Type it into the search; what is shown then, a result a line."""
-        self.page.keyboard.press("/")
+        if self.page.evaluate("document.activeElement.id") != "q":
+            self.page.keyboard.press("/")
         self.page.keyboard.type(text)
         self.until("(text) => document.querySelector('#q').dataset.answered === text", text)
         return [one.strip() for one in self.page.locator("#results [role=option]").all_inner_texts()]

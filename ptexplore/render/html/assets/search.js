@@ -5,8 +5,8 @@
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["n", "notes"], ["hk", "headings"], ["x", "traces"]];
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", n: "note",
     h: "heading", k: "concept", x: "trace" };
-  const ORDER = "okpcfmtenvhx"; // of two that fit equally well
-  const SHOWN = 40, LEAST = 2;
+  const FIRST = { o: 0, k: 1, n: 1, x: 1, h: 3 }; // of two that fit equally well; 2 is all the rest
+  const SHOWN = 40, LEAST = 2, ALIKE = 3;
 
   /* --- data --- */
 
@@ -14,7 +14,14 @@
   const shards = new Map();
   ptx.table = (...given) => { tables = given.map((one) => new Map(Object.entries(one))); };
   /* Sorted texts: each begins with how many letters it shares with the one before it. */
-  const unpacked = (texts) => { let last = ""; return texts.map((text) => last = last.slice(0, text.charCodeAt(0) - 48) + text.slice(1)); };
+  const unpacked = (texts) => {
+    let last = "";
+    return texts.map((text) => {
+      const same = text.charCodeAt(0) - 48; // characters, which two of JavaScript's may make
+      last = (/[\ud800-\udfff]/.test(last) ? [...last].slice(0, same).join("") : last.slice(0, same)) + text.slice(1);
+      return last;
+    });
+  };
   ptx.shard = (number, { u, c, r: rows, more }) => {
     const urls = unpacked(u), contexts = unpacked(c);
     shards.set(number, { more: !!more, rows: rows.split("\n").filter(Boolean).map((row) => {
@@ -62,7 +69,7 @@
     return false;
   }
   function rank(one, term, bare) {
-    if (one.low === term) return 0;
+    if (one.low === term || (one.kind === "o" && one.low.startsWith(`${term}.`))) return 0; // add is add.Tensor, add.out, …
     if (one.low.startsWith(term)) return one.low[term.length] === "." ? 1 : 2;
     one.words ??= wordsOf(one.last);
     if (one.words.includes(term)) return 3;
@@ -72,7 +79,7 @@
     return one.whole.includes(term) ? 7 : -1;
   }
   function ranked(rows, terms, kinds) {
-    const bare = terms.map(plain), found = [], seen = new Set();
+    const bare = terms.map(plain), found = [], seen = new Set(), times = new Map();
     for (const one of rows) {
       if (kinds && !kinds.includes(one.kind)) continue;
       const same = `${one.kind} ${one.href} ${one.name}`;
@@ -83,10 +90,15 @@
       for (let i = 0; i < terms.length - 1 && place >= 0; i++) {
         if (!one.whole.includes(terms[i])) place = rank(one, terms[i], bare[i]) < 0 ? -1 : place;
       }
-      if (place >= 0) found.push([place, one]);
+      if (place < 0) continue;
+      /* A class that a hundred headers declare is shown where it is defined, and twice more. */
+      const alike = `${one.kind} ${one.whole}`, count = (times.get(alike) || 0) + 1;
+      times.set(alike, count);
+      if (count <= ALIKE) found.push([place, one]);
     }
-    found.sort(([a, x], [b, y]) => a - b || ORDER.indexOf(x.kind) - ORDER.indexOf(y.kind) || x.last.length - y.last.length
-      || (x.whole < y.whole ? -1 : x.whole > y.whole ? 1 : 0));
+    /* What is left open stays as the shard has it: definitions before declarations and tests. */
+    const first = (one) => (one.kind === "o" && one.context !== "aten" ? 0.5 : FIRST[one.kind] ?? 2);
+    found.sort(([a, x], [b, y]) => a - b || first(x) - first(y) || x.last.length - y.last.length);
     return found.map(([, one]) => one);
   }
   /* Where a symbol of exactly that qualified name is: addresses from the root. */
@@ -126,8 +138,9 @@
       input.setAttribute("aria-activedescendant", item.id);
     } else input.removeAttribute("aria-activedescendant");
   }
+  const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
-    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, one.context));
+    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one)].filter(Boolean).join(" · ")));
   async function look() {
     const terms = termsOf(input.value), mine = ++turn;
     if (!terms.length || plain(input.value).length < LEAST) { results = []; list.replaceChildren(); open(false); return; }
