@@ -25,7 +25,22 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole command line; building it imports nothing heavy."""
-    from ptexplore.cli import browse, completion, doctor, fetch, find, index, notes, op, refs, show, survey, tour, trace
+    from ptexplore.cli import (
+        browse,
+        completion,
+        doctor,
+        fetch,
+        find,
+        html,
+        index,
+        notes,
+        op,
+        refs,
+        show,
+        survey,
+        tour,
+        trace,
+    )  # fmt: skip
 
     parser = _Parser(
         prog="ptexplore",
@@ -35,7 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"ptexplore {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (trace, op, find, show, refs, browse, tour, notes, fetch, index, survey, doctor, completion):
+    for command in (trace, op, find, show, refs, browse, tour, notes, html, fetch, index, survey, doctor, completion):
         command.register(commands)
     return parser
 

@@ -47,10 +47,11 @@ def _noted(trees: list[tuple[SourceTree, IndexStore]]) -> Noted:
 
 def marks_on(folders: tuple[Layer, ...], trees: Sequence[tuple[SourceTree, IndexStore]]) -> Noted:
     """The marks of these folders' notes on each tree, by its name. Raises PtexploreError as `load` does."""
-    return {tree.info.name: _marks(folders, tree, store) for tree, store in trees}
+    return {tree.info.name: marks_of(folders, tree, store) for tree, store in trees}
 
 
-def _marks(folders: tuple[Layer, ...], tree: SourceTree, store: IndexStore) -> list[Mark]:
+def marks_of(folders: tuple[Layer, ...], tree: SourceTree, store: IndexStore) -> list[Mark]:
+    """The stops of these folders on one tree: kept in the cache while neither changes."""
     from ptexplore.annotations.marks import key, read_marks
 
     name = key(folders, store.path)

@@ -85,7 +85,7 @@ def _seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Capture or load a trace and show it, explain one hop of it, or print it as JSON."""
     _check(options)
-    trail, session, locate = load(options.load) if options.load else _capture(options)
+    trail, session, locate = (*load(options.load), _nowhere) if options.load else _capture(options)
     if options.save:
         _save(Path(options.save), trail, session)
     if options.explain is not None:
@@ -157,8 +157,8 @@ def _capture(options: argparse.Namespace) -> tuple[Trail, Session, Locate]:
     return with_notes(resolve(session, lookup), on_lookup(lookup)), session, lookup.place_of
 
 
-def load(name: str) -> tuple[Trail, Session | None, Locate]:
-    """A saved trace with the session in it. Raises PtexploreError (USAGE) where the file is none."""
+def load(name: str) -> tuple[Trail, Session | None]:
+    """A saved trace. Raises PtexploreError (USAGE) where the file is none."""
     from ptexplore.view.saved import trail_from_document
 
     path = Path(name)
@@ -172,8 +172,7 @@ def load(name: str) -> tuple[Trail, Session | None, Locate]:
         raise PtexploreError(f"{name} cannot be read", why, SAVES, USAGE) from error
     except (ValueError, RecursionError) as error:
         raise PtexploreError(f"{name} is no saved trace", f"not whole JSON: {error}", SAVES, USAGE) from error
-    trail, session = trail_from_document(data, name)
-    return trail, session, _nowhere
+    return trail_from_document(data, name)
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -1,0 +1,461 @@
+/* What a page does beyond being read: theme, keys, deep links, cards of definitions, traces, progress.
+ *
+ * Everything is readable without it. A plain script in <head> (modules do not load from file://), so that the theme is set
+ * before the first paint; the rest waits for the page. What a page is made of: docs/html.md.
+ */
+(function () {
+  "use strict";
+  const doc = document, page = doc.documentElement;
+  const root = page.dataset.root || "";
+  const $ = (selector, from = doc) => from.querySelector(selector);
+  const $$ = (selector, from = doc) => [...from.querySelectorAll(selector)];
+
+  /* --- what the browser keeps; one that keeps nothing (file:// may be shut off) is told of, not fought --- */
+
+  const memory = {};
+  const keep = {
+    blocked: false,
+    get(key) {
+      try { return localStorage.getItem(`ptexplore.${key}`); } catch { this.blocked = true; return memory[key] ?? null; }
+    },
+    set(key, value) {
+      memory[key] = value;
+      try {
+        if (value === null) localStorage.removeItem(`ptexplore.${key}`); else localStorage.setItem(`ptexplore.${key}`, value);
+      } catch { this.blocked = true; }
+    },
+  };
+
+  /* --- theme --- */
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  function paint(name) {
+    if (name === "light" || name === "dark") page.dataset.theme = name; else delete page.dataset.theme;
+  }
+  page.classList.add("js");
+  paint(keep.get("theme"));
+  function switchTheme() {
+    const system = dark.matches ? "dark" : "light";
+    const next = (page.dataset.theme || system) === "dark" ? "light" : "dark";
+    keep.set("theme", next === system ? null : next);
+    paint(next === system ? "" : next);
+    say(next === system ? `${next}, as the system has it` : next);
+  }
+  addEventListener("storage", (e) => { if (e.key === "ptexplore.theme") paint(e.newValue); });
+
+  /* --- small things, some for search.js too --- */
+
+  function make(tag, attributes = {}, ...inside) {
+    const made = doc.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) if (value != null) made.setAttribute(name, value);
+    made.append(...inside.filter((one) => one != null));
+    return made;
+  }
+  let teller;
+  function say(text) {
+    teller.textContent = "";
+    clearTimeout(say.timer);
+    say.timer = setTimeout(() => {
+      teller.textContent = text;
+      say.timer = setTimeout(() => { teller.textContent = ""; }, 6000);
+    }, 20);
+  }
+  /* Addresses come from the site's own data; one that leads out of it was not written by us. */
+  const address = (href) => (/^[a-z][a-z0-9+.-]*:|^[/\\]/i.test(href) ? "#" : root + href);
+  function see(element, focus) {
+    const own = element.tagName === "SUMMARY" ? element.parentElement : element; // what it opens is the reader's to open
+    for (let up = own.parentElement; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    if (focus) {
+      if (element.tabIndex < 0 && !element.hasAttribute("tabindex")) element.tabIndex = -1;
+      element.focus({ preventScroll: true });
+    }
+    element.scrollIntoView({ block: element.offsetHeight > innerHeight / 2 ? "start" : "center" });
+  }
+  const loading = new Map();
+  function load(url) {
+    if (!loading.has(url)) {
+      loading.set(url, new Promise((done, failed) => {
+        const tag = make("script", { src: url });
+        tag.onload = () => { tag.remove(); done(); };
+        tag.onerror = () => { tag.remove(); loading.delete(url); failed(new Error(url)); };
+        doc.head.append(tag);
+      }));
+    }
+    return loading.get(url);
+  }
+
+  /* --- definitions of a file: rows [line, qualified name, kind, signature, doc] --- */
+
+  const files = new Map();
+  const plainUrl = (href) => { const url = new URL(href, doc.baseURI); url.hash = url.search = ""; return url.href; };
+  const here = plainUrl(location.href);
+  const site = new URL(root || "./", location.href).href;
+  const dataOf = (url) => (url.startsWith(site) && url.endsWith(".html") ? url.replace(/html$/, "js") : null);
+  const KINDS = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum" };
+  function file(path, rows) { files.set(doc.currentScript.src, rows); }
+  async function rowsOf(url) {
+    const data = dataOf(url);
+    if (!data) return [];
+    if (!files.has(data)) try { await load(data); } catch { files.set(data, []); }
+    return files.get(data) || [];
+  }
+
+  /* --- lines and deep links: #L12, #L12-L20, #s=qualified name, #id --- */
+
+  let lists = null, from = 0;
+  const PER_LIST = 250;
+  function lineAt(n) {
+    lists ??= $$("#code ol.c");
+    return lists[Math.floor((n - 1) / PER_LIST)]?.children[(n - 1) % PER_LIST];
+  }
+  function numberOf(li) {
+    const list = li.parentElement;
+    return list.start + [...list.children].indexOf(li);
+  }
+  const range = (hash) => { const m = /^L(\d+)(?:-L?(\d+))?$/.exec(hash); return m && [+m[1], +(m[2] || m[1])].sort((a, b) => a - b); };
+  function fragment() {
+    const hash = location.hash.slice(1);
+    try { return decodeURIComponent(hash); } catch { return hash; }
+  }
+  function show(first, last) {
+    const top = lineAt(first);
+    if (!top) { say(`there is no line ${first} here`); return; }
+    for (let i = first; i <= last; i++) lineAt(i)?.classList.add("on");
+    see(top);
+  }
+  function arrive() {
+    for (const line of $$(".on")) line.classList.remove("on");
+    const hash = fragment();
+    if (!hash) return;
+    if (hash.startsWith("s=")) { symbol(hash.slice(2)); return; }
+    const lines = $("#code") && range(hash);
+    if (lines) { from = lines[0]; show(...lines); return; }
+    const there = doc.getElementById(hash) || (/^h\d+$/.test(hash) && $(`.trace [data-hop="${hash.slice(1)}"]`));
+    if (there) { there.classList.add("on"); see(there); }
+  }
+  async function symbol(name) {
+    const known = $("#code") ? await rowsOf(here) : [], exact = known.filter((row) => row[1] === name);
+    /* "native::use" is at::native::use, where nothing is called just so */
+    const rows = exact.length ? exact : known.filter((row) => row[1].endsWith(`::${name}`) || row[1].endsWith(`.${name}`));
+    if (rows.length) {
+      from = rows[0][0];
+      show(from, from);
+      for (const row of rows.slice(1)) lineAt(row[0])?.classList.add("on");
+      if (rows.length > 1) say(`${rows.length} of that name here, all marked`);
+      return;
+    }
+    /* It is in another file in this version: the search knows where. */
+    const places = ptx.named ? await ptx.named(name) : [];
+    if (places.length === 1) location.replace(address(places[0]));
+    else if (places.length) { say(`${places.length} places have ${name}`); ptx.ask(name); }
+    else { say(`this site does not have ${name}`); ptx.ask?.(name.split(/::|\./).pop()); }
+  }
+  /* The number of a line is its list's marker, left of the text: no element of its own, so that pages stay small. */
+  function lineClicked(e) {
+    const li = e.target.closest("#code ol.c > li");
+    if (!li || e.target.closest("a") || e.button || e.ctrlKey || e.metaKey || e.altKey) return;
+    const style = getComputedStyle(li);
+    if (e.clientX > li.getBoundingClientRect().left + parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft)) return;
+    e.preventDefault();
+    getSelection().removeAllRanges();
+    const line = numberOf(li);
+    const other = e.shiftKey && from && from !== line ? from : 0;
+    const x = scrollX, y = scrollY;
+    location.replace(other ? `#L${Math.min(other, line)}-L${Math.max(other, line)}` : `#L${line}`);
+    still = () => { scrollTo(x, y); from = other || line; };
+    setTimeout(() => { still = null; }, 500); // the hash was that one already
+  }
+  let still = null;
+  async function copyLink() {
+    let link = location.href;
+    const lines = range(fragment()), hop = doc.activeElement.closest(".trace [data-hop]");
+    if (hop) link = `${here}#h${hop.dataset.hop}`;
+    if ($("#code") && lines && lines[0] === lines[1]) {
+      /* A definition is linked to by its name: that holds when the lines have moved. */
+      const rows = await rowsOf(here), row = rows.find((one) => one[0] === lines[0]);
+      if (row && rows.filter((one) => one[1] === row[1]).length === 1) link = `${here}#s=${encodeURIComponent(row[1])}`;
+    }
+    try { await navigator.clipboard.writeText(link); say("link copied"); } catch {
+      const field = make("textarea", { class: "copied", readonly: "", "aria-label": "link" });
+      field.value = link;
+      doc.body.append(field);
+      field.select();
+      const done = doc.execCommand("copy");
+      field.remove();
+      say(done ? "link copied" : `cannot copy; the link is ${link}`);
+    }
+  }
+
+  /* Each note beside its line, or below the one above it; on a narrow page they stand in a row of their own. */
+  function placeNotes() {
+    const margin = $(".margin"), line = $("#code ol.c > li");
+    if (!margin || !line) return;
+    const high = line.getBoundingClientRect().height;
+    const top = line.getBoundingClientRect().top - margin.getBoundingClientRect().top;
+    margin.classList.add("placed");
+    let free = 0;
+    for (const note of $$(".note", margin)) {
+      const at = Math.max(free, top + (note.dataset.line - 1) * high);
+      note.style.top = `${at}px`;
+      free = at + note.offsetHeight + 8;
+    }
+    margin.style.minHeight = innerWidth > 960 ? `${free}px` : "";
+  }
+
+  /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */
+
+  let card, cardOf = null, cardTimer;
+  const named = 'ol.c a[href^="#r"], ol.c a[href^="#L"]';
+  const MANY = 10;
+  /* Where a name leads: [{url, line, label}], and whether that is a choice. */
+  function places(link) {
+    const to = link.getAttribute("href").slice(1);
+    const lines = range(to);
+    if (lines) return { choice: false, all: [{ href: `#${to}`, url: here, line: lines[0], label: "" }] };
+    const entry = doc.getElementById(to);
+    if (!entry) return { choice: false, all: [] };
+    /* "Mix.cpp:5, 9" is two places */
+    const all = $$("a[href]", entry).flatMap((a) => {
+      const [, name, lines] = /^(.*?)(?::([\d, …]+))?$/.exec(a.textContent);
+      const numbers = (lines || "").match(/\d+/g) || [""];
+      return numbers.map((n) => ({ href: a.getAttribute("href").replace(/#.*/, "") + (n && `#L${n}`), url: plainUrl(a.href), line: +n,
+        label: n ? `${name}:${n}` : name }));
+    });
+    const cut = entry.textContent.includes("…") || !!$("span", entry);
+    return { choice: entry.classList.contains("q") || all.length > 1, all, cut, other: entry.classList.contains("k"), name: $("code", entry)?.textContent };
+  }
+  async function showCard(link, focus) {
+    hideCard();
+    const { choice, all, cut, other, name } = places(link);
+    if (!all.length) return;
+    cardOf = link;
+    const known = await Promise.all(all.slice(0, MANY).map(async (one) => [one, (await rowsOf(one.url)).find((row) => row[0] === one.line)]));
+    if (cardOf !== link) return;
+    card.replaceChildren(
+      ...(choice ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
+        : "only the name speaks for this one")] : []),
+      ...known.map(([one, row]) => make("div", {},
+        make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
+          make("small", {}, [KINDS[row?.[2]], one.label].filter(Boolean).join(" · "))),
+        row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
+      ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
+      ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
+    card.hidden = false;
+    const at = link.getClientRects()[0] || link.getBoundingClientRect(), high = card.offsetHeight;
+    const above = at.bottom + high + 8 > innerHeight && at.top > high + 8;
+    card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
+    card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
+    link.setAttribute("aria-describedby", "card");
+    if (focus) $("a", card)?.focus({ preventScroll: true });
+  }
+  function hideCard() {
+    clearTimeout(cardTimer);
+    cardOf?.removeAttribute("aria-describedby");
+    cardOf = null;
+    card.hidden = true;
+  }
+  function watchCards() {
+    card = make("div", { id: "card", role: "tooltip", hidden: "" });
+    doc.body.append(card);
+    const later = (what, ms) => { clearTimeout(cardTimer); cardTimer = setTimeout(what, ms); };
+    doc.addEventListener("pointerover", (e) => {
+      if (e.pointerType === "touch") return;
+      const link = e.target.closest(named);
+      if (link === cardOf || e.target.closest("#card")) clearTimeout(cardTimer);
+      if (link && link !== cardOf) later(() => showCard(link), 180);
+      else if (!link && !card.hidden && !card.contains(doc.activeElement) && !e.target.closest("#card")) later(hideCard, 300);
+      else if (!link && card.hidden) clearTimeout(cardTimer);
+    });
+    doc.addEventListener("focusin", (e) => {
+      const link = e.target.closest(named);
+      if (link && link !== cardOf && link.matches(":focus-visible")) showCard(link);
+      else if (!link && !e.target.closest("#card")) hideCard();
+    });
+    /* One definition: straight to it. A choice: asked, never chosen. */
+    doc.addEventListener("click", (e) => {
+      const link = e.target.closest(named);
+      if (!link) { if (!e.target.closest("#card")) hideCard(); return; }
+      const { choice, all } = places(link);
+      if (!all.length || e.ctrlKey || e.metaKey || e.shiftKey) return;
+      e.preventDefault();
+      if (choice) showCard(link, true);
+      else { hideCard(); location.href = all[0].href; }
+    });
+  }
+
+  /* --- progress: of the same form as the terminal's progress.json --- */
+
+  const STOP = /^[\w.-]{1,100}#[\w.-]{1,100}$/;
+  function progress(text = keep.get("progress")) {
+    let data = null;
+    try { data = JSON.parse(text || "{}"); } catch { /* damaged: begun anew */ }
+    const texts = (list) => (Array.isArray(list) ? list.filter((one) => typeof one === "string") : []);
+    const last = data && typeof data.last === "object" && data.last && !Array.isArray(data.last) ? data.last : {};
+    return { done: new Set(texts(data?.done).filter((one) => STOP.test(one))), labs: new Set(texts(data?.labs)),
+      last: Object.fromEntries(Object.entries(last).filter(([k, v]) => typeof v === "string" && STOP.test(`${k}#${v}`))) };
+  }
+  const asText = (known) => JSON.stringify({ format: 1, done: [...known.done].sort(), labs: [...known.labs].sort(), last: known.last }, null, 1);
+  function change(how) {
+    const known = progress();
+    how(known);
+    keep.set("progress", asText(known));
+    showProgress();
+  }
+  const stopHere = () => (doc.body.dataset.page === "stop" ? doc.body.dataset.id : "");
+  function showProgress() {
+    const known = progress();
+    for (const link of $$("a[data-stop]")) {
+      const done = known.done.has(link.dataset.stop);
+      link.classList.toggle("done", done);
+      if (done) link.setAttribute("aria-description", "read"); else link.removeAttribute("aria-description");
+    }
+    for (const one of $$(".progress[data-tour]")) {
+      const { tour, stops } = one.dataset;
+      const count = Math.min(+stops, [...known.done].filter((stop) => stop.startsWith(`${tour}#`)).length);
+      one.textContent = `${count} of ${stops} read`;
+      one.classList.toggle("all", count === +stops);
+    }
+    $("#done")?.setAttribute("aria-pressed", String(known.done.has(stopHere())));
+  }
+  function toggleDone() {
+    const stop = stopHere();
+    if (!stop) return;
+    let now = false;
+    change((known) => { now = !known.done.delete(stop); if (now) known.done.add(stop); });
+    say(now ? "read" : "not read");
+  }
+  function exportProgress() {
+    const link = make("a", { href: `data:application/json,${encodeURIComponent(asText(progress()))}`, download: "progress.json" });
+    doc.body.append(link);
+    link.click();
+    link.remove();
+  }
+  async function importProgress(given) {
+    if (!given) return;
+    const text = given.size < 4e6 ? await given.text() : "";
+    let fine = false;
+    try { fine = JSON.parse(text).format === 1; } catch { /* told below */ }
+    if (!fine) { say(`${given.name} is no progress of format 1`); return; }
+    const other = progress(text);
+    change((known) => {
+      for (const one of other.done) known.done.add(one);
+      for (const one of other.labs) known.labs.add(one);
+      Object.assign(known.last, other.last);
+    });
+    say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
+  }
+
+  /* --- keys --- */
+
+  const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note; on a stop, the next and previous stop"],
+    ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
+    ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
+  function help() {
+    let dialog = $("#keys");
+    if (!dialog) {
+      dialog = make("dialog", { id: "keys", "aria-labelledby": "keys-title" }, make("h2", { id: "keys-title" }, "Keys"),
+        make("dl", {}, ...KEYS.flatMap(([key, what]) => [
+          make("dt", {}, ...key.split(" ").flatMap((one) => [make("kbd", {}, one), " "])), make("dd", {}, what)])),
+        make("p", {}, "A click on a line's number links to that line; one with Shift after it, to all between."),
+        make("form", { method: "dialog" }, make("button", { autofocus: "" }, "Close")));
+      doc.body.append(dialog);
+    }
+    if (dialog.open) dialog.close(); else dialog.showModal();
+  }
+  /* The next of these from where the reader is: what has the focus or was gone to last; else what stands at the top. */
+  let at = null;
+  function step(list, by, what) {
+    const shown = list.filter((one) => (one.checkVisibility ? one.checkVisibility() : one.getClientRects().length));
+    if (!shown.length) { say(`there is no ${what} on this page`); return; }
+    let i = shown.indexOf(shown.includes(doc.activeElement) ? doc.activeElement : at);
+    const box = i >= 0 && shown[i].getBoundingClientRect();
+    if (i >= 0 && box.bottom > 0 && box.top < innerHeight) i += by;
+    else {
+      const below = shown.findIndex((one) => one.getBoundingClientRect().top > 0);
+      i = by > 0 ? (below < 0 ? shown.length : below) : (below < 0 ? shown.length : below) - 1;
+    }
+    if (i < 0 || i >= shown.length) { say(`that was the ${by > 0 ? "last" : "first"} ${what}`); return; }
+    at = shown[i];
+    see(at, true);
+  }
+  async function stepSymbol(by) {
+    const rows = await rowsOf(here);
+    const lines = [...new Set(rows.map((row) => row[0]))].sort((a, b) => a - b);
+    if (!lines.length) { say("no symbol is known in this file"); return; }
+    let now = (range(fragment()) || [0])[0] || (fragment().startsWith("s=") ? from : 0);
+    const box = now && lineAt(now)?.getBoundingClientRect();
+    if (!box || box.bottom < 0 || box.top > innerHeight) {
+      now = 0;
+      const first = doc.elementFromPoint($("#code").getBoundingClientRect().left + 40, 90)?.closest("#code ol.c > li");
+      if (first) now = numberOf(first) - (by > 0 ? 1 : 0);
+    }
+    const next = by > 0 ? lines.find((n) => n > now) : lines.filter((n) => n < now).pop();
+    if (!next) { say(`that was the ${by > 0 ? "last" : "first"} symbol`); return; }
+    location.replace(`#L${next}`);
+    say(rows.filter((row) => row[0] === next).map((row) => `${KINDS[row[2]] || ""} ${row[1]}`).join(", "));
+  }
+  function walk(by) {
+    const kind = doc.body.dataset.page;
+    if (kind === "stop") {
+      const link = $(`main a[rel~=${by > 0 ? "next" : "prev"}]`);
+      if (link) link.click(); else say(`that was the ${by > 0 ? "last" : "first"} stop`);
+    } else if (kind === "trace") step($$(".trace summary, .trace .leaf"), by, "step");
+    else if ($("#code")) stepSymbol(by);
+    else step($$("main a[data-stop]").length ? $$("main a[data-stop]") : $$("main li a"), by, "entry");
+  }
+  const stepNote = (by) => (stopHere() ? walk(by) : step($$(".note"), by, "note"));
+  const openAll = (yes) => { for (const one of $$(".trace details")) one.open = yes; };
+  const BUTTONS = { theme: switchTheme, help, copy: copyLink, done: toggleDone, export: exportProgress,
+    import: () => $("#imported")?.click(), unfold: () => openAll(true), fold: () => openAll(false) };
+  let before = "", beforeTimer;
+  function key(e) {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || e.isComposing) return;
+    if (e.key === "Escape" && !card.hidden) {
+      const back = cardOf;
+      const inside = card.contains(doc.activeElement);
+      hideCard();
+      if (inside) { back?.focus({ preventScroll: true }); hideCard(); }
+      return;
+    }
+    if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
+    if (e.target.closest?.("dialog") && e.key !== "?") return;
+    const pressed = before === "g" ? `g ${e.key}` : e.key;
+    before = e.key === "g" ? "g" : "";
+    clearTimeout(beforeTimer);
+    beforeTimer = setTimeout(() => { before = ""; }, 1000);
+    const act = {
+      "/": () => { const field = $("#q"); field?.focus(); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
+      j: () => walk(1), k: () => walk(-1), n: () => stepNote(1), p: () => stepNote(-1),
+      o: () => openAll(!$(".trace details[open]")), "g h": () => { location.href = address("index.html"); },
+    }[pressed];
+    if (!act) return;
+    e.preventDefault();
+    act();
+  }
+
+  /* --- when the page is there --- */
+
+  window.ptx = { file, load, say, address, make, root };
+  doc.addEventListener("DOMContentLoaded", () => {
+    teller = make("p", { class: "teller", role: "status" });
+    doc.body.append(teller);
+    watchCards();
+    placeNotes();
+    addEventListener("resize", placeNotes);
+    if (stopHere()) {
+      const [tour, stop] = stopHere().split("#");
+      change((known) => { known.last[tour] = stop; });
+      doc.addEventListener("click", (e) => {
+        if (e.target.closest("main a[rel~=next]")) change((known) => known.done.add(stopHere()));
+      });
+    } else showProgress();
+    if (keep.blocked) for (const one of $$(".blocked")) one.hidden = false;
+    for (const [id, act] of Object.entries(BUTTONS)) doc.getElementById(id)?.addEventListener("click", () => act());
+    $("#imported")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
+    doc.addEventListener("keydown", key);
+    doc.addEventListener("click", lineClicked);
+    addEventListener("hashchange", () => { arrive(); still?.(); still = null; });
+    setTimeout(arrive); // search.js, which is deferred too, is there by then
+  });
+  addEventListener("pageshow", (e) => { if (e.persisted) { paint(keep.get("theme")); showProgress(); } });
+})();

@@ -1,0 +1,59 @@
+"""Whether every link of a written site leads to something: its file, and in it the anchor or the line."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+_TAG = re.compile(r"<(?:a|link|img|script)\b([^>]*)>")
+_TO = re.compile(r"""\b(?:href|src)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
+_ID = re.compile(r"""<[^>]*?\sid=(?:"([^"]*)"|([^\s>]+))""")
+_LINES = re.compile(r'<div class="code"[^>]*data-lines="(\d+)"')
+_SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,\[)?\[\d+,"([^"]+)"', re.MULTILINE)
+_LINE = re.compile(r"L(\d+)(?:-L(\d+))?")
+
+
+def broken(root: Path) -> tuple[int, list[str]]:
+    """How many links there are inside the site, and those that lead to nothing, in words."""
+    pages = {file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file()}
+    wanted: dict[str, dict[str, str]] = {}  # page -> anchor -> a page that links to it
+    found: list[str] = []
+    count = 0
+    for page in sorted(one for one in pages if one.endswith(".html")):
+        text = (root / page).read_text(encoding="utf-8", errors="replace")
+        for link in {next(filter(None, to.groups()), "") for tag in _TAG.findall(text) for to in _TO.finditer(tag)}:
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", link) or link.startswith("//"):
+                continue
+            count += 1
+            file, _, anchor = link.replace("&amp;", "&").partition("#")
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(file))) if file else page
+            if target not in pages:
+                found.append(f"{page}: {link}: there is no such file")
+            elif anchor:
+                wanted.setdefault(target, {}).setdefault(anchor, page)
+    for page, anchors in sorted(wanted.items()):
+        text = (root / page).read_text(encoding="utf-8", errors="replace")
+        ids = {one or other for one, other in _ID.findall(text)}
+        lines = _LINES.search(text)
+        last = int(lines[1]) if lines else 0
+        for anchor, origin in sorted(anchors.items()):
+            if anchor not in ids and not _is_line(anchor, last) and not _is_symbol(root / page, anchor):
+                found.append(f"{origin}: {page}#{anchor}: there is no such anchor")
+    return count, found
+
+
+def _is_line(anchor: str, last: int) -> bool:
+    match = _LINE.fullmatch(anchor)
+    return match is not None and 1 <= int(match[1]) <= int(match[2] or match[1]) <= last
+
+
+def _is_symbol(page: Path, anchor: str) -> bool:
+    """Whether #s=NAME is defined in that page's file, named whole or by the end of its qualified name."""
+    name = unquote(anchor.removeprefix("s="))
+    data = page.with_suffix(".js")
+    if not anchor.startswith("s=") or not data.is_file():
+        return False
+    found = _SYMBOL.findall(data.read_text(encoding="utf-8", errors="replace"))
+    return any(one == name or one.endswith((f"::{name}", f".{name}")) for one in found)

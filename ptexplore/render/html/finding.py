@@ -1,0 +1,90 @@
+"""Write what the search box reads: shards of the source, kept while it is the same, and those of what people wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ptexplore.render.html.output import digest
+from ptexplore.render.html.source_page import LETTERS
+from ptexplore.view.site import stop_url
+from ptexplore.view.site_inside import Inside
+from ptexplore.view.site_search import Row, Shards, begins, table
+from ptexplore.view.site_urls import operator_names
+
+if TYPE_CHECKING:
+    from ptexplore.render.html.output import Output
+    from ptexplore.render.html.saved import Traces
+    from ptexplore.render.html.tours import Tours
+    from ptexplore.source.progress import Progress
+    from ptexplore.view.site import Site
+    from ptexplore.view.site_names import Names
+
+_INSIDE = 50_000  # those of words inside names
+_WRITTEN = 100_000  # numbers of the shards of what people wrote begin here
+
+
+def write_search(
+    site: Site, out: Output, names: Names, tours: Tours, traces: Traces, base: str, progress: Progress
+) -> None:
+    """Write the shards and their table."""
+    key = digest(base, "search")
+    source = _kept(out, key)
+    if source is None:
+        progress.step("writing the search")
+        names.preload()
+        rows = list(_source(site, names))
+        source = []
+        for first, words in ((0, begins), (_INSIDE, Inside())):
+            made = Shards(rows, first, words)
+            for number, text in made.files.items():
+                out.write(f"search/{number}.js", text, key)
+            source.append(made.table)
+    written = Shards(_written(tours, traces), _WRITTEN)
+    for number, text in written.files.items():
+        out.write(f"search/{number}.js", text)
+    out.write("search/table.js", table((*source, written.table)), key, source)
+
+
+def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
+    """The tables of the shards that are there already; None where one of them is not."""
+    known = out.before.get("search/table.js")
+    if known is None or known[0] != key or len(known) < 3 or not isinstance(known[2], list):
+        return None
+    found: list[dict[str, int]] = known[2]
+    numbers = {number for one in found for number in one.values()}
+    return found if sum(out.fresh(f"search/{number}.js", key) for number in numbers) == len(numbers) else None
+
+
+def _source(site: Site, names: Names) -> Iterator[Row]:
+    """Symbols, files, folders, operators."""
+    for path, url in site.sources.items():
+        folder, _, name = path.rpartition("/")
+        made = path.startswith("build/") or "/autograd/generated/" in path  # what people wrote is meant more often
+        yield Row(name, "p", url, "", folder)
+        seen: set[str] = set()
+        for one in names.defined(path):
+            if one.kind == "namespace" or one.qualified in seen:
+                continue
+            seen.add(one.qualified)  # overloads stand side by side: the first leads to them
+            low = int(one.declared) + int(made) + 2 * int(one.test)
+            yield Row(one.name, LETTERS.get(one.kind, "v"), url, str(one.line), one.container.rstrip(":."), low)
+    for name, url in site.operators.items():
+        namespace, rest = operator_names(name)
+        yield Row(rest, "o", url, "", namespace)
+
+
+def _written(tours: Tours, traces: Traces) -> Iterator[Row]:
+    """Stops, headings of their prose, concepts, traces."""
+    for tour, stop in tours.guide.library.stops():
+        name = tour.name_of(stop)
+        yield Row(stop.title, "n", stop_url(name), "", tour.title)
+        for lab in stop.labs:
+            yield Row(lab.id, "h", stop_url(name), f"lab-{lab.id}", stop.title)
+    for tour in tours.guide.library.tours.values():
+        if tour.stops:
+            yield Row(tour.title, "n", stop_url(tour.id), "", tour.kind)
+    for concept in tours.path.concepts.values():
+        yield Row(concept.title, "k", "concepts.html", concept.id, "concept")
+    for name, trail, _session in traces.given:
+        yield Row(trail.expression[:120], "x", traces.url(name), "", "trace")

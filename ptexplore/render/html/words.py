@@ -1,0 +1,176 @@
+"""Source text as lines of HTML in one pass: comments, strings, keywords marked, names linked, everything escaped.
+
+The terminal's browser asks view/tokens for the lines on a screen; a site marks eighty million characters, and a parse
+tree of each file takes longer than everything else together. So a scanner reads what needs no grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ptexplore.view.site_source import Link
+
+LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
+_TO_SAFE = {ord("<"): LESS, ord("&"): AND, **dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�"),
+            **dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")}  # fmt: skip
+_TO_SAFE.pop(0x0D, None)
+_CPP_WORDS = frozenset(
+    """alignas alignof auto bool break case catch char class const const_cast constexpr continue decltype default delete
+    do double dynamic_cast else enum explicit extern false final float for friend goto if inline int long mutable
+    namespace new noexcept nullptr operator override private protected public reinterpret_cast return short signed
+    sizeof static static_assert static_cast struct switch template this throw true try typedef typeid typename union
+    unsigned using virtual void volatile while""".split()  # noqa: SIM905  (a table of words)
+)
+_PYTHON_WORDS = frozenset(
+    """and as assert async await break class continue def del elif else except finally for from global if import in is
+    lambda nonlocal not or pass raise return try while with yield None True False""".split()  # noqa: SIM905
+)
+_CPP = re.compile(
+    r"(?P<w>[A-Za-z_]\w*)"
+    r"|(?P<i>//(?:[^\n\\]|\\[^\n]?|\\\n)*|/\*.*?(?:\*/|\Z))"
+    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)+'?)"
+    r"|(?P<x>^[ \t]*\#[ \t]*include\b[ \t]*(?:\x01[^\n>]*>|\"[^\"\n]*\"))"
+    r"|(?P<u>^[ \t]*\#[ \t]*\w+)"
+    r"|(?P<d>\d(?:'?[\w.])*)",
+    re.DOTALL | re.MULTILINE,
+)
+_RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
+_RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
+_PYTHON = re.compile(
+    r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
+    r"|(?P<w>[A-Za-z_]\w*)|(?P<i>\#[^\n]*)|(?P<u>^[ \t]*@[\w.]+)|(?P<d>\d[\w.]*)",
+    re.DOTALL | re.MULTILINE,
+)
+_YAML = re.compile(
+    r"(?P<i>(?:^|(?<=\s))\#[^\n]*)|(?P<u>^[ ]*(?:-[ ]+)*[A-Za-z_][\w., -]*(?=:(?:\s|$)))"
+    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\")",
+    re.MULTILINE,
+)
+
+
+def escaped(text: str) -> str:
+    """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
+    return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
+
+
+class Marker:
+    """Marks the words of one file. `href` gives the URL's value of a link, unquoted."""
+
+    def __init__(self, language: str) -> None:
+        self._pattern = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}.get(language)
+        self._words = {"cpp": _CPP_WORDS, "python": _PYTHON_WORDS}.get(language, frozenset())
+
+    def lines(
+        self, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
+    ) -> list[str]:
+        """The lines of `text` as HTML."""
+        text = text.translate(_TO_SAFE)
+        if self._pattern is None:
+            return _finished(text)
+        scan = _Scan(text, words, includes, self._words)
+        at: int | None = 0
+        while at is not None:
+            at = scan.run(self._pattern, at)
+        return _finished(scan.rest())
+
+
+class _Scan:
+    """One text while it is marked: `out` is what is done of it, up to `done`."""
+
+    def __init__(
+        self,
+        text: str,
+        words: Mapping[int, Mapping[str, Sequence[Link]]],
+        includes: Mapping[int, Link],
+        keywords: frozenset[str],
+    ) -> None:
+        self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
+        self.named = {word for here in words.values() for word in here}
+        self.out: list[str] = []
+        self.done = self._counted = 0
+        self._line = 1
+
+    def run(self, pattern: re.Pattern[str], at: int) -> int | None:
+        """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
+        special = self.keywords | self.named
+        raws = _RAWS if self.keywords is _CPP_WORDS else frozenset()
+        for match in pattern.finditer(self.text, at):
+            kind = match.lastgroup
+            if kind == "w":
+                word = match[0]
+                if word in special:
+                    self._word(word, match)
+                elif word in raws and (raw := _RAW.match(self.text, match.end())):
+                    self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
+                    return raw.end()
+            elif kind == "x":
+                self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
+            elif kind != "d":
+                self._put(*match.span(), _wrapped(match[0], kind or "i"))
+        return None
+
+    def rest(self) -> str:
+        """The whole text, marked."""
+        self.out.append(self.text[self.done :])
+        return "".join(self.out)
+
+    def _word(self, word: str, match: re.Match[str]) -> None:
+        start, end = match.span()
+        if word in self.named:
+            links = self.words.get(self._line_at(start), {}).get(word)
+            link = _fitting(links, self.text, start) if links else None
+            if link is not None:
+                self._put(start, end, _anchor(link, word))
+                return
+        if word in self.keywords:
+            self._put(start, end, f"<b>{word}</b>")
+
+    def _line_at(self, start: int) -> int:
+        self._line += self.text.count("\n", self._counted, start)
+        self._counted = start
+        return self._line
+
+    def _put(self, start: int, end: int, marked: str) -> None:
+        self.out.append(self.text[self.done : start])
+        self.out.append(marked)
+        self.done = end
+
+
+def _finished(text: str) -> list[str]:
+    return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+
+
+def _wrapped(token: str, tag: str) -> str:
+    if "\n" in token:
+        token = token.replace("\n", f"</{tag}>\n<{tag}>")
+    lead = token[: len(token) - len(token.lstrip(" \t-"))] if tag == "u" else ""
+    return f"{lead}<{tag}>{token[len(lead) :]}</{tag}>"
+
+
+def _anchor(link: Link, word: str) -> str:
+    if link.line:
+        return f"<a href=#L{link.line}>{word}</a>"
+    return f"<a href=#r{link.entry}>{word}</a>" if link.sure else f"<a href=#r{link.entry} class=q>{word}</a>"
+
+
+def _include(token: str, link: Link | None) -> str:
+    at = min(n for n in (token.find(LESS), token.find('"')) if n >= 0)
+    name = f"<s>{token[at:]}</s>" if link is None else f"{token[at]}{_anchor(link, token[at + 1 : -1])}{token[-1]}"
+    return f"<u>{token[:at].rstrip()}</u> {name}"
+
+
+def _fitting(links: Sequence[Link], text: str, start: int) -> Link | None:
+    """The link whose qualifiers stand before the word; None where all are of a use that is written otherwise."""
+    left = text[max(start - 80, 0) : start].rsplit("\n", 1)[-1].rstrip(" \t")
+    packed = "".join(left.split())
+    best = None
+    for link in links:
+        if not link.before:
+            if best is None and not left.endswith((".", "->", "::")):
+                best = link
+            continue
+        tail = link.before[-12:].replace("<", LESS).replace("&", AND)
+        if (packed.endswith(tail) or not packed) and (best is None or len(link.before) > len(best.before)):
+            best = link
+    return best

@@ -1,0 +1,145 @@
+"""The rows that a site's search box finds, parted by how words begin into shards of at most a hundred kilobytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+LARGEST = 100_000  # bytes of a shard
+_TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
+_SHARED = 74  # letters at most: "z"
+_DEEPEST = 24  # characters of a beginning
+_KIND_RANK = {"o": 0, "n": 1, "k": 1, "x": 1, "c": 2, "f": 3, "m": 4, "p": 4, "t": 5, "h": 5, "e": 7, "v": 8}
+
+
+class Row(NamedTuple):
+    """One thing that can be found: `kind` is a letter (docs/html.md), `url` from the root, `context` where it is."""
+
+    name: str
+    kind: str
+    url: str
+    fragment: str = ""
+    context: str = ""
+    low: int = 0  # shown after the others: declarations, tests
+
+
+def begins(row: Row) -> set[str]:
+    """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too."""
+    low = row.name.casefold()
+    found = {low, low.lstrip("_")}
+    if row.kind not in "fcmtve":
+        found |= set(re.findall(r"\w+", low)) | {part for part in re.split(r"[\W_]+", low) if part}
+    return {one[:_DEEPEST] for one in found if len(one) > 1}
+
+
+class Shards:
+    """The shards of some rows. `table` says which number answers a beginning; `files` are their texts by number."""
+
+    def __init__(self, rows: Iterable[Row], first: int, words: Callable[[Row], set[str]] = begins) -> None:
+        self.table: dict[str, int] = {}
+        self.files: dict[int, str] = {}
+        self._next = first
+        by_begin: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
+        for row in sorted(rows, key=_rank):
+            for word in sorted(one[:_DEEPEST] for one in words(row)):
+                by_begin[word[:2]].append((word, row))
+        self._gather(by_begin)
+
+    def _gather(self, by_begin: dict[str, list[tuple[str, Row]]]) -> None:
+        """Neighbours that are small share a shard: a file for every two letters would be many thousands."""
+        group: list[tuple[str, list[tuple[str, Row]]]] = []
+        size = 0
+        for begin in sorted(by_begin):
+            found = by_begin[begin]
+            own = sum(map(_size, (row for _word, row in found)))
+            if own > LARGEST * 9 // 10:
+                self._split(begin, found)
+                continue
+            if size + own > LARGEST * 9 // 10:
+                self._close(group)
+                group, size = [], 0
+            group.append((begin, found))
+            size += own
+        self._close(group)
+
+    def _close(self, group: list[tuple[str, list[tuple[str, Row]]]]) -> None:
+        if group:
+            self._add(
+                [begin for begin, _rows in group], [row for _begin, found in group for _word, row in found], more=False
+            )
+
+    def _split(self, begin: str, found: list[tuple[str, Row]]) -> None:
+        if sum(_size(row) for _word, row in found) <= LARGEST * 9 // 10:
+            self._add([begin], [row for _word, row in found], more=False)
+            return
+        found = sorted(found, key=lambda one: one[0] != begin)  # what is called just so comes first
+        top, size = [], 0
+        for _word, row in found:
+            size += _size(row)
+            if size > _TOP:
+                break
+            top.append(row)
+        self._add([begin], top, more=True)
+        longer: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
+        for word, row in found:
+            if len(word) > len(begin):
+                longer[word[: len(begin) + 1]].append((word, row))
+        for next_begin in sorted(longer):
+            self._split(next_begin, longer[next_begin])
+
+    def _add(self, begin: list[str], rows: Sequence[Row], *, more: bool) -> None:
+        number = self._next
+        self._next += 1
+        self.table.update(dict.fromkeys(begin, number))
+        self.files[number] = shard(number, list(dict.fromkeys(rows)), more=more)
+
+
+def shard(number: int, rows: Sequence[Row], *, more: bool) -> str:
+    """The script of one shard."""
+    urls: dict[str, int] = {}
+    contexts: dict[str, int] = {}
+    lines = []
+    for numbers, texts in ((urls, {row.url for row in rows}), (contexts, {_plain(row.context) for row in rows})):
+        numbers.update({text: number for number, text in enumerate(sorted(texts))})
+    for row in rows:
+        url, context = urls[row.url], contexts[_plain(row.context)]
+        lines.append(f"{_plain(row.name)}\t{row.kind}\t{url}\t{row.fragment}\t{context}")
+    document: dict[str, object] = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)}
+    if more:
+        document["more"] = True
+    return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
+
+
+def _packed(texts: Iterable[str]) -> list[str]:
+    """Sorted texts, each as how many letters it shares with the one before it (a letter from "0" on) and the rest."""
+    found, before = [], ""
+    for text in texts:
+        same = 0
+        while same < min(len(text), len(before), _SHARED) and text[same] == before[same]:
+            same += 1
+        found.append(chr(48 + same) + text[same:])
+        before = text
+    return found
+
+
+def table(tables: Iterable[Mapping[str, int]]) -> str:
+    """The script that says which shard answers what: one table a family, in their order."""
+    packed = [json.dumps(dict(sorted(one.items())), ensure_ascii=False, separators=(",", ":")) for one in tables]
+    return f"ptx.table({','.join(packed)})\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _size(row: Row) -> int:
+    """About how many bytes a row takes: its URL and context are named once for many."""
+    return len(row.name.encode("utf-8", "replace")) + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
+
+
+def _rank(row: Row) -> tuple[int, int, int, str, int, str, str, str]:
+    context = row.context  # a short one is rarely one of a thousand generated ones
+    return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, len(context), context, row.url, row.fragment)

@@ -1,0 +1,119 @@
+"""What an ill-meaning author could put into a tree, notes and a saved trace: all of it must be text on a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+# Whoever gets to run one of these sets a mark that the tests look for.
+MARK = "window.__ran=(window.__ran||0)+1"
+TAG = f"<img src=x onerror={MARK}>"
+SCRIPT = f"<script>{MARK}</script>"
+
+NAMES = (
+    "torch/csrc/quo\"te's.cpp",
+    "torch/csrc/sp ace.cpp",
+    "torch/csrc/ha#sh.cpp",
+    "torch/csrc/per%41cent.cpp",
+    "torch/csrc/\u00fcnic\u00f6de_\u96ea.cpp",
+    f"torch/csrc/{TAG.replace('/', '')}.cpp",
+    "torch/csrc/a&amp;b.cpp",
+    "torch/csrc/query?x=1.cpp",
+)
+
+
+def write_files(root: Path) -> None:
+    """A file under each of the names, each with a symbol of its own and payloads in its text."""
+    for number, name in enumerate(NAMES):
+        text = (
+            f"// {SCRIPT}{TAG} </ol></div></main>\n/* ]]> --> */\n"
+            f'int odd_name_{number}(int a) {{ return mix("{SCRIPT}"); }}\n'
+            f"int again_{number}() {{ return odd_name_{number}(1); }}\n"
+        )
+        (root / name).write_text(text, encoding="utf-8")
+
+
+# One a stop: a stop that the reader of notes refuses is not on the site, and the others still are.
+_PROSE = (
+    f"Escaped &lt;b&gt; and `{SCRIPT}{TAG}`",
+    f"```cpp\n{SCRIPT}{TAG}\n```",
+    SCRIPT,
+    f'<svg onload="{MARK}"><script>{MARK}</script></svg>',
+    f'<iframe src="javascript:{MARK}"></iframe>',
+    f"[a link](javascript:{MARK})",
+    f"[a link](JaVaScRiPt:{MARK}) [entities](&#106;avascript:{MARK})",
+    f"[data](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==) <javascript:{MARK}>",
+    f'[quotes](https://example.org/"onmouseover="{MARK})',
+    "[plain](https://example.org/?a=1&b=%22%3E) [here](#text-0)",
+    "![a picture](evil.svg)",
+    f"![a picture](javascript:{MARK})",
+    "![a picture](https://example.org/x.png)",
+    f"| a `{TAG}` | b |\n|---|---|\n| `{SCRIPT}` | c |",
+    f"```mermaid\ngraph LR\n  a[{TAG}] --> b\n```",
+)
+_HEAD = f"""---
+id: hostile
+title: 'Title {TAG}{SCRIPT}'
+level: basic
+summary: 'Summary {TAG}'
+baseline: v2.99.0
+concepts: []
+---
+
+An introduction.
+"""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def tour() -> str:
+    """A tour of payloads, one a stop."""
+    stops = [
+        f"## Stop `{TAG}` {number} {{#text-{number}}}\n\n```anchor\npath: {_quoted(NAMES[number % len(NAMES)])}\n"
+        f"symbol: odd_name_{number % len(NAMES)}\n```\n\n{prose}\n\nMore.\n"
+        for number, prose in enumerate(_PROSE)
+    ]
+    return "\n".join([_HEAD, *stops])
+
+
+SVG = f"""<svg xmlns="http://www.w3.org/2000/svg" onload="parent.{MARK};{MARK}" width="10" height="10">
+<script>{MARK};parent.{MARK};fetch("https://example.org/")</script><image href="https://example.org/x.png"/></svg>
+"""
+
+
+def write_notes(folder: Path) -> None:
+    """A tour of payloads, and the picture that one of its stops shows."""
+    (folder / "tours" / "hostile.md").write_text(tour(), encoding="utf-8")
+    (folder / "tours" / "evil.svg").write_text(SVG, encoding="utf-8")
+
+
+def _hop(number: int, name: str, path: str | None, line: int | None, *children: dict[str, Any]) -> dict[str, Any]:
+    source = {
+        "tree": "mini", "path": path, "line": line, "end_line": line, "layer": "checkout", "candidates": [],
+        "precision": "version-skew" if path else "unknown", "url": f"javascript:{MARK}",
+    }  # fmt: skip
+    return {
+        "id": number, "kind": "native", "name": name, "status": "observed", "source": source, "phase": "forward",
+        "thread": 0, "detail": {}, "evidence": [], "notes": ["hostile.scripts"], "why": [TAG],
+        "children": list(children),
+    }  # fmt: skip
+
+
+def trail() -> str:
+    """A saved trail whose every text is a payload."""
+    inner = _hop(3, f"at::native::mix{TAG}", "aten/src/ATen/native/Mix.cpp", 11)
+    hops = [
+        _hop(
+            1, f"torch.mix {SCRIPT}", None, None, _hop(2, "at::native::use", "aten/src/ATen/native/Mix.cpp", 31, inner)
+        )
+    ]
+    document = {
+        "format": 1, "expression": f"mix('{SCRIPT}{TAG}')", "bound": {"a": TAG}, "torch": {"version": f"2.99.0{TAG}"},
+        "trees": [{"name": "mini", "version": "2.99.0a0", "layers": ["checkout"], "relation": "version-skew"}],
+        "captured": {"ops": True, "frames": True, "dispatch": True, "native": True, "reason": None}, "result": {},
+        "findings": [{"kind": "cut", "hop": 3, "text": TAG}], "hops": hops,
+    }  # fmt: skip
+    return json.dumps(document)

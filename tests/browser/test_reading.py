@@ -1,0 +1,200 @@
+"""Reading a site in a real browser, from its folder and over http: search, definitions, tours, traces, links."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.browser.conftest import Reader
+
+MIX = "src/aten/src/ATen/native/Mix.cpp.html"
+ENTRY = "tours/blending/entry.html"
+
+
+def test_search_and_open_a_result(reader: Reader) -> None:
+    page = reader.open("index.html")
+    assert any("Mixer" in one for one in reader.search("mi"))
+    page.keyboard.type("xer")
+    reader.until("() => document.querySelector('#q').dataset.answered === 'mixer'")
+    names = page.locator("#found b").all_inner_texts()
+    assert names[0] == "Mixer"
+    assert names.index("Mixer") < names.index("FastMixer"), "what begins so comes before what holds it"
+    assert page.get_attribute("#q", "aria-expanded") == "true"
+    page.keyboard.press("ArrowDown")
+    assert page.get_attribute("#q", "aria-activedescendant") == "found-0"
+    assert page.get_attribute("#found-0", "aria-selected") == "true"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/Mix.cpp.html#*")
+    reader.until("() => document.querySelector('.on')")
+    assert reader.marked() == ["struct Mixer {"]
+
+
+def test_search_finds_parts_files_and_stops(file_reader: Reader) -> None:
+    page = file_reader.open("index.html")
+    assert any("BlendIterator" in one for one in file_reader.search("iterat"))
+    page.fill("#q", "")
+    assert any("Mix.cpp" in one for one in file_reader.search("mix.c"))
+    page.fill("#q", "")
+    every = file_reader.search("blend")
+    page.click("#results button:has-text('files')")
+    file_reader.until("(n) => document.querySelectorAll('#found li').length < n", len(every))
+    assert set(page.locator("#found .kind").all_inner_texts()) == {"file"}
+    assert "found" in page.inner_text("#results [role=status]") or "first" in page.inner_text("#results [role=status]")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#results")
+    page.fill("#q", "")
+    assert file_reader.search("zzzz") == []
+    assert page.inner_text("#results [role=status]") == "nothing found"
+
+
+def test_follow_a_definition(reader: Reader) -> None:
+    page = reader.open(MIX)
+    link = page.locator("#code a", has_text="through").or_(page.locator("#code a", has_text="Mixer")).first
+    link.hover()
+    page.wait_for_selector("#card:not([hidden])")
+    assert "Mixer" in page.inner_text("#card")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#card")
+    link.click()
+    reader.until("() => document.querySelector('.on')")
+    assert reader.marked() == ["struct Mixer {"]
+
+
+def test_a_name_of_several_things_is_a_choice(file_reader: Reader) -> None:
+    page = file_reader.open("src/torch/csrc/thousands.cpp.html")
+    page.locator("#code a", has_text="mix").first.click()
+    page.wait_for_selector("#card:not([hidden])")
+    assert file_reader.at.endswith("thousands.cpp.html"), "nothing is chosen for the reader"
+    assert page.locator("#card a").count() > 1
+    assert page.evaluate("document.activeElement.closest('#card') !== null")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/Mix.cpp.html#L*")
+
+
+def test_lines_ranges_and_symbols_have_links(reader: Reader) -> None:
+    page = reader.open(MIX)
+    lines = page.locator("#code ol.c > li")
+    for number, shift in ((5, False), (8, True)):
+        box = lines.nth(number - 1).bounding_box()
+        assert box is not None
+        if shift:
+            page.keyboard.down("Shift")
+        page.mouse.click(box["x"] - 12, box["y"] + box["height"] / 2)
+        page.keyboard.up("Shift")
+        reader.until("() => document.querySelector('.on')")
+    reader.until("() => location.hash === '#L5-L8'")
+    reader.until("() => document.querySelectorAll('.on').length === 4")
+    reader.open(f"{MIX}#s=at::native::Mixer::turn")
+    page.reload()
+    reader.until("() => document.querySelector('.on')")
+    assert "virtual int turn" in reader.marked()[0]
+    # the symbol is in another file now: links by symbol outlive that
+    reader.open(f"{MIX}#s=at::native::BlendIterator")
+    page.wait_for_url("**/Blend.h.html#L*")
+
+
+def test_keys_go_through_symbols(file_reader: Reader) -> None:
+    page = file_reader.open("src/torch/csrc/thousands.cpp.html")
+    for expected in ("part_0(", "part_1("):
+        page.keyboard.press("j")
+        file_reader.until("(name) => document.querySelector('.on')?.textContent.includes(name)", expected)
+    page.keyboard.press("k")
+    file_reader.until("() => document.querySelector('.on').textContent.includes('part_0(')")
+    page.keyboard.press("c")
+    file_reader.until("() => document.querySelector('.teller').textContent")
+    page.keyboard.press("?")
+    assert page.is_visible("dialog#keys")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("dialog#keys")
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    page.wait_for_url("**/index.html")
+
+
+def test_notes_stand_beside_the_lines(file_reader: Reader) -> None:
+    page = file_reader.open(MIX)
+    page.keyboard.press("n")
+    assert page.evaluate("document.activeElement.className") == "note"
+    page.locator(".note h3 a").first.click()
+    page.wait_for_url("**/tours/**")
+
+
+def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> None:
+    page = reader.open(ENTRY)
+    page.keyboard.press("j")
+    page.wait_for_url("**/token.html")
+    page.keyboard.press("j")
+    page.wait_for_url("**/gone.html")
+    assert page.locator(".lost").count() > 0, "a stop that is placed nowhere says so"
+    page.keyboard.press("k")
+    page.wait_for_url("**/token.html")
+    page.keyboard.press("d")  # read already: not any more
+    page.keyboard.press("d")
+    reader.open("tours/blending.html")
+    page.reload()
+    read = page.locator("main a.done[data-stop]").evaluate_all("all => all.map((one) => one.dataset.stop)")
+    assert set(read) == {"blending#entry", "blending#token"}
+    page = reader.open("index.html")
+    assert "2 of 4" in page.inner_text("main")
+    with page.expect_download() as download:
+        page.click("#export")
+    kept = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert kept == {
+        "format": 1,
+        "done": ["blending#entry", "blending#token"],
+        "labs": [],
+        "last": {"blending": "token"},
+    }
+    other = tmp_path / "progress.json"
+    other.write_text(json.dumps(kept | {"done": ["blending#both", "<img src=x>", 3]}), encoding="utf-8")
+    page.set_input_files("#imported", other)
+    reader.until("() => document.querySelector('main').innerText.includes('3 of 4')")
+    other.write_text("[", encoding="utf-8")
+    page.set_input_files("#imported", other)
+    reader.until("() => document.querySelector('.teller').textContent.includes('no progress')")
+
+
+def test_a_browser_that_keeps_nothing(make_reader: Callable[..., Reader]) -> None:
+    reader = make_reader()
+    reader.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } });"
+    )
+    page = reader.open(ENTRY)
+    page.keyboard.press("t")
+    assert page.get_attribute("html", "data-theme") == "dark"
+    page.keyboard.press("j")
+    page.wait_for_url("**/token.html")
+    page = reader.open("index.html")
+    assert page.is_visible(".blocked"), "it is said that nothing is kept"
+
+
+def test_open_a_trace(reader: Reader, site: Path) -> None:
+    trace = next(one for one in sorted((site / "traces").glob("*.html")) if one.name != "index.html")
+    page = reader.open(f"traces/{trace.name}")
+    page.click("#fold")
+    inner = page.locator(".trace [data-hop='3']")
+    assert not inner.is_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.keyboard.press("o")
+    page.keyboard.press("o")
+    assert inner.is_visible()
+    page.locator(".trace [data-hop='2'] a[href*='Mix.cpp']").first.click()
+    page.wait_for_url("**/Mix.cpp.html#L31")
+    assert len(reader.marked()) == 1
+
+
+def test_the_theme_is_switched_and_kept(reader: Reader) -> None:
+    page = reader.open("index.html")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.click("#theme")
+    reader.until("(before) => getComputedStyle(document.body).backgroundColor !== before", light)
+    dark = page.evaluate(colour)
+    reader.open(MIX)
+    assert page.evaluate(colour) == dark
+    page.emulate_media(color_scheme="dark")
+    page.keyboard.press("t")
+    page.keyboard.press("t")
+    assert page.get_attribute("html", "data-theme") is None, "as the system has it: nothing is kept"

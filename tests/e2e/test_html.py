@@ -1,0 +1,149 @@
+"""`ptexplore html`: what is written, what is kept, what is refused; on the small tree and a real torch's operators."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+NOTE = """---
+id: mine
+title: Mine & "ours"
+baseline: v2.6.0
+---
+
+What it is.
+
+## Here & "there" {{#here}}
+
+```anchor
+path: {path}
+symbol: {symbol}
+```
+
+A word in code, `<script>alert(1)</script>`, and [a link](https://example.org/?a=1&b="2").
+
+## Hostile {{#hostile}}
+
+```anchor
+path: {path}
+symbol: {symbol}
+```
+
+<script>alert(1)</script> [x](javascript:alert(1)) ![p](x.svg) <img src=x onerror=alert(1)>
+"""
+PATH = "aten/src/ATen/native/Mix.cpp"
+
+
+def _hashes(root: Path) -> dict[str, str]:
+    return {
+        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(root.rglob("*"))
+        if file.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def noted(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("html") / "notes"
+    folder.mkdir()
+    path, symbol = PATH, "at::native::Mixer"
+    (folder / "mine.md").write_text(NOTE.format(path=path, symbol=symbol), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(mini, noted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site") / "out"
+    result = mini("html", str(out), "--notes", str(noted), "--jobs", "1", "--check", "--scope", "all")
+    assert result.code == 0, result
+    return out
+
+
+def test_a_site_has_its_pages_and_every_link_leads_somewhere(site: Path) -> None:
+    assert {"index.html", "about.html", "concepts.html", ".nojekyll", "ptexplore-site.json"} <= set(_hashes(site))
+    assert (site / "tours/mine/here.html").is_file()
+    assert not (site / ".ptexplore-aside").exists()
+
+
+def test_a_notes_markup_is_text_and_nothing_runs(site: Path) -> None:
+    page = (site / "tours/mine/here.html").read_text(encoding="utf-8")
+    assert "<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>" in page
+    assert "<h1>Here &amp; &#34;there&#34;</h1>" in page
+    assert "default-src 'none'" in page
+    every = "".join(file.read_text(encoding="utf-8") for file in site.rglob("*.html"))
+    active = r"""<script(?![^>]* src=)|javascript:|<img(?! src="[\w./-]*[.](?:svg|png)")|<[^>]* (?:on\w+|style)="""
+    assert not re.search(active, every)
+    assert not (site / "tours/mine/hostile.html").exists()
+
+
+def test_a_name_is_linked_where_one_definition_is_meant_and_is_a_choice_where_several_are(site: Path) -> None:
+    page = (site / f"src/{PATH}.html").read_text(encoding="utf-8")
+    line = next(one for one in page.split("<li") if "other::" in one and "through" in one)
+    assert "other::<a href=#L33>mix</a>(a)" in line  # the one in this file that is so qualified
+    turned = next(one for one in page.split("<li") if " use(" in one)
+    assert ">turn</a>" in turned
+    assert "class=q" in turned  # a member: nobody knows the object's type
+
+
+def test_the_same_bytes_for_any_number_of_processes(mini, noted: Path, site: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    assert mini("html", str(other), "--notes", str(noted), "--jobs", "3", "--scope", "all").code == 0
+    assert _hashes(other) == _hashes(site)
+
+
+def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, site: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(site, copy)
+    page = next(one for one in copy.rglob("*.html") if "/src/" in one.as_posix() and one.name != "index.html")
+    page.write_text("half", encoding="utf-8")
+    pages = json.loads((copy / "ptexplore-site.json").read_text(encoding="utf-8"))
+    pages["pages"]["tours/gone.html"] = ["", 4]
+    (copy / "ptexplore-site.json").write_text(json.dumps(pages), encoding="utf-8")
+    (copy / "tours/gone.html").write_text("gone", encoding="utf-8")
+    result = mini("html", str(copy), "--notes", str(noted), "--scope", "all")
+    assert result.code == 0, result
+    assert "1 removed" in result.out
+    assert _hashes(copy) == _hashes(site)
+
+
+def test_a_broken_link_is_found(site: Path, tmp_path: Path) -> None:
+    from ptexplore.render.html.check import broken
+
+    copy = tmp_path / "copy"
+    shutil.copytree(site, copy)
+    (copy / "about.html").unlink()
+    count, found = broken(copy)
+    assert count > 10
+    assert any("about.html" in one and "no such file" in one for one in found)
+
+
+def test_what_is_not_ours_is_refused(mini, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("mine", encoding="utf-8")
+    result = mini("html", str(out))
+    assert result.code == 2
+    assert "thesis.tex" in result.err
+    inside = mini("html", str(mini.root / "site"))
+    assert inside.code == 2
+    assert "source is read from" in inside.err
+    assert not (mini.root / "site").exists()
+
+
+def test_a_lost_stop_is_shown_as_lost_and_strict_fails(mini, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    path = PATH
+    (notes / "mine.md").write_text(NOTE.format(path=path, symbol="nobody_wrote_this"), encoding="utf-8")
+    out = tmp_path / "out"
+    result = mini("html", str(out), "--notes", str(notes), "--strict")
+    assert result.code == 3
+    assert "have no place in this source" in result.err
+    assert "has no place in this source" in (out / "tours/mine/here.html").read_text(encoding="utf-8")
