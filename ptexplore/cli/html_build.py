@@ -59,7 +59,11 @@ def build(options: argparse.Namespace) -> Written:
     with progress_bar(f"writing a site to {options.out}") as progress:
         site = _site(given, options)
         out.begin()
-        written = _write(given, site, out, options.jobs or usual_jobs(), progress)
+        try:
+            written = _write(given, site, out, options.jobs or usual_jobs(), progress)
+        except BaseException:
+            out.keep()
+            raise
         written.gone = out.finish()
     known = {url: row for url, row in out.before.items() if out.pages.get(url) is row}
     written.kept = len(known)

@@ -107,6 +107,11 @@ class Output:
             raise trouble(error, self.root) from error
         self._save(self.before)
 
+    def keep(self) -> None:
+        """Remember what is written of a build that was stopped: the next one goes on there, and knows what may go."""
+        with contextlib.suppress(PtexploreError):
+            self._save(self.before | self.pages)
+
     def finish(self) -> int:
         """Delete what an earlier build wrote and this one has not, and keep what is known. Gives how many went."""
         stale = [url for url in self.before if url not in self.pages and is_plain(url)]

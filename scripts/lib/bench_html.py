@@ -1,0 +1,129 @@
+"""What a site costs: all of it, one note changed, its size beside the source's, and Pygments for the same files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+
+from lib.measure import Bench, Row
+
+SHARE = 20  # every so manieth file goes through Pygments, and its time is taken so many times
+NOTE = """---
+id: bench
+title: Bench
+baseline: v2.6.0
+---
+
+## A place {{#place}}
+
+```anchor
+path: aten/src/ATen/native/BinaryOps.cpp
+symbol: at::native::alpha_check
+```
+
+Written {times} times.
+"""
+PEER = """
+import sys, time
+from pathlib import Path
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_for_filename
+from pygments.util import ClassNotFound
+from pygments.lexers.c_cpp import CppLexer
+start = time.perf_counter()
+size = 0
+for name in sys.stdin.read().split("\\n"):
+    text = Path(name).read_text(encoding="utf-8", errors="replace")
+    try:
+        lexer = get_lexer_for_filename(name)
+    except ClassNotFound:
+        lexer = CppLexer()
+    size += len(highlight(text, lexer, HtmlFormatter(full=True, linenos="inline")))
+print(time.perf_counter() - start, size)
+"""
+
+
+def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
+    """The rows of a site of `source`, which becomes the bench's checkout."""
+    notes, site = folder / "notes", folder / "site"
+    notes.mkdir()
+    (notes / "bench.md").write_text(NOTE.format(times=0), encoding="utf-8")
+    bench.ptexplore("fetch", "--from", str(source))
+    bench.ptexplore("index")
+    arguments = ("html", str(site), "--scope", "all", "--notes", str(notes), "--jobs", "2")
+    whole, again = [], []
+    for number in range(runs):
+        progress(f"site {number + 1} of {runs}")
+        shutil.rmtree(site, ignore_errors=True)
+        whole.append(bench.ptexplore(*arguments).seconds)
+    for number in range(runs):
+        progress(f"site with one note changed {number + 1} of {runs}")
+        (notes / "bench.md").write_text(NOTE.format(times="more and " * (number + 1)), encoding="utf-8")
+        again.append(bench.ptexplore(*arguments).seconds)
+    pages = json.loads((site / "ptexplore-site.json").read_text(encoding="utf-8"))["pages"]
+    size = sum(row[1] for row in pages.values())
+    files = _files(site, pages, source)
+    text = sum(int(lines[1]) for lines in files)
+    peer, share = _peer(bench, [Path(name) for name, _size in files if Path(name).is_file()])
+    shards = [row[1] for url, row in pages.items() if url.startswith("search/") and not url.endswith("table.js")]
+    page = min((abs(int(rest) - 2000), row[1], rest) for row, rest in _lines(site, pages))
+    return [
+        Row("html --scope all", statistics.median(whole), "s", 60,
+            f"{len(pages):,} files; Pygments alone, one core: {peer:.0f} s ({share})"),
+        Row("html --scope all, size", size / max(text, 1), "x source", 2,
+            f"{size / 1e6:.0f} MB of {text / 1e6:.0f} MB"),
+        Row("html, one note changed", statistics.median(again), "s", 5),
+        Row(f"html, a page of {page[2]} lines", page[1] / 1000, "kB", 300),
+        Row("html, largest search shard", max(shards) / 1000, "kB", 100, f"{len(shards):,} shards"),
+    ]  # fmt: skip
+
+
+def _files(site: Path, pages: dict[str, list[object]], source: Path) -> list[tuple[str, int]]:
+    """The files shown, with their sizes: what a page shows of generated text is not in the source, its own text is."""
+    found = []
+    for url in pages:
+        if url.startswith("src/") and url.endswith(".js"):
+            path = json.loads((site / url).read_text(encoding="utf-8").partition("(")[2].partition(",[")[0])
+            file = source / path
+            size = file.stat().st_size if file.is_file() else _plain(site / f"{url.removesuffix('.js')}.html")
+            found.append((str(file), size))
+    return found
+
+
+def _plain(page: Path) -> int:
+    """How many bytes of source a page shows."""
+    import html
+    import re
+
+    text = page.read_text(encoding="utf-8")
+    code = text[text.index("<ol class=c") : text.rindex("</ol>\n</div>")]
+    code = re.sub(r"<a class=o [^>]*>[^<]*</a>|<[^>]*>", "", code)
+    return len(html.unescape(code).encode("utf-8"))
+
+
+def _lines(site: Path, pages: dict[str, list[object]]) -> list[tuple[list[int], str]]:
+    found = []
+    for url, row in pages.items():
+        if url.startswith("src/") and url.endswith(".html"):
+            head = (site / url).read_text(encoding="utf-8")[:6000]
+            count = head.partition('data-lines="')[2].partition('"')[0]
+            if count:
+                found.append((row, count))
+    return found  # type: ignore[return-value]
+
+
+def _peer(bench: Bench, files: list[Path]) -> tuple[float, str]:
+    """Seconds that Pygments takes for these files, from a share of them by size."""
+    import subprocess
+
+    chosen = sorted(files)[::SHARE]
+    done = subprocess.run(
+        [bench.python, "-c", PEER], input="\n".join(map(str, chosen)), capture_output=True, text=True, check=True
+    )
+    seconds = float(done.stdout.split()[0])
+    part = sum(one.stat().st_size for one in chosen) / sum(one.stat().st_size for one in files)
+    return seconds / part, f"{len(chosen)} of the {len(files):,} files of the checkout, scaled by size"
