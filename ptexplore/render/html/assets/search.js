@@ -143,7 +143,13 @@
     make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one)].filter(Boolean).join(" · ")));
   async function look() {
     const terms = termsOf(input.value), mine = ++turn;
-    if (!terms.length || plain(input.value).length < LEAST) { results = []; list.replaceChildren(); open(false); return; }
+    if (!terms.length || plain(input.value).length < LEAST) {
+      results = [];
+      list.replaceChildren();
+      open(false);
+      input.dataset.answered = input.value;
+      return;
+    }
     let shard;
     try { shard = await rowsFor(terms); } catch { shard = null; }
     if (mine !== turn) return;
