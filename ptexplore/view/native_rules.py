@@ -207,7 +207,7 @@ _CODE = (
     Rule("hoist", "core types and their memory: tensors' metadata, reference counts, sizes, thread-local flags",
          prefix=("c10::",)),
     Rule("hoist", "the C++ library and the compiler's own helpers",
-         prefix=("std::", "__")),
+         prefix=("std::", "__", "operator delete")),
 )  # fmt: skip
 
 RULES = (*_CLOSED, *_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_PYTHON, *_CHECKS, *_CODE)

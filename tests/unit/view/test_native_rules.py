@@ -13,9 +13,9 @@ from ptexplore.view.native import name as name_of
 from ptexplore.view.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
 from tests.unit.view.conftest import Recorded
 
-# Functions that are frames in 2.6.0 (tests/e2e/test_native_readable.py, matched) and inlined in 2.13.0.
+# Functions that are frames of torch's in 2.6.0 (tests/e2e/test_native_readable.py, matched) and not in 2.13.0.
 OLDER = ("at::namedinference::", "at::getAccelerator", "at::NamesMode::", "at::cuda::detail::CUDAHooks::has",
-         "at::native::use_mkldnn_")  # fmt: skip
+         "at::native::use_mkldnn_", "operator delete")  # fmt: skip
 
 
 def functions(trees: Iterable[Recorded]) -> set[tuple[str, str]]:
