@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,18 +25,27 @@ class _Bar:
             self._bar.update(self._tasks[name], total=1.0, completed=done)
 
 
+EVERY = 3.0  # seconds between two lines that say how far a step is
+
+
 class Lines:
-    """One line a step, for logs and pipes."""
+    """One line a step, for logs and pipes; of a long one also how far it is."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
+        self._said = 0.0
 
     def step(self, name: str, done: float | None = None) -> None:
-        """Say a step once, when it begins; `done` matters to bars only."""
-        del done
+        """Say a step when it begins, and then now and again the share of it that is done."""
+        now = time.monotonic()
         if name not in self._seen:
             self._seen.add(name)
             print(f"  {clean(name)}", file=sys.stderr, flush=True)
+        elif done is not None and done < 1 and now - self._said >= EVERY:
+            print(f"  {clean(name)}: {done:.0%}", file=sys.stderr, flush=True)
+        else:
+            return
+        self._said = now
 
 
 @contextmanager

@@ -26,6 +26,10 @@ _KEPT = 8  # steps that stay on the screen
 WHY = "Names, uses, notes and files are found through an index of the source; it is built once: about a minute."
 
 
+def _named(missing: Sequence[str]) -> str:
+    return ", ".join("the installed torch's own text" if name == "runtime" else name for name in missing)
+
+
 class Building(Screen[Any]):
     """Ends with the trees once they are indexed; with None where the reader goes on without."""
 
@@ -49,7 +53,7 @@ class Building(Screen[Any]):
     def compose(self) -> ComposeResult:
         """What is missing, and what is done about it."""
         with Vertical():
-            yield Static(Content(clean(f"There is no index of {', '.join(self._missing)}.")), classes="title")
+            yield Static(Content(clean(f"There is no index of {_named(self._missing)}.")), classes="title")
             yield Static(Content(WHY))
             yield Static(id="steps")
         yield Footer(show_command_palette=False)
@@ -72,8 +76,9 @@ class Building(Screen[Any]):
             self.app.call_from_thread(self.dismiss, trees)
 
     def _step(self, name: str, done: float | None) -> None:
-        share = f" {done:.0%}" if done is not None else " …"
-        self._steps = [*self._steps[-_KEPT:], f"{name}{share}"]
+        share = f" {done:.0%}" if done is not None else "" if name.endswith("%") else " …"
+        goes_on = name.endswith("%") and bool(self._steps) and self._steps[-1].startswith(name.rpartition(":")[0])
+        self._steps = [*(self._steps[:-1] if goes_on else self._steps)[-_KEPT:], f"{name}{share}"]
         self._show()
 
     def _show(self) -> None:

@@ -101,7 +101,8 @@ class Palette(ModalScreen[Message | None]):
             more = any(group.more != 0 for group in groups)
             self._show(groups, "there are more: tab shows one sort alone, more letters narrow it" if more else "")
         elif whole:
-            self._show([], "nothing fits")
+            none = "no source is indexed yet: Esc, then Enter builds the index"
+            self._show([], "nothing fits" if self._searcher.indexed else none)
 
     def _show(self, groups: list[Group], told: str) -> None:
         options: list[Option] = []

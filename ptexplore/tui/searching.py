@@ -25,6 +25,11 @@ class Searcher:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._last = 0
 
+    @property
+    def indexed(self) -> bool:
+        """Whether there is any tree to search."""
+        return bool(self._library.trees)
+
     def ask(self, query: str, sort: Sort, heard: Heard) -> Future[None]:
         """Search; `heard` is called in the thread, after each sort, as long as nothing else was asked meanwhile."""
         self._last += 1
