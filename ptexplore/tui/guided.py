@@ -71,6 +71,9 @@ class Guided(Working):
 
         if isinstance(self.screen, Palette):
             return
+        if self._searcher is not None and not self._searcher.serves(self.library):  # an index was built meanwhile
+            self._searcher.close()
+            self._searcher = None
         if self._searcher is None:
             self._searcher = Searcher(self.library)
         self.push_screen(Palette(self._searcher), self._follow)

@@ -25,6 +25,10 @@ class Searcher:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._last = 0
 
+    def serves(self, library: Library) -> bool:
+        """Whether these are the trees that are searched."""
+        return self._library is library
+
     @property
     def indexed(self) -> bool:
         """Whether there is any tree to search."""

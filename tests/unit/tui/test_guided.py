@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -15,6 +16,7 @@ from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.marks import marks
 from ptexplore.annotations.trust import trust
 from ptexplore.model import Finding, Hop, SourceRef, Trail, TreeInfo
+from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.card import CardScreen
 from ptexplore.tui.home import Home
 from ptexplore.tui.library import Library
@@ -299,3 +301,20 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
 
     library.runs = replace(library.runs, card=card)
     drive("", reading)
+
+
+def test_what_is_indexed_on_the_screen_is_found_there(library: Library) -> None:
+    trees = library.trees
+    empty = replace(library, trees=[], runs=replace(library.runs, index=lambda _job: trees))
+    app = Browser(empty, lambda _: Start(), missing=("runtime",))
+
+    async def reading() -> None:
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.press("ctrl+p", *"bl_k")
+            await until(pilot, lambda: "no source is indexed" in screen(app))
+            await pilot.press("escape", "enter")
+            await until(pilot, lambda: app.screen is app.reader or isinstance(app.screen, Home))
+            await pilot.press("ctrl+p", *"bl_k")
+            await until(pilot, lambda: "blend_kernel" in screen(app))
+
+    asyncio.run(reading())
