@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 COLOURED = 8_000_000  # characters; a larger file is shown plain, and so is one with a longer line than this:
 LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
+# Types of C++ itself.
+_BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
 _INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
@@ -127,6 +129,21 @@ class OpenFile:
     def word(self, line: int, column: int) -> tuple[int, int] | None:
         """The columns, the last exclusive, of the name at or after a column; None where the line has none left."""
         return next((m.span() for m in _NAME.finditer(self.line(line)) if m.end() > column), None)
+
+    def landing(self, line: int) -> int:
+        """The column to begin a line at: the name of what is defined there, else the first name."""
+        own = {one.name.lstrip("~") for one in self.outline if one.line == line}
+        found = [match for match in _NAME.finditer(self.line(line)) if match[0] in own]
+        word = found[0].span() if found else self.word(line, 0)
+        return word[0] if word is not None else 0
+
+    def is_keyword(self, line: int, column: int) -> bool:
+        """Whether the word at or after a column is one of the language's own."""
+        word = self.word(line, column)
+        if word is None:
+            return False
+        kinds = {kind for begin, end, kind in self.spans(line) if begin <= word[0] < end}
+        return "keyword" in kinds or ("type" in kinds and self.line(line)[word[0] : word[1]] in _BUILTIN)
 
     def words(self, line: int) -> list[int]:
         """The columns where names begin."""

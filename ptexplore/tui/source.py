@@ -98,8 +98,7 @@ class SourceView(ScrollView, can_focus=True):
         self.line = max(1, min(line, len(file.raw)))
         self.column = column
         if column == 0:
-            word = file.word(self.line, 0)
-            self.column = word[0] if word is not None else 0
+            self.column = file.landing(self.line)
         if not self._is_in_view():
             self.scroll_to(y=max(0, self.line - 1 - self.size.height // 3), animate=False, immediate=True)
         self._keep_in_view()
@@ -220,8 +219,8 @@ class SourceView(ScrollView, can_focus=True):
         line = self.file.beside(self.line, step) if self.file is not None else None
         if line is None:
             self.post_message(self.Tell("no further definition in this file"))
-        else:
-            self.move(line)
+        elif self.file is not None:
+            self.move(line, self.file.landing(line))
 
     # --- notes, searching, names ---
 
@@ -251,8 +250,13 @@ class SourceView(ScrollView, can_focus=True):
         """What the cursor is on; of a symbol's own name all of it."""
         if self.file is None:
             return None
-        symbol = self.file.defined(self.line, self.column)
-        return symbol.qualified if symbol is not None else self.file.name(self.line, self.column)
+        column = self.column
+        if self.file.is_keyword(self.line, column):  # of `struct X` X is meant
+            column = self.file.landing(self.line)
+        symbol = self.file.defined(self.line, column)
+        if symbol is not None:
+            return symbol.qualified
+        return self.file.name(self.line, column) if not self.file.is_keyword(self.line, column) else None
 
     def action_definition(self) -> None:
         """Where is what the cursor is on?"""

@@ -218,3 +218,19 @@ def test_no_key_breaks_any_file(drive, keys, path):
 
     app = drive(path, reading)
     assert app.crash is None
+
+
+def test_a_definition_opens_at_its_name_and_a_keyword_is_no_name(drive, small):
+    lines = (small / "mini" / KERNEL).read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "blend_kernel(" in text)
+
+    async def reading(app, pilot):
+        await until(pilot, lambda: app.reader.place is not None)
+        place = app.reader.place
+        assert lines[place.line - 1][place.column :].startswith("blend_kernel"), place
+        assert place.line == line
+        app.reader.source.move(line, 0)  # on `static`, `void`, …: what is defined there is meant
+        await until(pilot, lambda: bool(app.reader.source.file.spans(line)))
+        assert app.reader.source._meant() == "at::native::blend_kernel"
+
+    drive("at::native::blend_kernel", reading)
