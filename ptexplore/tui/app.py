@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
+from textual.worker import WorkerFailed
 
 from ptexplore.errors import PtexploreError
 from ptexplore.tui import messages
@@ -198,7 +199,10 @@ class Browser(Guided):
 
     def _fatal_error(self) -> None:
         """End at once and leave the terminal as it was; what went wrong is said in three parts, by who ran us."""
-        self.crash = self._exception if isinstance(self._exception, Exception) else None
+        failed = self._exception
+        if isinstance(failed, WorkerFailed):
+            failed = failed.error
+        self.crash = failed if isinstance(failed, Exception) else None
         self._close_messages_no_wait()
 
     def panic(self, *renderables: object) -> None:

@@ -176,7 +176,8 @@ def _stepped(parts: Sequence[Mapping[str, Any]]) -> str:
     counts: list[str] = []
     for data in parts:
         what = {"forward": "stepped", "backward": "of backward"}.get(str(data.get("part")), f"of {data.get('op')}")
-        what += f" (call {data['number']} of it alone)" if data.get("part") == "operator" else ""
+        which = f"call {data['number']}" if data.get("number") else "one call"
+        what += f" ({which} of it alone)" if data.get("part") == "operator" else ""
         what += f", cut: {data['cut']}" if data.get("cut") else ""
         counts.append(f"{data.get('instructions', 0):,} {'instructions ' if not counts else ''}{what}")
     warm_ups, threads = parts[0].get("warm_ups"), parts[0].get("threads", 1)

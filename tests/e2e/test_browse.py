@@ -72,7 +72,7 @@ def test_a_crash_gives_the_terminal_back_and_one_error(make_searching):
     for key in (":", "7\r", "\r"):
         terminal.type(key)
     code, _raw, after = end(terminal)
-    assert code == 3
+    assert code == 3, after
     assert after.strip().startswith("error: the index cannot be used")
     assert "try:   ptexplore index" in after
     assert "Traceback" not in after

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ptexplore.model import Finding
 from ptexplore.resolve.claims import Claim, Context, numbers
-from ptexplore.resolve.native.align import align
+from ptexplore.resolve.native.align import align, frame_mark, handles
 from ptexplore.resolve.native.conclude import Conclusions
 from ptexplore.resolve.native.growth import DEEPEST, grow
 from ptexplore.resolve.native.seen import Seen
@@ -62,7 +62,7 @@ def _phase(context: Context, sites: Sites, one: Part, claims: tuple[Claim, ...],
 
 def _operator(context: Context, sites: Sites, one: Part, claims: tuple[Claim, ...], told: Told) -> tuple[Claim, ...]:
     """A part that is one operator call takes that call's place."""
-    wanted = _wanted(one, claims)
+    wanted = _wanted(one, claims) or _nesting_alike(Seen(context, sites, one, "forward"), one, claims)
     if wanted is None:
         text = f"{one.data.get('op')} was stepped, and which of the calls here that is cannot be told"
         told.append((Finding("cut", text), None))
@@ -71,21 +71,37 @@ def _operator(context: Context, sites: Sites, one: Part, claims: tuple[Claim, ..
     return _replaced(claims, wanted, joined)
 
 
-def _wanted(one: Part, claims: tuple[Claim, ...]) -> Claim | None:
-    """The claim of the stepped call: of those with that operator's name the one of that number.
+def _called(one: Part, claims: tuple[Claim, ...]) -> list[Claim]:
+    """The claims of calls of the stepped operator, in order.
 
-    None where the run that was stepped called that operator another number of times: then the numbers tell nothing.
+    None of them where the run that was stepped called it another number of times: the numbers tell nothing then.
     """
     base, _, overload = str(one.data.get("op")).partition(".")
     called = [c for c in _walk(claims) if c.hop.kind == "op" and c.event.get("name") == f"aten::{base}"]
     if one.data.get("of") is not None and len(called) != one.data["of"]:
-        return None
-    if overload:
-        called = [c for c in called if c.hop.op in (None, f"aten::{base}.{overload}")]
-    number = one.data.get("number")
+        return []
+    return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
+
+
+def _wanted(one: Part, claims: tuple[Claim, ...]) -> Claim | None:
+    """The claim of the stepped call: of those with that operator's name the one of that number."""
+    called, number = _called(one, claims), one.data.get("number")
     if number is None:  # the probe could not tell which call it was: there may be one alone
         return called[0] if len(called) == 1 else None
     return called[number - 1] if len(called) >= number else None
+
+
+def _nesting_alike(seen: Seen, one: Part, claims: tuple[Claim, ...]) -> Claim | None:
+    """Where some calls came boxed, past the entry points that are counted: the one with as many of them inside."""
+    if one.data.get("number") is not None:
+        return None
+    named = f"aten::{str(one.data.get('op')).partition('.')[0]}"
+    known = handles(one.frames, seen.operator_named)
+    marks = [frame_mark(frame, seen.operator_named, (), known) for frame in one.frames]
+    inside = sum(mark is not None and mark.kind == "op" and mark.name.partition(".")[0] == named for mark in marks)
+    called = _called(one, claims)
+    fitting = [c for c in called if sum(other in called for other in c.walk()) == inside]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> tuple[Claim, ...]:
