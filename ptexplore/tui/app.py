@@ -199,7 +199,7 @@ class Browser(Guided):
 
     def _fatal_error(self) -> None:
         """End at once and leave the terminal as it was; what went wrong is said in three parts, by who ran us."""
-        failed = self._exception
+        failed: BaseException | None = self._exception
         if isinstance(failed, WorkerFailed):
             failed = failed.error
         self.crash = failed if isinstance(failed, Exception) else None
