@@ -59,8 +59,11 @@ def picture(library: Library, reading: Reading, start: Start | None = None) -> s
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()
             await reading(app, pilot)
-            await pilot.pause(0.3)
-            svg = app.export_screenshot(title="ptexplore browse")
+            svg, before = "", ["nothing yet"]
+            while texts(svg) != before:  # a busy machine draws what is at the edge later
+                before = texts(svg)
+                await pilot.pause(0.4)
+                svg = app.export_screenshot(title="ptexplore browse")
             return re.sub(
                 r"Fira Code", FONTS, re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
             )  # nothing from the network
