@@ -103,7 +103,7 @@ def test_a_packed_page_is_read_as_any_other(file_reader: Reader, site: Path) -> 
     file_reader.until("() => document.querySelectorAll('.on').length === 2")
     assert file_reader.marked()[0] == "int made_377(int a) {"
     assert page.evaluate("scrollY") > 1000
-    page.locator("#code a", has_text="made_0").first.hover()
+    page.locator(".on a", has_text="made_0").hover()
     page.wait_for_selector("#card:not([hidden])")
     assert "made_0" in page.inner_text("#card")
     assert page.locator("ol.d li").count() > 0

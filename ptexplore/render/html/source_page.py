@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.view.site_names import Meant, Place
     from ptexplore.view.site_source import SourceData
 
-CHUNK = 250  # lines of one list: a browser lays out only those that are seen
+CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
            "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
 _SHOWN = 3  # lines of one file that an entry names

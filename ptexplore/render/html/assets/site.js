@@ -112,7 +112,7 @@
   /* --- lines and deep links: #L12, #L12-L20, #s=qualified name, #id --- */
 
   let lists = null, from = 0;
-  const PER_LIST = 250;
+  const PER_LIST = 100;
   function lineAt(n) {
     lists ??= $$("#code ol.c");
     return lists[Math.floor((n - 1) / PER_LIST)]?.children[(n - 1) % PER_LIST];
