@@ -53,7 +53,7 @@ print(time.perf_counter() - start, size)
 
 def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
     """The rows of a site of `source`, which becomes the bench's checkout."""
-    notes, site = folder / "notes", folder / "site"
+    notes, site = folder / "notes", folder / "written"  # the bench itself may stand in a folder called site
     notes.mkdir()
     (notes / "bench.md").write_text(NOTE.format(times=0), encoding="utf-8")
     bench.ptexplore("fetch", "--from", str(source))
