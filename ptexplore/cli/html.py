@@ -83,7 +83,8 @@ def _tell(written: Written, options: argparse.Namespace) -> None:
 
     kept = f", {written.kept:,} kept as they were" if written.kept else ""
     gone = f", {written.gone:,} removed" if written.gone else ""
-    print(f"{written.made:,} files written{kept}{gone}: {written.size / 1e6:,.1f} MB")
+    beside = f", {written.size / written.text:.2f} x the source text" if written.text else ""
+    print(f"{written.made:,} files written{kept}{gone}: {written.size / 1e6:,.1f} MB{beside}")
     for problem in written.problems:
         print(clean(f"! {problem}"))
     if written.lost:

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Written:
-    """What a build came to: files written and kept, files that went, their size, what was lost or wrong."""
+    """What a build came to: files that changed and that did not, files that went, bytes of all of them and of the
+    source's text that they show, what was lost or wrong.
+    """
 
     made: int = 0
     kept: int = 0
     gone: int = 0
     size: int = 0
+    text: int = 0
     lost: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -65,10 +68,10 @@ def build(options: argparse.Namespace) -> Written:
             out.keep()
             raise
         written.gone = out.finish()
-    known = {url: row for url, row in out.before.items() if out.pages.get(url) is row}
-    written.kept = len(known)
-    written.made = len(out.pages) - len(known)
-    written.size = sum(int(row[1]) for row in out.pages.values())
+    written.made = len(out.changed)
+    written.kept = len(out.pages) - written.made
+    written.size = out.size + sum(int(row[1]) for row in out.pages.values())
+    written.text = sum(int(out.pages[url][2]) for url in site.sources.values())
     return written
 
 

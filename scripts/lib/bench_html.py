@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import statistics
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from lib.bench_browser import browser_rows
 from lib.measure import Bench, Row
 
 SHARE = 20  # every so manieth file goes through Pygments, and its time is taken so many times
+_PATH = re.compile(r'ptx\.file\(("(?:[^"\\]|\\.)*"),')
 NOTE = """---
 id: bench
 title: Bench
@@ -49,7 +53,7 @@ print(time.perf_counter() - start, size)
 
 def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Callable[[str], None]) -> list[Row]:
     """The rows of a site of `source`, which becomes the bench's checkout."""
-    notes, site = folder / "notes", folder / "site"
+    notes, site = folder / "notes", folder / "written"  # the bench itself may stand in a folder called site
     notes.mkdir()
     (notes / "bench.md").write_text(NOTE.format(times=0), encoding="utf-8")
     bench.ptexplore("fetch", "--from", str(source))
@@ -66,54 +70,32 @@ def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Cal
         again.append(bench.ptexplore(*arguments).seconds)
     pages = json.loads((site / "ptexplore-site.json").read_text(encoding="utf-8"))["pages"]
     size = sum(row[1] for row in pages.values())
-    files = _files(site, pages, source)
-    text = sum(int(lines[1]) for lines in files)
-    peer, share = _peer(bench, [Path(name) for name, _size in files if Path(name).is_file()])
-    shards = [row[1] for url, row in pages.items() if url.startswith("search/") and not url.endswith("table.js")]
-    page = min((abs(int(rest) - 2000), row[1], rest) for row, rest in _lines(site, pages))
+    size += (site / "ptexplore-site.json").stat().st_size
+    text = sum(row[2] for url, row in pages.items() if url.startswith("src/") and len(row) > 2)
+    progress("Pygments")
+    peer, share = _peer(bench, _files(site, pages, source))
+    shards = [row[1] for url, row in pages.items() if url.startswith("search/")]
     return [
         Row("html --scope all", statistics.median(whole), "s", 60,
             f"{len(pages):,} files; Pygments alone, one core: {peer:.0f} s ({share})"),
         Row("html --scope all, size", size / max(text, 1), "x source", 2,
             f"{size / 1e6:.0f} MB of {text / 1e6:.0f} MB"),
         Row("html, one note changed", statistics.median(again), "s", 5),
-        Row(f"html, a page of {page[2]} lines", page[1] / 1000, "kB", 300),
-        Row("html, largest search shard", max(shards) / 1000, "kB", 100, f"{len(shards):,} shards"),
+        Row("html, largest file of the search", max(shards) / 1000, "kB", 100, f"of {len(shards):,}"),
+        *browser_rows(site, runs, progress),
     ]  # fmt: skip
 
 
-def _files(site: Path, pages: dict[str, list[object]], source: Path) -> list[tuple[str, int]]:
-    """The files shown, with their sizes: what a page shows of generated text is not in the source, its own text is."""
+def _files(site: Path, pages: dict[str, list[Any]], source: Path) -> list[Path]:
+    """The files of the checkout that are shown; of generated ones there is none in it."""
     found = []
     for url in pages:
         if url.startswith("src/") and url.endswith(".js"):
-            path = json.loads((site / url).read_text(encoding="utf-8").partition("(")[2].partition(",[")[0])
-            file = source / path
-            size = file.stat().st_size if file.is_file() else _plain(site / f"{url.removesuffix('.js')}.html")
-            found.append((str(file), size))
+            path = _PATH.match((site / url).read_text(encoding="utf-8"))
+            file = source / json.loads(path[1]) if path is not None else None
+            if file is not None and file.is_file():
+                found.append(file)
     return found
-
-
-def _plain(page: Path) -> int:
-    """How many bytes of source a page shows."""
-    import html
-    import re
-
-    text = page.read_text(encoding="utf-8")
-    code = text[text.index("<ol class=c") : text.rindex("</ol>\n</div>")]
-    code = re.sub(r"<a class=o [^>]*>[^<]*</a>|<[^>]*>", "", code)
-    return len(html.unescape(code).encode("utf-8"))
-
-
-def _lines(site: Path, pages: dict[str, list[object]]) -> list[tuple[list[int], str]]:
-    found = []
-    for url, row in pages.items():
-        if url.startswith("src/") and url.endswith(".html"):
-            head = (site / url).read_text(encoding="utf-8")[:6000]
-            count = head.partition('data-lines="')[2].partition('"')[0]
-            if count:
-                found.append((row, count))
-    return found  # type: ignore[return-value]
 
 
 def _peer(bench: Bench, files: list[Path]) -> tuple[float, str]:

@@ -16,6 +16,7 @@ AXE = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
 SHOTS = REPOSITORY / "build" / "screenshots"  # git does not look into build/
 MIX = "src/aten/src/ATen/native/Mix.cpp.html"
 BIG = "src/torch/csrc/thousands.cpp.html"
+MADE = "src/torch/csrc/made.cpp.html"  # stands packed
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
@@ -56,9 +57,9 @@ def test_no_barrier_in_either_theme(file_reader: Reader, site: Path) -> None:
 def test_nothing_moves_and_nothing_overflows(make_reader: Callable[..., Reader], site: Path, width: str) -> None:
     reader = make_reader(**(PHONE if width == "phone" else {}))
     found = []
-    for url in [*pages(site), BIG]:
+    for url in [*pages(site), BIG, MADE]:
         page = reader.open(url)
-        page.wait_for_function("document.readyState === 'complete'")
+        page.wait_for_function("document.readyState === 'complete' && !document.querySelector('[data-packed]')")
         page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         moved = page.evaluate("window.__shift")

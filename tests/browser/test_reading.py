@@ -10,6 +10,7 @@ from tests.browser.conftest import Reader
 
 MIX = "src/aten/src/ATen/native/Mix.cpp.html"
 ENTRY = "tours/blending/entry.html"
+MADE = "src/torch/csrc/made.cpp.html"
 
 
 def test_search_and_open_a_result(reader: Reader) -> None:
@@ -92,6 +93,42 @@ def test_lines_ranges_and_symbols_have_links(reader: Reader) -> None:
     # the symbol is in another file now: links by symbol outlive that
     reader.open(f"{MIX}#s=at::native::BlendIterator")
     page.wait_for_url("**/Blend.h.html#L*")
+
+
+def test_a_packed_page_is_read_as_any_other(file_reader: Reader, site: Path) -> None:
+    text = (site / MADE).read_text(encoding="utf-8")
+    assert "made_3" not in text
+    assert "<noscript>" in text
+    page = file_reader.open(f"{MADE}#L1511-L1512")
+    file_reader.until("() => document.querySelectorAll('.on').length === 2")
+    assert file_reader.marked()[0] == "int made_377(int a) {"
+    assert page.evaluate("scrollY") > 1000
+    page.locator(".on a", has_text="made_0").hover()
+    page.wait_for_selector("#card:not([hidden])")
+    assert "made_0" in page.inner_text("#card")
+    assert page.locator("ol.d li").count() > 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    file_reader.until("() => document.querySelector('.on').textContent.includes('made_378(')")
+    file_reader.open(f"{MADE}#s=made_7")
+    page.reload()
+    file_reader.until("() => document.querySelector('.on')?.textContent.includes('made_7(')")
+    file_reader.open("index.html")
+    assert "made_499" in file_reader.search("made_499")[0]
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/made.cpp.html#L*")
+    file_reader.until("() => document.querySelector('.on')?.textContent.includes('made_499(')")
+    assert page.evaluate("[window.__ran ?? 0, document.querySelectorAll('#code img, #code script').length]") == [0, 0]
+
+
+def test_a_browser_that_cannot_unpack_says_so(make_reader: Callable[..., Reader]) -> None:
+    reader = make_reader()
+    reader.page.add_init_script("delete window.DecompressionStream")
+    page = reader.open(MADE)
+    reader.until("() => document.querySelector('#code .warning')?.textContent.includes('cannot unpack')")
+    reader = make_reader(java_script_enabled=False)
+    page = reader.open(MADE)
+    assert "packed" in page.inner_text("#code")
 
 
 def test_keys_go_through_symbols(file_reader: Reader) -> None:

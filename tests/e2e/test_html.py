@@ -25,6 +25,10 @@ What it is.
 ```anchor
 path: {path}
 symbol: {symbol}
+see:
+  - src:{path}::at::native::mix
+  - src:{yaml}::blend
+  - src:{yaml}::gone
 ```
 
 A word in code, `<script>alert(1)</script>`, and [a link](https://example.org/?a=1&b="2").
@@ -39,6 +43,7 @@ symbol: {symbol}
 <script>alert(1)</script> [x](javascript:alert(1)) ![p](x.svg) <img src=x onerror=alert(1)>
 """
 PATH = "aten/src/ATen/native/Mix.cpp"
+YAML = "aten/src/ATen/native/native_functions.yaml"
 
 
 def _hashes(root: Path) -> dict[str, str]:
@@ -54,7 +59,7 @@ def noted(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("html") / "notes"
     folder.mkdir()
     path, symbol = PATH, "at::native::Mixer"
-    (folder / "mine.md").write_text(NOTE.format(path=path, symbol=symbol), encoding="utf-8")
+    (folder / "mine.md").write_text(NOTE.format(path=path, symbol=symbol, yaml=YAML), encoding="utf-8")
     return folder
 
 
@@ -83,6 +88,15 @@ def test_a_notes_markup_is_text_and_nothing_runs(site: Path) -> None:
     assert not (site / "tours/mine/hostile.html").exists()
 
 
+def test_what_to_see_is_linked_by_name_and_an_entry_of_yaml_by_its_line(site: Path) -> None:
+    page = (site / "tours/mine/here.html").read_text(encoding="utf-8")
+    found = re.findall(
+        rf'href="../../src/(?:{PATH}|{YAML})[.]html(#?[^"]*)"',
+        page.partition('class="see"')[2].partition("</section>")[0],
+    )
+    assert found == ["#s=at::native::mix", "#L1", ""]  # the last is no entry: to the file
+
+
 def test_a_name_is_linked_where_one_definition_is_meant_and_is_a_choice_where_several_are(site: Path) -> None:
     page = (site / f"src/{PATH}.html").read_text(encoding="utf-8")
     line = next(one for one in page.split("<li") if "other::" in one and "through" in one)
@@ -109,7 +123,9 @@ def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, si
     (copy / "tours/gone.html").write_text("gone", encoding="utf-8")
     result = mini("html", str(copy), "--notes", str(noted), "--scope", "all")
     assert result.code == 0, result
+    assert "1 files written" in result.out, "what has the bytes it had is not written"
     assert "1 removed" in result.out
+    assert "x the source text" in result.out
     assert _hashes(copy) == _hashes(site)
 
 
@@ -141,7 +157,7 @@ def test_a_lost_stop_is_shown_as_lost_and_strict_fails(mini, tmp_path: Path) -> 
     notes = tmp_path / "notes"
     notes.mkdir()
     path = PATH
-    (notes / "mine.md").write_text(NOTE.format(path=path, symbol="nobody_wrote_this"), encoding="utf-8")
+    (notes / "mine.md").write_text(NOTE.format(path=path, symbol="nobody_wrote_this", yaml=YAML), encoding="utf-8")
     out = tmp_path / "out"
     result = mini("html", str(out), "--notes", str(notes), "--strict")
     assert result.code == 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.render.html import work
-from ptexplore.render.html.output import Output, digest
+from ptexplore.render.html.output import Output, Row, digest
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
 from ptexplore.view.card import COMMON, Card, KeyRow, card
@@ -49,7 +49,7 @@ class Cards:
                 tasks.append(name)
         for done, rows in work.run(tasks, self._make, jobs, _BATCH):
             progress.step(f"writing {len(tasks):,} operators", done / len(tasks))
-            self.out.pages.update(rows)
+            self.out.take(rows)
         return len(tasks)
 
     def _key(self, name: str, stops: Sequence[Mark]) -> str:
@@ -61,17 +61,18 @@ class Cards:
         found += [mark for tree, path, line in refs for mark in self.noted.get(tree, ()) if holds(mark, path, line)]
         return list({mark.stop: mark for mark in found}.values())
 
-    def _make(self, tasks: Sequence[str]) -> list[tuple[str, list[Any]]]:
+    def _make(self, tasks: Sequence[str]) -> list[Row]:
         if self._lookup is None:
             self._lookup = self.lookup()
         rows = []
         for name in tasks:
             url = self.site.operators[name]
             found = card(self._lookup, name)
-            refs = [[ref.tree, ref.path, ref.line] for ref in _refs(found) if ref.path is not None and ref.line]
+            places = [(ref.tree, ref.path, ref.line) for ref in _refs(found) if ref.path is not None and ref.line]
+            refs = [list(one) for one in dict.fromkeys(places)]
             stops = self._stops(name, refs)
             self.out.write(url, self._page(found, stops, url), self._key(name, stops), refs)
-            rows.append((url, self.out.pages[url]))
+            rows.append(self.out.row(url))
         return rows
 
     def _page(self, found: Card, stops: Sequence[Mark], url: str) -> str:

@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+from ptexplore.render.html.pack import page_as_read, rows_as_read
+
 _TAG = re.compile(r"<(?:a|link|img|script)\b([^>]*)>")
 _TO = re.compile(r"""\b(?:href|src)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 _ID = re.compile(r"""<[^>]*?\sid=(?:"([^"]*)"|([^\s>]+))""")
 _LINES = re.compile(r'<div class="code"[^>]*data-lines="(\d+)"')
-_SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,\[)?\[\d+,"([^"]+)"', re.MULTILINE)
+_SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,)?\[?\[\d+,"([^"]+)"', re.MULTILINE)
 _LINE = re.compile(r"L(\d+)(?:-L(\d+))?")
 
 
@@ -22,7 +24,7 @@ def broken(root: Path) -> tuple[int, list[str]]:
     found: list[str] = []
     count = 0
     for page in sorted(one for one in pages if one.endswith(".html")):
-        text = (root / page).read_text(encoding="utf-8", errors="replace")
+        text = _read(root / page)
         for link in {next(filter(None, to.groups()), "") for tag in _TAG.findall(text) for to in _TO.finditer(tag)}:
             if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", link) or link.startswith("//"):
                 continue
@@ -34,7 +36,7 @@ def broken(root: Path) -> tuple[int, list[str]]:
             elif anchor:
                 wanted.setdefault(target, {}).setdefault(anchor, page)
     for page, anchors in sorted(wanted.items()):
-        text = (root / page).read_text(encoding="utf-8", errors="replace")
+        text = _read(root / page)
         ids = {one or other for one, other in _ID.findall(text)}
         lines = _LINES.search(text)
         last = int(lines[1]) if lines else 0
@@ -42,6 +44,10 @@ def broken(root: Path) -> tuple[int, list[str]]:
             if anchor not in ids and not _is_line(anchor, last) and not _is_symbol(root / page, anchor):
                 found.append(f"{origin}: {page}#{anchor}: there is no such anchor")
     return count, found
+
+
+def _read(page: Path) -> str:
+    return page_as_read(page.read_text(encoding="utf-8", errors="replace"))
 
 
 def _is_line(anchor: str, last: int) -> bool:
@@ -55,5 +61,5 @@ def _is_symbol(page: Path, anchor: str) -> bool:
     data = page.with_suffix(".js")
     if not anchor.startswith("s=") or not data.is_file():
         return False
-    found = _SYMBOL.findall(data.read_text(encoding="utf-8", errors="replace"))
+    found = _SYMBOL.findall(rows_as_read(data.read_text(encoding="utf-8", errors="replace")))
     return any(one == name or one.endswith((f"::{name}", f".{name}")) for one in found)

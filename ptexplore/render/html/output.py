@@ -17,6 +17,7 @@ from ptexplore.source.tree import is_plain
 MANIFEST = "ptexplore-site.json"
 ASIDE = ".ptexplore-aside"  # a folder of files that are being written
 FORMAT = 1
+Row = tuple[str, list[Any], bool]  # a URL, what the manifest knows of it, whether its bytes changed
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -26,7 +27,7 @@ def digest(*parts: object) -> str:
     for part in parts:
         made.update(str(part).encode("utf-8", "surrogatepass"))
         made.update(b"\0")
-    return made.hexdigest()[:20]
+    return made.hexdigest()[:16]
 
 
 class Output:
@@ -36,7 +37,20 @@ class Output:
         self.root = root
         self.before: dict[str, list[Any]] = _manifest(root)
         self.pages: dict[str, list[Any]] = {}
+        self.changed: set[str] = set()  # of these, the files whose bytes are not what they were
+        self.size = 0  # of the list of pages
         self._folders: set[str] = set()
+
+    def row(self, url: str) -> Row:
+        """What is known of a file that was written, to be taken over by the process that asked for it."""
+        return url, self.pages[url], url in self.changed
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Know of files that another process wrote."""
+        for url, known, changed in rows:
+            self.pages[url] = known
+            if changed:
+                self.changed.add(url)
 
     def fresh(self, url: str, key: str) -> bool:
         """Whether a file is there that was made of the same; it is kept then."""
@@ -65,6 +79,7 @@ class Output:
             self._folder(url)
             if _content(file, len(content)) != content:
                 self._whole(file, content)
+                self.changed.add(url)
         except OSError as error:
             raise trouble(error, self.root) from error
         return len(content)
@@ -136,12 +151,17 @@ class Output:
         return gone
 
     def _save(self, pages: dict[str, list[Any]]) -> None:
-        rows = ",\n".join(f"{json.dumps(url)}: {json.dumps(pages[url])}" for url in sorted(pages))
+        rows = ",\n".join(f"{json.dumps(url)}:{_short(pages[url])}" for url in sorted(pages))
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
+        self.size = len(text)
         try:
             self._whole(self.root / MANIFEST, text.encode())
         except OSError as error:
             raise trouble(error, self.root) from error
+
+
+def _short(row: list[Any]) -> str:
+    return json.dumps(row, separators=(",", ":"))
 
 
 def _parents(url: str) -> Iterable[str]:

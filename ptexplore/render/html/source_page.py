@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ptexplore.render.html.pack import DATA, pack
 from ptexplore.render.html.words import Marker, escaped
 from ptexplore.view.site_source import SIGNATURE, doc_of, template_of
 from ptexplore.view.site_urls import between
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.view.site_names import Meant, Place
     from ptexplore.view.site_source import SourceData
 
-CHUNK = 250  # lines of one list: a browser lays out only those that are seen
+CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
            "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
 _SHOWN = 3  # lines of one file that an entry names
@@ -55,7 +56,10 @@ def _entry(site: Site, path: str, number: int, name: str, meant: Meant, here: st
     skewed = any(site.skewed(own, site.owner.get(place.path, place.tree)) for place in meant.places)
     kinds = "".join((" q" if not meant.sure else "", " k" if skewed else "")).strip()
     shape = f' class="{kinds}"' if " " in kinds else f" class={kinds}" if kinds else ""
-    places = " ".join(_file(site, here, file, lines) for file, lines in _by_file(meant.places))
+    found = _by_file(meant.places)
+    if len(found) == 1 and found[0][0].endswith(name) and not found[0][1][0]:  # a file, whose name says it all
+        return f"<li id=r{number}{shape}>{_file(site, here, *found[0], name)}\n"
+    places = " ".join(_file(site, here, file, lines) for file, lines in found)
     return f"<li id=r{number}{shape}><code>{escaped(name)}</code> {places}\n"
 
 
@@ -66,8 +70,8 @@ def _by_file(places: Iterable[Place]) -> list[tuple[str, list[int]]]:
     return [(path, sorted(lines)) for path, lines in sorted(found.items())]
 
 
-def _file(site: Site, here: str, path: str, lines: Sequence[int]) -> str:
-    name = escaped(path.rsplit("/", 1)[-1])
+def _file(site: Site, here: str, path: str, lines: Sequence[int], name: str = "") -> str:
+    name = escaped(name or path.rsplit("/", 1)[-1])
     first = lines[0] or None
     numbers = ", ".join(map(str, lines[:_SHOWN])) + (", …" if len(lines) > _SHOWN else "") if first else ""
     text = f"{name}:{numbers}" if numbers else name
@@ -99,8 +103,9 @@ def symbols(data: SourceData, text: str) -> str:
          doc_of(lines, one, python=python) if one.kind != "enumerator" else ""]
         for one in _first_of_line(data.defined)
     ]  # fmt: skip
-    packed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
-    return f"ptx.file({json.dumps(data.path, ensure_ascii=False)},[{packed}])\n"
+    listed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    given = f"[{listed}]" if len(listed) <= DATA else f'"{pack(f"[{listed}]")}"'
+    return f"ptx.file({json.dumps(data.path, ensure_ascii=False)},{given})\n"
 
 
 def _first_of_line(found: Sequence[Definition]) -> Iterator[Definition]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ptexplore.render.html import source_page, work
-from ptexplore.render.html.output import Output, digest
+from ptexplore.render.html import pack, source_page, work
+from ptexplore.render.html.output import Output, Row, digest
 from ptexplore.view.excerpt import changed
 from ptexplore.view.site_source import source_data, template_of
 from ptexplore.view.site_urls import safe_path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _FEW = 40  # pages: fewer look up the names they need, more read all at first
 _BATCH = 24
-Row = tuple[str, list[Any]]  # a URL with what the manifest knows of it
 
 
 @dataclass
@@ -50,7 +49,7 @@ class Sources:
             gc.freeze()  # millions of records that stay: no collector need look at them again, nor copy them
         for done, rows in work.run(tasks, self._make, jobs, _BATCH):
             progress.step(f"writing {len(tasks):,} pages of source", done / len(tasks))
-            self.out.pages.update(rows)
+            self.out.take(rows)
         return len(tasks)
 
     def _key(self, path: str, sha: str) -> str:
@@ -91,20 +90,24 @@ class Sources:
             facts.append("changed after it was indexed, so no name is linked: ptexplore index")
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
+        generated = template_of(text) is not None or path.startswith("build/")
+        code = source_page.code(site, data, text, language, url)
+        entries = source_page.entries(site, data, url)
+        packed = pack.lines_and_list(code, entries) if generated and len(code) + len(entries) > pack.PAGE else ""
         page = render(
             site, "source.html", url, kind="source", id=path, title=name, name=name,
-            generated=template_of(text) is not None or path.startswith("build/"),
+            generated=generated,
             folders=[(part, f"src/{safe_path('/'.join(parts[: n + 1]))}/index.html") for n, part in enumerate(parts)],
             facts=facts, count=text.count("\n") + (not text.endswith("\n")), link=site.permalink(path),
-            code=Markup(source_page.code(site, data, text, language, url)),
+            code="" if packed else Markup(code), packed=packed, listed=bool(entries),
             margin=Markup(source_page.margin(site.notes.get(path, ()), url)),
-            entries=Markup(source_page.entries(site, data, url)),
+            entries="" if packed else Markup(entries),
         )  # fmt: skip
         symbols = self._symbols_url(url)
-        self.out.write(url, page, key)
+        self.out.write(url, page, key, len(text.encode("utf-8", "replace")))
         self.out.write(symbols, source_page.symbols(data, text), key)
         indexed.tree.forget()
-        return [(one, self.out.pages[one]) for one in (url, symbols)]
+        return [self.out.row(one) for one in (url, symbols)]
 
 
 def _files(store: IndexStore) -> list[tuple[str, str]]:

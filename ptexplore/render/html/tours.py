@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.annotations.candidates import in_file
 from ptexplore.annotations.concepts import STAGES
+from ptexplore.annotations.records import Anchor
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, outside, safe_picture
 from ptexplore.render.html.words import Marker
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from ptexplore.annotations.concepts import Concept, Path
-    from ptexplore.annotations.records import Part, Stop, Tour
+    from ptexplore.annotations.records import Part, See, Stop, Tour
     from ptexplore.render.html.output import Output
     from ptexplore.view.site import Site
     from ptexplore.view.tour import Excerpt, Guide, StopView
@@ -141,8 +143,16 @@ class Tours:
                 found.append((name, between(here, operator_url(name)) if name in self.site.operators else None))
             else:
                 url = self.site.place(here, see.path, None) if see.path else None
-                found.append((see.text.removeprefix("src:"), f"{url}#s={see.symbol}" if url else None))
+                found.append((see.text.removeprefix("src:"), url and url + self._at(see)))
         return found
+
+    def _at(self, see: See) -> str:
+        """The anchor of a place to see: a symbol by its name; what is no symbol, an entry of YAML, by its line."""
+        if not see.path.endswith((".yaml", ".yml")):
+            return f"#s={see.symbol}"
+        store = self.site.trees[self.site.owner[see.path]].store
+        found = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
+        return f"#L{found[0].line}" if len(found) == 1 else ""
 
     # --- prose ---
 

@@ -1,6 +1,6 @@
 /* What a page does beyond being read: theme, keys, deep links, cards of definitions, traces, progress.
  *
- * Everything is readable without it. A plain script in <head> (modules do not load from file://), so that the theme is set
+ * Everything but what stands packed is readable without it. A plain script in <head> (modules do not load from file://), so that the theme is set
  * before the first paint; the rest waits for the page. What a page is made of: docs/html.md.
  */
 (function () {
@@ -86,6 +86,13 @@
 
   /* --- definitions of a file: rows [line, qualified name, kind, signature, doc] --- */
 
+  /* What is long and was written by a machine stands packed (raw deflate, base64): unpacked here, with nothing asked for. */
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+  }
+  const CANNOT = "This browser cannot unpack what stands here: Chromium 103, Firefox 113 and Safari 16.4 can, and what came after them.";
+
   const files = new Map();
   const plainUrl = (href) => { const url = new URL(href, doc.baseURI); url.hash = url.search = ""; return url.href; };
   const here = plainUrl(location.href);
@@ -97,13 +104,15 @@
     const data = dataOf(url);
     if (!data) return [];
     if (!files.has(data)) try { await load(data); } catch { files.set(data, []); }
+    const rows = files.get(data) || [];
+    if (typeof rows === "string") files.set(data, unpack(rows).then(JSON.parse).catch(() => { say(CANNOT); return []; }));
     return files.get(data) || [];
   }
 
   /* --- lines and deep links: #L12, #L12-L20, #s=qualified name, #id --- */
 
   let lists = null, from = 0;
-  const PER_LIST = 250;
+  const PER_LIST = 100;
   function lineAt(n) {
     lists ??= $$("#code ol.c");
     return lists[Math.floor((n - 1) / PER_LIST)]?.children[(n - 1) % PER_LIST];
@@ -123,7 +132,29 @@
     for (let i = first; i <= last; i++) lineAt(i)?.classList.add("on");
     see(top);
   }
+  /* The lines of a packed page, and its list; until they are there nobody can arrive at one. */
+  let opening = false;
+  async function openPage() {
+    const code = $("#code"), packed = $("#packed");
+    if (!packed) return;
+    opening = true;
+    code.style.minHeight = `${code.dataset.lines}lh`; // what stands below need not move
+    code.setAttribute("aria-busy", "true");
+    try {
+      const [text, list] = (await unpack(packed.content.textContent)).split("\f");
+      code.innerHTML = text;
+      if (list) $("ol.d").innerHTML = list;
+    } catch { code.replaceChildren(make("p", { class: "warning" }, CANNOT)); }
+    code.style.minHeight = "";
+    code.removeAttribute("data-packed");
+    code.removeAttribute("aria-busy");
+    lists = null;
+    opening = false;
+    placeNotes();
+    arrive();
+  }
   function arrive() {
+    if (opening) return;
     for (const line of $$(".on")) line.classList.remove("on");
     const hash = fragment();
     if (!hash) return;
@@ -236,7 +267,7 @@
         : "only the name speaks for this one")] : []),
       ...known.map(([one, row]) => make("div", {},
         make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
-          make("small", {}, [KINDS[row?.[2]], one.label].filter(Boolean).join(" · "))),
+          make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · "))),
         row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
       ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
       ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
@@ -405,6 +436,7 @@
   }
   const stepNote = (by) => (stopHere() ? walk(by) : step($$(".note"), by, "note"));
   const openAll = (yes) => { for (const one of $$(".trace details")) one.open = yes; };
+  const TITLES = { copy: "Copy a link to this place (c)", theme: "Light or dark (t)", help: "Keys (?)" };
   const BUTTONS = { theme: switchTheme, help, copy: copyLink, done: toggleDone, export: exportProgress,
     import: () => $("#imported")?.click(), unfold: () => openAll(true), fold: () => openAll(false) };
   let before = "", beforeTimer;
@@ -439,6 +471,7 @@
   doc.addEventListener("DOMContentLoaded", () => {
     teller = make("p", { class: "teller", role: "status" });
     doc.body.append(teller);
+    openPage();
     watchCards();
     placeNotes();
     addEventListener("resize", placeNotes);
@@ -450,6 +483,7 @@
       });
     } else showProgress();
     if (keep.blocked) for (const one of $$(".blocked")) one.hidden = false;
+    for (const [id, title] of Object.entries(TITLES)) doc.getElementById(id).title = title;
     for (const [id, act] of Object.entries(BUTTONS)) doc.getElementById(id)?.addEventListener("click", () => act());
     $("#imported")?.addEventListener("change", (e) => { importProgress(e.target.files[0]); e.target.value = ""; });
     doc.addEventListener("keydown", key);
