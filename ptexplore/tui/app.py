@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from ptexplore.errors import PtexploreError
-from ptexplore.tui import messages
+from ptexplore.tui import hangup, messages
 from ptexplore.tui.guided import Guided
 from ptexplore.tui.library import Place
 from ptexplore.tui.reader import Reader
@@ -65,6 +65,7 @@ class Browser(Guided):
         for name in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(name, self.exit)
+        hangup.watch()
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
         if self._missing:
             from ptexplore.tui.building import Building

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
+
+_ALL: weakref.WeakSet[Running] = weakref.WeakSet()
+
+
+def stop_all() -> None:
+    """End every job that there is."""
+    for one in list(_ALL):
+        one.stop()
 
 
 class Running:
@@ -15,6 +24,7 @@ class Running:
         self._stopped = threading.Event()
         self._watching: list[Callable[[], None]] = []
         self._lock = threading.Lock()
+        _ALL.add(self)
 
     def step(self, name: str, done: float | None = None) -> None:
         """What runs now, and which share of it is done."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
+import subprocess
+import termios
 import time
 
 import pytest
@@ -84,6 +89,23 @@ def test_a_terminal_that_is_told_to_end(mini):
     os.kill(terminal.child.pid, signal.SIGTERM)
     _code, _raw, after = end(terminal)
     assert "Traceback" not in after
+
+
+def test_a_terminal_that_is_gone_without_a_word(mini):
+    """Not the controlling terminal, so that no signal tells of its end."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [mini.cli.python, "-m", "ptexplore", "browse", "--tree", "mini", f"{HEADER}:4"]
+    child = subprocess.Popen(
+        command, env=mini.cli.environment() | {"TERM": "xterm"}, cwd=mini.cli.cwd, stdin=slave, stdout=slave,
+        stderr=slave, start_new_session=True,
+    )  # fmt: skip
+    os.close(slave)
+    seen = b""
+    while b"BlendIterator" not in seen:
+        seen += os.read(master, 65536)
+    os.close(master)
+    assert child.wait(10) == 129
 
 
 @pytest.mark.parametrize(
