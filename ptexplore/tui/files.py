@@ -163,6 +163,15 @@ class OpenFile:
                 return re.sub(r"\s+", "", text[match.start() : word[1]]).removeprefix("::")
         return text[word[0] : word[1]]
 
+    def meant(self, line: int, column: int) -> str | None:
+        """The name at or after a place; of a symbol's own name all of it. None for a word of the language alone."""
+        if self.is_keyword(line, column):  # of `struct X` X is meant
+            column = self.landing(line)
+        symbol = self.defined(line, column)
+        if symbol is not None:
+            return symbol.qualified
+        return self.name(line, column) if not self.is_keyword(line, column) else None
+
     def defined(self, line: int, column: int) -> Symbol | None:
         """The symbol whose own name is at a place."""
         word = self.word(line, column)

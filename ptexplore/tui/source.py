@@ -248,15 +248,7 @@ class SourceView(ScrollView, can_focus=True):
 
     def _meant(self) -> str | None:
         """What the cursor is on; of a symbol's own name all of it."""
-        if self.file is None:
-            return None
-        column = self.column
-        if self.file.is_keyword(self.line, column):  # of `struct X` X is meant
-            column = self.file.landing(self.line)
-        symbol = self.file.defined(self.line, column)
-        if symbol is not None:
-            return symbol.qualified
-        return self.file.name(self.line, column) if not self.file.is_keyword(self.line, column) else None
+        return self.file.meant(self.line, self.column) if self.file is not None else None
 
     def action_definition(self) -> None:
         """Where is what the cursor is on?"""
