@@ -39,8 +39,15 @@ def small_library(folder: Path) -> Library:
     root = searched_source.write(folder / "mini")
     checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
     build(Source("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    return library_over(folder, TOURS)
+
+
+def library_over(folder: Path, notes_dir: Path) -> Library:
+    """What the screens read: the small tree that is indexed below `folder`, and the notes of a folder."""
+    root = folder / "mini"
+    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
     trees = [Indexed(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)]
-    notes = load(layers([str(TOURS)], shipped=False))
+    notes = load(layers([str(notes_dir)], shipped=False))
     return Library(
         trees=trees,
         runs=runs(argparse.Namespace(python=None, tree=None, notes=[])),
@@ -57,7 +64,8 @@ def picture(library: Library, reading: Reading, start: Start | None = None) -> s
 
     async def main() -> str:
         async with app.run_test(size=SIZE) as pilot:
-            await pilot.pause()
+            # A busy machine has the parts of a screen later than the screen.
+            await until(pilot, lambda: app.reader.is_mounted and len(app.reader.query("#notice, #crumb, #status")) == 3)
             await reading(app, pilot)
             svg, before = "", ["nothing yet"]
             while texts(svg) != before:  # a busy machine draws what is at the edge later

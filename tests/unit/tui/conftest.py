@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,19 +9,14 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from ptexplore.annotations.load import layers, load
-from ptexplore.annotations.marks import marks
-from ptexplore.cli.browse_runs import runs
-from ptexplore.cli.ready import Indexed
 from ptexplore.index.sources import Source, build
 from ptexplore.model import Checkout
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
-from ptexplore.store.index_store import IndexStore
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.view.targets import candidates
 from tests import searched_source
+from tests.pictures import library_over
 
 KERNEL = "aten/src/ATen/native/cpu/BlendKernel.cpp"
 NOTE = f"""---
@@ -61,17 +55,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def library(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """What the screens read: the small tree, one note; what is kept of a reader goes into the test's own folder."""
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "data"))
-    checkout = Checkout("mini", "folder", str(small / "mini"), str(small / "mini"), version="2.99.0")
-    trees = [Indexed(checkout_tree(checkout), IndexStore.open(small / "mini.sqlite"), checkout)]
-    notes = load(layers([str(small / "notes")], shipped=False))
-    return Library(
-        trees=trees,
-        runs=runs(argparse.Namespace(python=None, tree=None, notes=[])),
-        open_catalogue=lambda _: None,
-        open_notes=lambda: notes,
-        open_marks=lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which},
-        torch="2.13.0",
-    )
+    return library_over(small, small / "notes")
 
 
 @pytest.fixture

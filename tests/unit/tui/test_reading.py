@@ -96,10 +96,10 @@ def test_hostile_text_and_long_lines_are_only_text(drive):
         assert "[bold]markup[/bold]" in shown
         assert not set("\x1b\x9b\u202e\x07") & set(shown)
         app.reader.go(type(app.reader.place)("mini", "torch/csrc/oneline.cpp", 1))
-        before = time.monotonic()
+        before = time.process_time()  # not the clock: other tests run beside this one
         await pilot.press("end")
         await pilot.pause()
-        assert time.monotonic() - before < 2
+        assert time.process_time() - before < 2
         assert "0};" in screen(app)
 
     drive("torch/csrc/hostile.cpp", reading, size=(200, 30))
