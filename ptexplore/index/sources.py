@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ptexplore.errors import MISSING, PtexploreError
@@ -59,7 +59,9 @@ def build(source: Source, target: Path, *, jobs: int | None = None, progress: Pr
     """
     watcher = progress or Silent()
     started = time.monotonic()
-    with _errors(target), _locked(target, watcher):
+    with _errors(target), _locked(target, watcher) as waited:
+        if waited:  # long enough for files to change
+            source = replace(source, files=[one._replace(state=None) for one in source.files])
         try:
             built = _build(source, target, jobs or available(), watcher)
         except Stale:  # damage that shows only where it is read: what is there is no use
@@ -127,20 +129,25 @@ class _Plan:
 def _plan(files: Sequence[Listed], known: dict[str, Known], forced: Set[str] = frozenset()) -> _Plan:
     read: list[tuple[str, str, str, int, str | None]] = []
     sure = 0
-    for path, where, layer in files:
+    for path, where, layer, state in files:
         have = known.get(path)
         try:
-            status = os.stat(where, follow_symlinks=False)
+            stamp, size = state or _state(where)
         except OSError:
             read.append((path, where, layer, 0, None))  # the reader says why
             continue
         if have is None or path in forced or have.layer != layer:
             sure += 1
-            read.append((path, where, layer, status.st_size, None))
-        elif (have.stamp, have.size) != (status.st_mtime_ns, status.st_size):
-            sure += have.size != status.st_size
-            read.append((path, where, layer, status.st_size, have.sha))
+            read.append((path, where, layer, size, None))
+        elif (have.stamp, have.size) != (stamp, size):
+            sure += have.size != size
+            read.append((path, where, layer, size, have.sha))
     return _Plan(read, sorted(known.keys() - {listed.path for listed in files}), sure)
+
+
+def _state(file: str) -> tuple[int, int]:
+    status = os.stat(file, follow_symlinks=False)
+    return status.st_mtime_ns, status.st_size
 
 
 def _macros(source: Source, store: IndexStore | None, plan: _Plan, watcher: Progress) -> MacroTable:
@@ -224,7 +231,7 @@ def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress
 
 def _headers(source: Source) -> Iterator[tuple[str, str]]:
     """Path and text of every header; what cannot be read is said by its reader."""
-    for path, where, _ in (*source.headers, *source.files):
+    for path, where, *_ in (*source.headers, *source.files):
         if path.endswith(HEADERS):
             with contextlib.suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
                 yield path, file.read()
@@ -243,22 +250,25 @@ def _is_worn(store: IndexStore, files: int) -> bool:
 
 
 @contextlib.contextmanager
-def _locked(target: Path, watcher: Progress) -> Iterator[None]:
+def _locked(target: Path, watcher: Progress) -> Iterator[bool]:
+    """Hold the lock; the value is whether another process had it."""
     import filelock
 
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = filelock.FileLock(lock_file(target))
+    waited = False
     try:
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
+            waited = True
             watcher.step("waiting for another ptexplore to finish indexing")
             lock.acquire(timeout=_WAIT)
     except filelock.Timeout as error:
         why = f"another process has held {lock_file(target)} for half an hour"
         raise PtexploreError("the index is in use", why, "end that process, then: ptexplore index") from error
     try:
-        yield
+        yield waited
     finally:
         lock.release()
 

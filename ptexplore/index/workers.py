@@ -126,7 +126,7 @@ def _begin(table_file: str, parent: int) -> None:
     import threading
 
     gc.freeze()
-    gc.set_threshold(200_000)  # a file's records live as long as it is read; looking through them costs a tenth
+    gc.set_threshold(5_000_000)  # next to nothing here is a cycle; looking for one costs a tenth
     _keep_memory()
     global _table_file  # noqa: PLW0603  (where a worker's one table lies, given once instead of with each batch)
     _table_file = table_file
@@ -140,6 +140,18 @@ def _begin(table_file: str, parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    _get_ready()
+
+
+def _get_ready() -> None:
+    """Import and compile what C++ is read with: now, while the parent collects macros and nothing can be read."""
+    from importlib import import_module
+
+    from ptexplore.index.cpp.syntax import parser
+
+    for name in ("cpp.extract", "dialect.cpp"):
+        import_module(f"ptexplore.index.{name}")
+    parser()
 
 
 def _keep_memory() -> None:
@@ -191,7 +203,7 @@ def read(task: Task, macros: MacroTable) -> Result:
 def _bytes(where: str) -> tuple[bytes, int]:
     """Content and mtime of a regular file; 0 for a time too near to tell a later change by."""
     handle = os.open(where, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
+    with open(handle, "rb", buffering=0) as file:
         now = time.time_ns()
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -261,4 +273,4 @@ def _words(data: bytes) -> Set[bytes]:
 
 def _listed(words: Set[bytes]) -> str:
     """Those that look like identifiers."""
-    return b" ".join(sorted([word for word in words if word[0] > 57])).decode("utf-8", "replace")
+    return b" ".join([word for word in words if word[0] > 57]).decode("utf-8", "replace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ptexplore import locations
@@ -10,6 +11,7 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import Checkout, Runtime
 from ptexplore.source import fetch_local, fetch_remote, placing, registry
 from ptexplore.source.git import Watcher
+from ptexplore.source.listing import Listed, files_of
 from ptexplore.source.placing import Outcome, Request
 from ptexplore.source.project import Project
 from ptexplore.source.remote import PYTORCH, looks_remote, parse_remote
@@ -43,10 +45,11 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
         return fetch_local.packed(path, request, pin, watcher)
 
 
-def recheck(checkout: Checkout) -> Checkout:
+def recheck(checkout: Checkout, listed: Sequence[Listed] | None = None) -> Checkout:
     """The checkout as it is now: one used in place may have another commit or other text; the record follows.
 
-    Others are as they were fetched. Raises PtexploreError(MISSING) where the folder is gone.
+    Others are as they were fetched. `listed` are its files where somebody listed them just now. Raises
+    PtexploreError(MISSING) where the folder is gone.
     """
     if not registry.is_in_place(checkout):
         return checkout
@@ -54,7 +57,7 @@ def recheck(checkout: Checkout) -> Checkout:
         why = f"it was used in place, and {checkout.root} is no longer there"
         hint = f"ptexplore fetch --remove {checkout.name}"
         raise PtexploreError(f"the checkout {checkout.name} is gone", why, hint, MISSING)
-    details, stamp = registry.details(checkout.name), placing.stamp(checkout)
+    details, stamp = registry.details(checkout.name), placing.stamp(checkout, listed)
     # A work tree of git's own whose HEAD lies elsewhere may move without a sign here: that is always looked at.
     if details.get("stamp") == stamp and not os.path.isfile(os.path.join(checkout.root, ".git")):
         return checkout
@@ -62,6 +65,13 @@ def recheck(checkout: Checkout) -> Checkout:
     with placing.room(), registry.locked():
         registry.write_record(locations.checkouts_dir() / checkout.name, now, {**details, "stamp": stamp})
     return now
+
+
+def recheck_listed(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
+    """As `recheck`, with the files that had to be listed for it, for who looks whether one of them changed."""
+    listed = files_of(checkout) if registry.is_in_place(checkout) else None
+    now = recheck(checkout, listed)
+    return now, listed if now is checkout else None  # looking at it anew may have taken long
 
 
 def _check_project(request: Request) -> None:

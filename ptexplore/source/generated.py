@@ -17,7 +17,6 @@ from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, PtexploreError
 from ptexplore.model import Runtime
 from ptexplore.source import build_folder
-from ptexplore.source.generators import GeneratorError, run_generators
 from ptexplore.source.progress import Progress, Silent
 
 FORMAT = 1
@@ -75,6 +74,8 @@ def is_complete(target: Path) -> bool:
 def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
     import shutil
     import tempfile
+
+    from ptexplore.source.generators import run_generators
 
     for left_over in target.parent.glob(f".{target.name}.*"):
         if left_over.is_dir():  # of a builder that was killed: we hold the lock, so nobody works there
@@ -136,6 +137,8 @@ def _locked(target: Path, progress: Progress) -> Iterator[None]:
 @contextlib.contextmanager
 def _errors(target: Path) -> Iterator[None]:
     """Turn what can go wrong while building into the three-part error."""
+    from ptexplore.source.generators import GeneratorError
+
     elsewhere = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
     try:
         yield

@@ -29,11 +29,15 @@ _NO_SOURCE = frozenset({"__pycache__", "node_modules"})  # and, of an extension,
 
 
 class Listed(NamedTuple):
-    """One file to index: its canonical path, where it lies, and the layer it belongs to."""
+    """One file to index: its canonical path, where it lies, the layer it belongs to.
+
+    `state` is its time of change in nanoseconds and its size in bytes, as they were when it was listed.
+    """
 
     path: str
     file: str
     layer: Layer
+    state: tuple[int, int] | None = None
 
 
 def files_of(source: Checkout | Runtime, generated: Path | None = None) -> list[Listed]:
@@ -51,9 +55,9 @@ def checkout_files(checkout: Checkout) -> list[Listed]:
     root = os.path.realpath(checkout.root)
     roots = [f"{root}/{name}" for name in ROOTS] if checkout.project == "pytorch" else [root]
     found = (
-        Listed(path, file, "checkout")
+        Listed(path, file, "checkout", state)
         for top in roots
-        for file in _walk(top)
+        for file, state in _walk(top)
         if _is_plain(path := file[len(root) + 1 :]) and not path.startswith(_NOT_OURS)
     )
     return sorted(found)
@@ -84,15 +88,15 @@ def _generated_files(root: Path | None) -> Iterator[Listed]:
         return
     real = os.path.realpath(root)
     for top in _GENERATED:
-        for file in _walk(f"{real}/{top}", skip=frozenset({AIDS})):
-            yield Listed(file[len(real) + 1 :], file, "generated")
+        for file, state in _walk(f"{real}/{top}", skip=frozenset({AIDS})):
+            yield Listed(file[len(real) + 1 :], file, "generated", state)
 
 
 def _wheel_files(where: canonical.Folders) -> Iterator[Listed]:
     include, inside = f"{where.torch}/include/", len(where.torch) + 1
     normal = os.path.normpath(where.torch) == where.torch
     for folder in (where.torch, where.torchgen, where.functorch):
-        for file in _walk(folder) if folder else ():
+        for file, state in _walk(folder) if folder else ():
             in_packaged = where.packaged is not None and file.startswith(where.packaged + "/")
             if in_packaged and os.path.splitext(file)[1] in CPP:
                 continue  # templates: the generated layer has what becomes of them
@@ -102,7 +106,7 @@ def _wheel_files(where: canonical.Folders) -> Iterator[Listed]:
             else:
                 path = canonical.installed_path(file, where, _head(file, where))
             if path is not None and _is_plain(path):
-                yield Listed(path, file, "wheel")
+                yield Listed(path, file, "wheel", state)
 
 
 def _head(file: str, where: canonical.Folders) -> str:
@@ -120,8 +124,11 @@ def _head(file: str, where: canonical.Folders) -> str:
         return ""
 
 
-def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Every regular file below `top` (itself no link) with a suffix to index; unreadable folders are left out."""
+def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Every regular file below `top` (itself no link) with a suffix to index, and its state; see Listed.
+
+    Folders that cannot be read are left out.
+    """
     waiting = [top] if not os.path.islink(top) else []
     skipped = _NO_SOURCE | skip
     while waiting:
@@ -136,16 +143,18 @@ def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[str]:
                 if entry.is_dir(follow_symlinks=False):
                     if not entry.name.startswith(".") and entry.name not in skipped:
                         waiting.append(entry.path)
-                elif _is_source_file(entry):
-                    yield entry.path
+                elif (state := _state(entry)) is not None:
+                    yield entry.path, state
             except OSError:
                 continue
 
 
-def _is_source_file(entry: os.DirEntry[str]) -> bool:
+def _state(entry: os.DirEntry[str]) -> tuple[int, int] | None:
+    """The state of a file to index; None of what is none."""
     name = entry.name  # cut here: os.path.splitext takes four times as long
     if name[name.rfind(".") :] not in SUFFIXES or not name[: name.rfind(".")].strip("."):
-        return False
+        return None
     if not entry.is_file(follow_symlinks=False):
-        return False
-    return entry.stat(follow_symlinks=False).st_size <= LARGEST
+        return None
+    status = entry.stat(follow_symlinks=False)
+    return (status.st_mtime_ns, status.st_size) if status.st_size <= LARGEST else None

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model import Checkout
 from ptexplore.source import git_folder, registry, releases
-from ptexplore.source.listing import ROOTS, checkout_files
+from ptexplore.source.listing import ROOTS, Listed, checkout_files
 
 GIT = f"{registry.ASIDE}git-"  # half-made by git: a second try goes on there
 NEW = f"{registry.ASIDE}new"
@@ -139,12 +139,15 @@ def placed(folder: Path, checkout: Checkout) -> Checkout:
     return registry.register(folder, checkout, details)
 
 
-def stamp(checkout: Checkout) -> str:
-    """A hash that changes when a folder's files or its commit do: by size and time, without reading any source."""
+def stamp(checkout: Checkout, listed: Sequence[Listed] | None = None) -> str:
+    """A hash that changes when a folder's files or its commit do: by size and time, without reading any source.
+
+    `listed` are its files where somebody listed them just now.
+    """
     hasher = hashlib.sha256()
-    for listed in checkout_files(checkout):
-        status = os.lstat(listed.file)
-        hasher.update(os.fsencode(f"{listed.path}\0{status.st_size}\0{status.st_mtime_ns}\n"))
+    for one in checkout_files(checkout) if listed is None else listed:
+        time_ns, size = one.state or (0, 0)
+        hasher.update(os.fsencode(f"{one.path}\0{size}\0{time_ns}\n"))
     dot = Path(checkout.root) / ".git"
     head = _small(dot / "HEAD") if dot.is_dir() else _small(dot)
     ref = head.removeprefix(b"ref: ").strip()

@@ -7,21 +7,21 @@ import contextlib
 import hashlib
 import importlib.util
 import os
-import platform
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ptexplore import processes
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.locations import cache_root
 from ptexplore.model import Runtime
+from ptexplore.source.hashed import hashes
 
 OLDEST = (2, 6)
 CATALOGUE_FORMAT = 1  # of the catalogue's tables and of what fills them; a change makes every catalogue anew
 RECIPE = 1  # of how generators are run and what they leave behind
 
+_INPUTS = frozenset({".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"})
 _PROBE = Path(__file__).resolve().parent.parent / "probe" / "describe.py"
 _INSTALL = 'pip install "torch>=2.6"'
 
@@ -35,7 +35,7 @@ def find_runtime(python: str | None = None) -> Runtime:
     if python is None or _same_python(python):
         with _current_folder_off_path():
             torch_dir, torchgen_dir = _find("torch"), _find("torchgen")
-        return describe(sys.executable, platform.python_version(), torch_dir, torchgen_dir)
+        return describe(sys.executable, sys.version.split()[0], torch_dir, torchgen_dir)
     executable = _resolve(python)
     message = _ask(executable)
     return describe(
@@ -63,9 +63,8 @@ def describe(python: str, python_version: str, torch_dir: str | None, torchgen_d
     packaged = Path(torchgen) / "packaged" if torchgen else None
     has_inputs = packaged is not None and (packaged / "ATen" / "native" / "native_functions.yaml").is_file()
     git_version = facts["git_version"] or "unknown"
-    inputs_key = _hash(
-        f"recipe {RECIPE}", git_version, sys.platform, *_accelerators(facts), *_inputs(torchgen if has_inputs else None)
-    )
+    inputs, installation = _contents(torchgen if has_inputs else None, Path(torch_dir))
+    inputs_key = _hash(f"recipe {RECIPE}", git_version, sys.platform, *_accelerators(facts), *inputs)
     return Runtime(
         python=python,
         python_version=python_version,
@@ -76,7 +75,7 @@ def describe(python: str, python_version: str, torch_dir: str | None, torchgen_d
         torchgen_dir=torchgen,
         packaged_dir=str(packaged) if has_inputs else None,
         accelerators=_accelerators(facts),
-        key=_hash(f"catalogue {CATALOGUE_FORMAT}", version, inputs_key, torch_dir, *_installation(Path(torch_dir))),
+        key=_hash(f"catalogue {CATALOGUE_FORMAT}", version, inputs_key, torch_dir, *installation),
         inputs_key=inputs_key,
     )
 
@@ -115,20 +114,31 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
     return facts
 
 
-def _inputs(torchgen: str | None) -> Iterator[str]:
-    """Name and content of everything that decides what the generators write."""
-    if torchgen is None:
-        return
-    for file in sorted(Path(torchgen).rglob("*")):
-        if file.suffix in {".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"} and file.is_file():
-            yield file.relative_to(torchgen).as_posix()
-            yield hashlib.sha1(file.read_bytes(), usedforsecurity=False).hexdigest()
+def _contents(torchgen: str | None, torch_dir: Path) -> tuple[list[str], list[str]]:
+    """Name and content of everything that decides what the generators write; what tells one installation from another.
+
+    That is pip's own file list, and the libraries' size and time.
+    """
+    inputs = _inputs(torchgen) if torchgen is not None else []
+    records = sorted(str(record) for record in torch_dir.parent.glob("torch-*.dist-info/RECORD"))
+    kept = cache_root() / "runtimes" / f"{_hash(str(torch_dir), torchgen or '')}.json"
+    found = hashes([*(file for _, file in inputs), *records], kept)
+    contents = [part for (name, _), content in zip(inputs, found, strict=False) for part in (name, content)]
+    return contents, [*found[len(inputs) :], *_libraries(torch_dir)]
 
 
-def _installation(torch_dir: Path) -> Iterator[str]:
-    """What tells one installation from another: pip's own file list, and the libraries' size and time."""
-    for record in sorted(torch_dir.parent.glob("torch-*.dist-info/RECORD")):
-        yield hashlib.sha1(record.read_bytes(), usedforsecurity=False).hexdigest()
+def _inputs(torchgen: str) -> list[tuple[str, str]]:
+    """Every file that the generators read or are: its name below `torchgen`, and where it lies."""
+    found = []
+    for folder, _, names in os.walk(torchgen):
+        for name in names:
+            file = os.path.join(folder, name)
+            if name[name.rfind(".") :] in _INPUTS and name.rfind(".") > 0 and os.path.isfile(file):
+                found.append((os.path.relpath(file, torchgen).replace(os.sep, "/"), file))
+    return sorted(found, key=lambda one: one[0].split("/"))
+
+
+def _libraries(torch_dir: Path) -> Iterator[str]:
     for pattern in ("_C*.so", "_C*.pyd", "lib/libtorch_cpu.*", "lib/libtorch_python.*", "lib/torch_cpu.dll"):
         for file in sorted(torch_dir.glob(pattern)):
             stat = file.stat()
@@ -172,6 +182,8 @@ def _same_python(python: str) -> bool:
 
 def _resolve(python: str) -> str:
     """The absolute path of `python`; symbolic links stay, since a virtual environment is one."""
+    import shutil
+
     found = shutil.which(python) if os.sep not in python else python
     path = os.path.abspath(os.path.expanduser(found or python))
     if not os.path.exists(path):
@@ -185,6 +197,8 @@ def _resolve(python: str) -> str:
 
 
 def _ask(executable: str) -> dict[str, str | None]:
+    from ptexplore import processes
+
     try:
         child = processes.start(executable, _PROBE)
     except OSError as error:

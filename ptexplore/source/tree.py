@@ -39,6 +39,7 @@ class SourceTree:
     aids: Path | None = None  # folder of what was worked out with the generated layer
     _texts: dict[str, FileText | None] = field(default_factory=dict, repr=False)
     _lines: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    _aids: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     def read(self, path: str) -> FileText | None:
         """The text of canonical `path`, with the repository's own line numbers; None where no layer holds it."""
@@ -76,7 +77,9 @@ class SourceTree:
         """The text of one of the files made along with the generated layer (see source/generated.py)."""
         if self.aids is None or not is_plain(name):
             return None
-        return _read_inside(str(self.aids / name), (os.path.realpath(self.aids),))
+        if name not in self._aids:
+            self._aids[name] = _read_inside(str(self.aids / name), (os.path.realpath(self.aids),))
+        return self._aids[name]
 
     def forget(self) -> None:
         """Drop the texts read so far."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from ptexplore.store.lines_text import LinesText
 from ptexplore.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
+_FIRST = 16  # names that are asked for at once
 _LATEST = "\U0010ffff"
 
 
@@ -27,14 +29,9 @@ class Search:
         self._store = store
 
     @cached_property
-    def _names(self) -> str:
-        """Every distinct name between line ends, sorted."""
-        return str(self._store.rows("SELECT names FROM names")[0][0])
-
-    @cached_property
-    def _lower(self) -> str:
-        # Not lower(): of a few letters outside ASCII it changes the length, and offsets must mean the same in both.
-        return self._names.translate({letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)})
+    def _names(self) -> LinesText:
+        """Every distinct name."""
+        return LinesText(str(self._store.rows("SELECT names FROM names")[0][0]))
 
     def symbols(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
         """Symbols and scores, best first, at most `limit`; a qualified query asks its parts of the container too."""
@@ -44,28 +41,43 @@ class Search:
         found: dict[Symbol, int] = {}
         # Who writes TI may mean TILE or TensorIterator: neither crowds out the other.
         shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
-        for name, score in self._ranked(last, max(200, 4 * limit)):
-            room = limit if score > PREFIX or score <= HUMPS else shared - len(found)
-            for one in self._best(name, outer, room) if room > 0 else ():
-                found.setdefault(one, score)
-            if len(found) >= limit and score < EXACT - 1:
+        for tier, names in self._ranked(last, max(200, 4 * limit)):
+            room = shared if tier == PREFIX else limit
+            for place, one in self._best(names, outer, room - len(found)):
+                if len(found) < room:
+                    found.setdefault(one, tier - min(place, 99))
+            if len(found) >= limit:
                 break
-        return sorted(found.items(), key=lambda item: -item[1])[:limit]
+        return list(found.items())
 
-    def _best(self, name: str, outer: list[str], limit: int) -> list[Symbol]:
-        """The symbols of one name whose container holds the words of `outer`, best first."""
-        query = """SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
-            WHERE s.name = ?"""
-        values: list[object] = [name]
-        for word in filter(None, outer):
-            query += " AND instr(lower(c.text), ?)"
-            values.append(word.lower())
-        order = "ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line LIMIT ?"
-        ids = [row[0] for row in self._store.rows(f"{query} {order}", *values, limit)]
-        return self._store.symbols_by_id(ids)
+    def _best(self, names: Sequence[str], outer: list[str], limit: int) -> Iterator[tuple[int, Symbol]]:
+        """Symbols of these names whose container holds the words of `outer`, with their name's place among them.
 
-    def _ranked(self, last: str, most: int) -> Iterator[tuple[str, int]]:
-        """Names that `last` may mean, with scores, best first, none twice."""
+        Best first, until there are `limit`: the first names are asked for alone, since they mostly suffice.
+        """
+        begin, count, size = 0, 0, _FIRST
+        while begin < len(names) and count < limit:
+            rows = self._ids(names[begin : begin + size], outer, limit)
+            for number, symbol in zip(rows, self._store.symbols_by_id([one for _, one in rows]), strict=True):
+                yield begin + number[0], symbol
+            begin, count, size = begin + size, count + len(rows), 2 * size
+
+    def _ids(self, names: Sequence[str], outer: list[str], limit: int) -> list[tuple[int, int]]:
+        """The first `limit` symbols of each of a few names: the name's place, and the symbol's id."""
+        order = "s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id"
+        where = "".join(" AND instr(lower(c.text), ?)" for word in outer if word)
+        rows = self._store.rows(
+            f"""SELECT name, id FROM (SELECT s.name, s.id,
+            row_number() OVER (PARTITION BY s.name ORDER BY {order}) place
+            FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
+            WHERE s.name IN ({", ".join("?" * len(names))}){where}) WHERE place <= ? ORDER BY name, place""",
+            *names, *(word.lower() for word in outer if word), limit,
+        )  # fmt: skip
+        places = {name: place for place, name in enumerate(names)}
+        return sorted(((places[name], one) for name, one in rows), key=lambda row: row[0])
+
+    def _ranked(self, last: str, most: int) -> Iterator[tuple[int, list[str]]]:
+        """Names that `last` may mean, best first, none twice, by how they are like it."""
         seen: set[str] = set()
         tiers = ((EXACT, self._exact), (PREFIX, self._prefix), (HUMPS, self._humps), (INSIDE, self._inside),
                  (TYPO, self._typos))  # fmt: skip
@@ -75,33 +87,19 @@ class Search:
             new = [name for name in islice(tier(last), 20 * most) if name not in seen]
             new.sort(key=lambda name: (not name.startswith(last), len(name), name))
             seen.update(new)
-            for place, name in enumerate(new[:most]):
-                yield name, score - min(place, 99)
+            yield score, new[:most]
 
     def _exact(self, last: str) -> Iterator[str]:
         """The name itself, then the same but for case."""
-        wanted = f"\n{last}\n"
-        if wanted in self._names:
+        if self._names.has(last):
             yield last
-        yield from (name for name in self._prefix(last) if name.lower() == last.lower())
-
-    def _at(self, start: int) -> str:
-        """The name around an offset."""
-        begin = self._names.rfind("\n", 0, start + 1) + 1
-        return self._names[begin : self._names.index("\n", start + 1)]
-
-    def _found(self, text: str) -> Iterator[str]:
-        at = self._lower.find(text)
-        while at != -1:
-            end = self._names.index("\n", at + 1)
-            yield self._at(at)
-            at = self._lower.find(text, end)
+        yield from (name for name in self._names.called(last.lower()) if name != last)
 
     def _prefix(self, last: str) -> Iterator[str]:
-        return self._found(f"\n{last.lower()}")
+        return self._names.beginning(last.lower())
 
     def _inside(self, last: str) -> Iterator[str]:
-        return self._found(last.lower()) if len(last) > 2 else iter(())
+        return self._names.holding(last.lower()) if len(last) > 2 else iter(())
 
     def _humps(self, last: str) -> Iterator[str]:
         """TI and TensIt for TensorIterator, add_k for add_kernel, AddStub for add_stub."""
@@ -114,8 +112,10 @@ class Search:
         # A later hump begins at a capital or after an underscore or digit; what is between may be anything.
         later = "".join(rf"[^\n]*?(?:(?<=[_0-9]){re.escape(h)}|{re.escape(h[0].upper() + h[1:])})" for h in rest)
         start = f"[{re.escape(first[0].upper())}{re.escape(first[0])}]{re.escape(first[1:])}"
-        for match in re.finditer(rf"\n_*{start}{later}", self._names):
-            yield self._at(match.start())
+        wanted = re.compile(rf"\n_*{start}{later}[^\n]*")
+        for letter in sorted({first[0].upper(), first[0], "_"}):
+            for match in wanted.finditer(self._names.text, *self._names.part(letter)):
+                yield match[0][1:]
 
     def _typos(self, last: str) -> Iterator[str]:
         """Names at most two slips away (one for short ones): they hold one of the pieces of `last` unharmed."""
@@ -130,7 +130,7 @@ class Search:
         near: dict[str, int] = {}
         for number in range(pieces):
             piece = low[round(number * size) : round((number + 1) * size)]
-            for name in self._found(piece):
+            for name in self._names.holding(piece):
                 if name not in near and abs(len(name) - len(low)) <= most:
                     near[name] = slips(low, name.lower(), most)
         yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ptexplore.store import index_rows as packed
 from ptexplore.store.index_open import Stale, connect
 from ptexplore.store.index_search import Search
+from ptexplore.store.paths_text import PathsText
 from ptexplore.symbols import Dialect, IndexedFile, Ref, Symbol
 
 __all__ = ["IndexStore", "Known", "Stale"]
@@ -80,16 +81,11 @@ class IndexStore:
 
     def files_like(self, fragment: str, limit: int = 50) -> list[str]:
         """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
-        part = fragment.lower()
-        paths = [row[0] for row in self.rows("SELECT path FROM file WHERE instr(lower(path), ?)", part)]
+        return self._paths.like(fragment, limit)
 
-        def rank(path: str) -> tuple[bool, bool, bool, int, str]:
-            low = path.lower()
-            name = low.rsplit("/", 1)[-1]
-            return (low != part and not low.endswith(f"/{part}"), part not in name, not name.startswith(part),
-                    len(path), path)  # fmt: skip
-
-        return sorted(paths, key=rank)[:limit]
+    @cached_property
+    def _paths(self) -> PathsText:
+        return PathsText([path for (path,) in self.rows("SELECT path FROM file ORDER BY path")])
 
     def has_folder(self, path: str) -> bool:
         """Whether some file lies below that canonical path."""

@@ -94,7 +94,9 @@ class IndexWriter:
         self._put_words(len(self._words))
         for statement in self._later:
             self._db.execute(statement)
-        names = self._db.execute("SELECT group_concat(name, char(10)) FROM (SELECT DISTINCT name FROM symbol)")
+        names = self._db.execute(
+            "SELECT group_concat(name, char(10)) FROM (SELECT DISTINCT name FROM symbol ORDER BY name)"
+        )
         joined = names.fetchone()[0]
         self._db.execute("DELETE FROM names")
         self._db.execute("INSERT INTO names VALUES (?)", (f"\n{joined}\n" if joined else "\n",))

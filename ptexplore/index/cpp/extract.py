@@ -26,7 +26,7 @@ from ptexplore.symbols import Ref, Symbol
 
 _R = TypeVar("_R", bound=Reader)
 _LOCAL_CLASSES = tuple(
-    re.compile(word + rb"\s+[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?\{[^}]") for word in (b"struct", b"class")
+    re.compile(word + r"\s*(?:\s[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?)?\{[^}]") for word in ("struct", "class")
 )
 _NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
 
@@ -59,20 +59,31 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     """The symbols of one view, and whether the parser stumbled.
 
     Bodies are cut out of what is parsed: nothing in one can then hide what follows it, and it takes less
-    time. Where a body holds a class of its own, the whole is parsed as well, for that class's members.
+    time. Those that hold a class of their own are parsed as well, for that class's members.
     """
     text = prepared.text
     reader, failed = _without_bodies(text, view, code, made)
     reader.line = text.line
-    if code.balanced and any(code.holds(one.start()) for word in _LOCAL_CLASSES for one in word.finditer(view)):
-        local = Reader(text.path, view.decode("ascii"), text.line, text.guards)
-        local.read(captures(bytes(view))[0])
-        inside = [at for at, offset in enumerate(local.offsets) if code.holds(offset)]
-        reader.symbols += [local.symbols[at] for at in inside if local.symbols[at].kind == "function"]
-        reader.offsets += [local.offsets[at] for at in inside if local.symbols[at].kind == "function"]
-        reader.inherited += [one for one in local.inherited if code.holds(one[0])]
+    if code.balanced:
+        _add_local(text, reader, view.decode("ascii"), code)
     _add_made(prepared, reader, made)
     return reader, failed
+
+
+def _add_local(text: Text, reader: Reader, view: str, code: CodeRanges) -> None:
+    """The member functions of classes inside of bodies, and what these classes inherit."""
+    found = [one.start() for word in _LOCAL_CLASSES for one in word.finditer(view)]
+    if not any(map(code.holds, found)):
+        return
+    cuts = Cuts([(start, end) for start, end in code.bodies if not any(start <= at < end for at in found)])
+    short = cuts.left(view)
+    local = _reader(Reader, text, short, cuts.whole, view)
+    local.read(captures(short.encode("ascii"))[0])
+    for symbol, offset in zip(local.symbols, local.offsets, strict=True):
+        if symbol.kind == "function" and code.holds(offset):
+            reader.symbols.append(symbol)
+            reader.offsets.append(offset)
+    reader.inherited += [one for one in local.inherited if code.holds(one[0])]
 
 
 def _without_bodies(text: Text, view: bytearray, code: CodeRanges, made: list[Made]) -> tuple[Reader, bool]:
@@ -82,7 +93,7 @@ def _without_bodies(text: Text, view: bytearray, code: CodeRanges, made: list[Ma
     short = cuts.left(view.decode("ascii"))
     marks = {one.begin: cuts.shorter(one.begin) for one in made}
     if code.balanced:
-        reader = _plainly(_reader(PlainReader, text, short, cuts.whole), sorted(set(marks.values())))
+        reader = _plainly(_reader(PlainReader, text, short, cuts.whole, text.bare), sorted(set(marks.values())))
         if reader is not None:
             reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
             return reader, False
@@ -94,17 +105,17 @@ def _without_bodies(text: Text, view: bytearray, code: CodeRanges, made: list[Ma
         cuts, short = Cuts([]), empty.decode("ascii")
         found, failed = captures(bytes(empty))
         marks = {one.begin: one.begin for one in made}
-    reader = _reader(Reader, text, short, cuts.whole)
+    reader = _reader(Reader, text, short, cuts.whole, text.bare)
     reader.read(found, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
     return reader, failed
 
 
-def _reader(kind: type[_R], text: Text, short: str, whole: Callable[[int], int]) -> _R:
-    """A reader of what is left of a text, whose offsets `whole` gives."""
-    bare, line = text.bare, text.line
+def _reader(kind: type[_R], text: Text, short: str, whole: Callable[[int], int], shown: str) -> _R:
+    """A reader of what is left of a text, whose offsets `whole` gives; signatures are as `shown` has them."""
+    line = text.line
     reader = kind(text.path, short, lambda offset: line(whole(offset)), text.guards)
-    reader.shown = lambda start, end: bare[whole(start) : whole(end - 1) + 1]
+    reader.shown = lambda start, end: shown[whole(start) : whole(end - 1) + 1]
     reader.whole = whole
     return reader
 
@@ -220,9 +231,21 @@ def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
     for match in _NAME_ARGUMENT.finditer(prepared.text.bare[slice(*arguments)]):
         word = match[1]
         longer = best is None or len(word) > best[0]
-        if longer and word in name and re.search(rf"(?<![A-Za-z0-9]){word}(?![a-z0-9])", name):
+        if longer and word in name and _stands_in(word, name):
             best = (len(word), arguments[0] + match.start(1))
     return prepared.text.line(best[1]) if best else line
+
+
+def _stands_in(word: str, name: str) -> bool:
+    """Whether a name holds a word that is neither begun by a letter or digit before it nor goes on behind it."""
+    at = name.find(word)
+    while at >= 0:
+        before, after = name[at - 1 : at] if at else "", name[at + len(word) : at + len(word) + 1]
+        begins = not (before.isascii() and before.isalnum())
+        if begins and not (after.isascii() and (after.islower() or after.isdigit())):
+            return True
+        at = name.find(word, at + 1)
+    return False
 
 
 def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) -> None:

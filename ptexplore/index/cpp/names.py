@@ -9,6 +9,7 @@ from ptexplore.index.cpp.text import words
 
 _SPACES = re.compile(r"\s+")
 _OPERATOR = re.compile(r"(?:^|(?<=[\s:]))operator\b")
+_BEFORE_WORD = re.compile(r"([>&*])(?=[A-Za-z_])")
 _TIGHT = re.compile(r"\s*(::|[<>(),\[\]]|&&|[&*]|\.\.\.)\s*")
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -138,5 +139,5 @@ def _without_default(parameter: str) -> str:
 def normal_type(text: str) -> str:
     """A type's text with spaces where words need them and after commas only."""
     text = _TIGHT.sub(r"\1", " ".join(text.split()))
-    text = re.sub(r"([>&*])(?=[A-Za-z_])", r"\1 ", text)
+    text = _BEFORE_WORD.sub(r"\1 ", text)
     return text.replace(",", ", ")

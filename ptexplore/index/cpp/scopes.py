@@ -82,7 +82,7 @@ class CodeRanges:
 
 def is_scope(head: str) -> bool:
     """Whether what stands before a `{` opens a namespace, a language linkage or a class."""
-    if _NAMESPACE.search(head):
+    if ("namespace" in head or "extern" in head) and _NAMESPACE.search(head):
         return True
     if not ("class" in head or "struct" in head or "union" in head):
         return False

@@ -50,7 +50,7 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
     old = "RegisterOperators" in raw or "Operator(" in raw or "OperatorGenerator" in raw
     flags = "C10_DEFINE_" in raw or "CAFFE2_DEFINE_" in raw or "TORCH_DEFINE_" in raw
     inherited = _header_carriers(macros) if macros is not None else _NONE
-    wrapped = any(one in raw for one in inherited)
+    wrapped = _names_any(text, inherited)
     if not (wrapped or dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
         return
     defines = "define" in raw and any(directive.word in ("define", "undef") for directive in text.directives)
@@ -73,6 +73,18 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
         yield from tables.pybind(piece, spans, local)
     if wrapped or (local is not None and (dialects or kernels)):
         yield from _wrapped(piece, _carriers(local.all() if local is not None else [], inherited))
+
+
+def _names_any(text: Text, carriers: frozenset[str]) -> bool:
+    """Whether a text names one of `carriers`, comments and literals looked through too."""
+    if text.words is None:
+        return any(one in text.raw for one in carriers)
+    return not _encoded(carriers).isdisjoint(text.words)
+
+
+@lru_cache(maxsize=4)
+def _encoded(names: frozenset[str]) -> frozenset[bytes]:
+    return frozenset(name.encode() for name in names)
 
 
 def _lookup(local: LocalMacros | None, macros: MacroTable | None, at: int) -> Lookup:

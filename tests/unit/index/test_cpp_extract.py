@@ -157,6 +157,18 @@ def test_what_is_local_to_a_body_is_no_symbol_but_a_local_class_has_methods() ->
     assert [(one.kind, one.qualified) for one in symbols(text)] == [("function", "f"), ("function", "f::L::m")]
 
 
+def test_what_another_body_holds_does_not_lose_a_local_class_its_scope() -> None:
+    before = "namespace n {\nvoid f() {\n  @autoreleasepool { x; }\n}\n"
+    text = f"{before}int g() {{\n  struct L {{ int m(int i) {{ return i; }} }};\n  return 1;\n}}\n}}\n"
+    [method] = [one for one in symbols(text) if one.name == "m"]
+    assert (method.qualified, method.line, method.signature) == ("n::g::L::m", 6, "(int i)")
+
+
+def test_a_local_class_without_a_name_has_methods_too() -> None:
+    text = "void f() {\n  struct {\n    int n;\n    int size() const { return n; }\n  } one{1};\n}\n"
+    assert [(one.name, one.line) for one in symbols(text) if one.kind == "function"] == [("f", 1), ("size", 4)]
+
+
 def test_a_body_that_no_grammar_knows_hides_nothing() -> None:
     text = "void f() {\n  a = b ? [x{1}] ^^ : @@ ((;\n}\nvoid g() {\n  kernel<<<1, 2>>>(x);\n}\nvoid h();\n"
     assert functions(text) == [("f", 1), ("g", 4)]

@@ -47,7 +47,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def generators(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Generators:
     fake = Generators()
-    monkeypatch.setattr(generated, "run_generators", fake)
+    monkeypatch.setattr("ptexplore.source.generators.run_generators", fake)
     return fake
 
 
