@@ -19,6 +19,7 @@ from ptexplore.model import Runtime
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
 IDLE = ("operators", "done")  # messages after which a probe waits for us
+GRACE = 10.0  # seconds after which the probe would have ended something itself
 DAY = 86400.0  # seconds
 DEBUG = "PTEXPLORE_DEBUG=1 shows what it printed"
 
@@ -37,7 +38,7 @@ def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[d
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(child, runtime, timeout, {"ready": timeout, "begin": timeout})
+    yield from _heard(child, runtime, timeout, {"ready": timeout, **_runs(timeout)})
 
 
 def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple[IO[bytes], Iterator[dict[str, Any]]]:
@@ -57,8 +58,13 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
     with contextlib.suppress(BrokenPipeError):  # it is gone already; its channel tells
         given.write(json.dumps(request).encode() + b"\n")
     return given, _heard(
-        child, runtime, timeout, {"ready": IMPORT_TIMEOUT, "begin": timeout} | dict.fromkeys(IDLE, DAY)
+        child, runtime, timeout, {"ready": IMPORT_TIMEOUT, **_runs(timeout)} | dict.fromkeys(IDLE, DAY)
     )
+
+
+def _runs(timeout: float) -> dict[str, float]:
+    """How long a run may take; one to see whether the expression can be run twice is ended by the probe before."""
+    return {"begin": timeout, "second": 2 * timeout + GRACE}
 
 
 def _heard(

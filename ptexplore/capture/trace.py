@@ -63,6 +63,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
+    first: dict[str, Any] = field(default_factory=dict)  # why it is the first call that is told, where modules came in
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
         """Keep one observation."""
@@ -73,6 +74,9 @@ class _Heard:
         kind, recorder = message.get("type"), str(message.get("recorder"))
         if kind == "begin":
             self.running = recorder
+        elif kind == "first":
+            self.first = {"imported": message["imported"], "why": str(message["why"])}
+            self.no_native = f"it steps a later call than the first, and the second {self.first['why']}"
         elif recorder == NATIVE:
             self._native(message)
         elif kind == "output" and not self.passes and message.get("text"):
@@ -119,6 +123,8 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         captured["dispatch"] = False
     if first.get("warm"):
         captured["warm"] = first["imported"]
+    if heard.first:
+        captured["first"] = heard.first
     torch = {
         "version": runtime.version,
         "git_version": runtime.git_version,

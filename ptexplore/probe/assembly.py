@@ -138,6 +138,12 @@ def shift_left(target: str, bits: int) -> Instruction:
     return Instruction(f"shl {target}, {_value(bits)}", bytes([_rex(0, number), 0xC1, 0xE0 | number & 7, bits]))
 
 
+def shift_right(target: str, bits: int) -> Instruction:
+    """`target` moved down by so many bits, zeros above them."""
+    number = _number(target)
+    return Instruction(f"shr {target}, {_value(bits)}", bytes([_rex(0, number), 0xC1, 0xE8 | number & 7, bits]))
+
+
 def increment(base: str, displacement: int) -> Instruction:
     """One more in the eight bytes at base + displacement."""
     return Instruction(f"inc {_at(base, displacement)}", _memory(0xFF, 0, base, displacement))
@@ -159,6 +165,17 @@ def push(register: str) -> Instruction:
     return Instruction(f"push {register}", bytes([0x50 | _number(register)]))
 
 
+def push_memory(base: str, displacement: int) -> Instruction:
+    """Push the eight bytes at base + displacement; the base is one of the first eight, but not rsp."""
+    code = bytes([0xFF, 0xB0 | _number(base)]) + struct.pack("<i", displacement)
+    return Instruction(f"push {_at(base, displacement)}", code)
+
+
+def restore_state(base: str) -> Instruction:
+    """Load the registers beside the general ones that edx:eax names from the XSAVE area that begins at base."""
+    return Instruction(f"xrstor64 ptr [{base}]", _memory(0x0F, 5, base, 0).replace(b"\x0f", b"\x0f\xae", 1))
+
+
 def pop(register: str) -> Instruction:
     """Pop one of the first eight registers."""
     return Instruction(f"pop {register}", bytes([0x58 | _number(register)]))
@@ -169,6 +186,7 @@ POP_FLAGS = Instruction("popfq", b"\x9d")
 CLOCK = Instruction("rdtsc", b"\x0f\x31")  # edx:eax = the time-stamp counter; the upper halves become zero
 SYSTEM_CALL = Instruction("syscall", b"\x0f\x05")  # number in rax; arguments in rdi, rsi, rdx, r10
 RETURN = Instruction("ret", b"\xc3")
+RETURN_FROM_TRAP = Instruction("iretq", b"\x48\xcf")  # pops rip, cs, the flags, rsp, ss
 
 
 def assemble(program: Sequence[Instruction | Label]) -> tuple[bytes, dict[str, int]]:

@@ -9,6 +9,7 @@ import resource
 import select
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,11 +28,12 @@ NOISE = re.compile(
 
 @dataclass
 class Outcome:
-    """What the child answered, how it ended (`os.waitpid`'s status), and what was printed meanwhile."""
+    """What the child answered, how it ended (`os.waitpid`'s status; `late`: by its limit), and what it printed."""
 
     answer: bytearray = field(default_factory=bytearray)
     output: bytearray = field(default_factory=bytearray)
     status: int = 0
+    late: bool = False
 
     @property
     def signal(self) -> str | None:
@@ -59,8 +61,8 @@ class Abandoned(BrokenPipeError):
     """Whoever reads `guard` is gone: nobody waits for the child's answer any more."""
 
 
-def isolated(work: Callable[[], bytes], guard: int) -> Outcome:
-    """Fork, do `work` in the child, and return what it wrote.
+def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) -> Outcome:
+    """Fork, do `work` in the child, and return what it wrote; after `limit` seconds the child is killed.
 
     The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
     `guard` is the writing end of a pipe, which the child does not get. Raises Abandoned when its reader goes away.
@@ -77,7 +79,7 @@ def isolated(work: Callable[[], bytes], guard: int) -> Outcome:
     outcome = Outcome()
     try:
         sinks = {answers: (outcome.answer, ANSWER_LIMIT), outputs: (outcome.output, OUTPUT_LIMIT)}
-        outcome.status = _wait(process, sinks, guard)
+        outcome.status, outcome.late = _wait(process, sinks, guard, limit)
     except Abandoned:
         os.kill(process, signal.SIGKILL)
         raise
@@ -90,18 +92,26 @@ def isolated(work: Callable[[], bytes], guard: int) -> Outcome:
 Sinks = dict[int, tuple[bytearray, int]]
 
 
-def _wait(process: int, sinks: Sinks, guard: int) -> int:
-    """Read until the child is gone. Not until end of file: what the child started may hold its pipes for ever."""
-    watch = _watch(process)
+def _wait(process: int, sinks: Sinks, guard: int, limit: float | None) -> tuple[int, bool]:
+    """Read until the child is gone, and tell whether that was our doing.
+
+    Not until end of file: what the child started may hold its pipes for ever.
+    """
+    watch, end, late = _watch(process), time.monotonic() + (limit or 0.0), False
     poll = select.poll()
     for descriptor in (*sinks, *([watch] if watch is not None else [])):
         poll.register(descriptor, select.POLLIN)
     poll.register(guard, 0)  # errors are always told
     try:
         while True:
-            ready = [descriptor for descriptor, _ in poll.poll(None if watch is not None else POLL)]
+            left = None if limit is None or late else max(end - time.monotonic(), 0.0) * 1000
+            wait = left if watch is not None else POLL
+            ready = [descriptor for descriptor, _ in poll.poll(wait)]
             if guard in ready:
                 raise Abandoned
+            if left is not None and time.monotonic() >= end:
+                late = True
+                os.kill(process, signal.SIGKILL)
             for descriptor in set(sinks) & set(ready):
                 if not _read(descriptor, sinks):
                     poll.unregister(descriptor)
@@ -112,12 +122,12 @@ def _wait(process: int, sinks: Sinks, guard: int) -> int:
     finally:
         if watch is not None:
             os.close(watch)
-    for descriptor, (kept, limit) in sinks.items():
+    for descriptor, (kept, most) in sinks.items():
         os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):
-            while len(kept) <= limit and _read(descriptor, sinks):
+            while len(kept) <= most and _read(descriptor, sinks):
                 pass
-    return status
+    return status, late
 
 
 def _watch(process: int) -> int | None:

@@ -17,6 +17,7 @@ from typing import Any
 
 PACKAGE = "_ptexplore_probe"
 PASSES = ("ops", "frames", "dispatch")
+TEXT = 300  # characters kept of an error's own message
 NATIVE = "native"  # the last: it may die of what it does, and nothing else is lost then
 PASSED = re.compile(rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?')  # a good answer
 
@@ -69,12 +70,14 @@ def import_torch(request: dict[str, Any], channel: Channel) -> bool:
     return True
 
 
-def fork_pass(recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel) -> Any:
-    """Fork a child for one pass: its outcome, of which nothing is told yet."""
+def fork_pass(
+    recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel, limit: float | None = None
+) -> Any:
+    """Fork a child for one pass: its outcome, of which nothing is told yet. `limit`: seconds until it is ended."""
     from _ptexplore_probe import answers, isolate  # type: ignore[import-not-found]
 
-    channel.send({"type": "begin", "recorder": recorder})
-    return isolate.isolated(lambda: answers.answer(recorder, request, known), channel.descriptor)
+    channel.send({"type": "begin" if limit is None else "second", "recorder": recorder})
+    return isolate.isolated(lambda: answers.answer(recorder, request, known), channel.descriptor, limit)
 
 
 def tell_pass(recorder: str, outcome: Any, channel: Channel) -> str | None:
@@ -96,18 +99,31 @@ def warmed(
     """The first pass's outcome, and the request for all further ones.
 
     An expression whose first call imports modules, which may call thousands of operators of their own, is called once
-    before every pass, so that all of them see the second call, as the native pass does; what cannot run twice is not.
+    before every pass, so that all of them see the second call, as the native pass does. What cannot run twice is not:
+    its first call is told, and why; the native pass, which runs it again and again, is then left out.
     """
     outcome = fork_pass(recorder, request, known, channel)
     passed = PASSED.match(outcome.answer)
     imported = int(passed[2] or 0) if passed else 0
     if not imported or request["once"] or request.get("script") is not None:
         return outcome, request
-    second = fork_pass(recorder, {**request, "warm": imported}, known, channel)
+    limit = float(request["timeout"])
+    second = fork_pass(recorder, {**request, "warm": imported}, known, channel, limit)
     if not PASSED.match(second.answer):
-        return outcome, request
+        why = f"does not end within {limit:g} s" if second.late else failed(second)
+        channel.send({"type": "first", "imported": imported, "why": why})
+        return outcome, {**request, "native": False}
     outcome.answer = second.answer  # what the first printed stays: the second printed all of it twice
     return outcome, {**request, "warm": imported}
+
+
+def failed(outcome: Any) -> str:
+    """What a pass without a good answer does, in a few words."""
+    if not outcome.answer.endswith(b"\n"):
+        return f"ends its process by {outcome.signal or f'itself, with status {outcome.exit_code}'}"
+    said = json.loads(outcome.answer)
+    text = str(said.get("message") or "").strip().partition("\n")[0][:TEXT]
+    return f"raises {said['exception']}: {text}" if "exception" in said else f"cannot be run: {text}"
 
 
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:

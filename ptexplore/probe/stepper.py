@@ -26,6 +26,7 @@ from .assembly import assemble
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
 NEVER = (1 << 64) - 1
+SA_SIGINFO, SA_NODEFER = 4, 0x40000000
 
 
 class Unavailable(Exception):
@@ -59,9 +60,14 @@ def why_not() -> str | None:
 
 
 def _tracer() -> int:
-    with contextlib.suppress(OSError, ValueError), open("/proc/self/status") as status:
-        return next((int(line.split()[1]) for line in status if line.startswith("TracerPid:")), 0)
-    return 0
+    return int(_status("TracerPid:") or 0)
+
+
+def _status(name: str) -> str:
+    """What the kernel says of this process under a name; empty where it says nothing."""
+    with contextlib.suppress(OSError), open("/proc/self/status") as status:
+        return next((line.removeprefix(name).strip() for line in status if line.startswith(name)), "")
+    return ""
 
 
 class _Action(ctypes.Structure):
@@ -94,8 +100,9 @@ class Stepper:
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._log))
         self._end = self._begin + rows * code.ROW
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
+        self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
         self._handler, run, clock = self._place(
-            code.handler(ctypes.addressof(self._state)), code.runner(python), code.clock()
+            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.clock()
         )
         prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
         self._run = prototype(run)
@@ -198,7 +205,7 @@ class Stepper:
             self._state[position] = given.get(8 * position, 0)
         before = ctypes.addressof(self._state) + code.BEFORE
         new, now = _Action(), (ctypes.c_uint64 * 4)()
-        new.handler, new.flags = self._handler, 4  # SA_SIGINFO
+        new.handler, new.flags = self._handler, SA_SIGINFO | (SA_NODEFER if self._alone else 0)
         if self._kernel_action(None, before) != 0 or self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), None) != 0:
             raise Unavailable(f"no handler can be set for SIGTRAP: {os.strerror(ctypes.get_errno())}")
         try:

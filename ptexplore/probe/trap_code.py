@@ -33,14 +33,14 @@ from .assembly import (
     store,
     store_byte,
 )
+from .trap_return import FLAGS, RAX, RDI, RDX, RIP, RSI, RSP, returning
 
 ROW = 64  # bytes: rip, rsp, the two before it, instructions so far, and the first three argument registers
 SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
 TRAP = 0x100  # the trap flag
 BREAKPOINT = 0xCC
 
-# Offsets in the ucontext_t that a handler gets as its third argument (sys/ucontext.h: uc_mcontext.gregs; uc_sigmask).
-RDI, RSI, RDX, RAX, RSP, RIP, FLAGS, SIGNALS = 104, 112, 136, 144, 160, 168, 176, 296
+SIGNALS = 296  # where uc_sigmask is in the ucontext_t that a handler gets as its third argument (sys/ucontext.h)
 
 # The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
 # SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does. BEFORE: the action that
@@ -54,6 +54,7 @@ ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it cover
 
 # What STATUS says: why the handler no longer steps.
 RUNNING, FULL, LIMIT, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(8)
+_WHY = ("full", "limit", "late", "left", "blocks", "handles", "starts")  # their labels, from FULL on
 
 SIGTRAP = 5
 _SIGTRAP_BIT = 1 << SIGTRAP - 1
@@ -63,10 +64,13 @@ _EXECVEAT, _CLONE3 = 322, 435
 _SIG_UNBLOCK = 1
 
 
-def handler(state: int) -> list[Instruction | Label]:
-    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`."""
-    program = [constant("rax", state), *_COMING_IN, *_LOOKING_AHEAD, *_LOGGING]
-    return [*program, *_in_time(state), *_STOPPING, *_AT_A_BREAKPOINT, *_BEGINNING]
+def handler(state: int, alone: bool = True) -> list[Instruction | Label]:
+    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`.
+
+    `alone`: it goes back by itself (see trap_return); its signal frame must have no shadow.
+    """
+    program = [constant("rax", state), *_COMING_IN, *_LOOKING_AHEAD, *_LOGGING, *_in_time(state)]
+    return [*program, *returning(alone), *_STOPPING, *_AT_A_BREAKPOINT, *_BEGINNING]
 
 
 def _equal(register: str, value: int, label: str) -> list[Instruction | Label]:
@@ -181,30 +185,20 @@ def _in_time(state: int) -> list[Instruction | Label]:
         alu_memory("cmp", "rdx", "rax", DEADLINE),
         jump("jae", "late"),
         Label("done"),
-        RETURN,
+        load("rcx", "rax", COUNT),
+        *_unequal("rcx", 0, "stepped"),
+        RETURN,  # no step was done: the signal mask is another from here on, or nothing is stepped
+        Label("stepped"),
     ]
 
 
-def _because(status: int) -> list[Instruction | Label]:
-    return [put("rax", STATUS, status), jump("jmp", "stop")]
+def _because(label: str, status: int) -> list[Instruction | Label]:
+    return [Label(label), put("rax", STATUS, status), jump("jmp", "stop")]
 
 
 # The call goes on at full speed, with the signals that were held back, and SIGTRAP does what it did before.
 _STOPPING: list[Instruction | Label] = [
-    Label("full"),
-    *_because(FULL),
-    Label("limit"),
-    *_because(LIMIT),
-    Label("late"),
-    *_because(LATE),
-    Label("blocks"),
-    *_because(BLOCKS),
-    Label("handles"),
-    *_because(HANDLES),
-    Label("starts"),
-    *_because(STARTS),
-    Label("left"),
-    *_because(LEFT),
+    *[one for status, label in enumerate(_WHY, FULL) for one in _because(label, status)],
     Label("stop"),
     load("r8", "rax", SIGNALS_AFTER),
     store("rsi", SIGNALS, "r8"),

@@ -21,7 +21,8 @@ LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 VALUES = "torch/csrc/utils/tensor_new.cpp"
 LIFTED = ("aten::to.device", "aten::lift_fresh")
 FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
-_FACTORY_CALL = re.compile(r"\breturn torch::(\w+)\(")
+# In a binding: the comment that names the operator a branch calls, and the call of a factory.
+_BRANCH = re.compile(r"// (aten::[\w.]+)\(|\breturn torch::(\w+)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,12 @@ def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:
         return None
     base = operator.hop.op.partition("::")[2].partition(".")[0]
     body = "\n".join(context.tree.lines(source.path)[source.line - 1 : source.end_line])
-    for name in _FACTORY_CALL.findall(body):
+    branches, named = _BRANCH.findall(body), ""
+    overloaded = any(op == operator.hop.op for op, _ in branches)  # else its overload is not told
+    for op, name in branches:
+        named = op or named
+        if overloaded and named != operator.hop.op:
+            continue
         if name.removesuffix("_symint") == base and _guarded(context, name):
             return str(name)
     return None

@@ -47,6 +47,7 @@ class Lookup:
     installed: Source | None = None
     _functions: dict[tuple[str, Wanted], SourceRef] = field(default_factory=dict, repr=False)
     _texts: dict[str, Text] = field(default_factory=dict, repr=False)
+    _fallbacks: dict[DumpRecord, Registered | None] = field(default_factory=dict, repr=False)
 
     @property
     def infos(self) -> tuple[TreeInfo, ...]:
@@ -121,7 +122,9 @@ class Lookup:
         if entry.path is None or entry.line is None:
             return None
         record = DumpRecord(ANY, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-        return self._confirmed(record) or self._skewed(record)
+        if record not in self._fallbacks:  # a few hundred of them stand behind most entries of every operator
+            self._fallbacks[record] = self._confirmed(record) or self._skewed(record)
+        return self._fallbacks[record]
 
     def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> str:
         why = registration.why_not if registration is not None else None

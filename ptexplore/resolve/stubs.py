@@ -64,6 +64,7 @@ class Stubs:
     _stubs: dict[tuple[str, str], Stub | None] = field(default_factory=dict, repr=False)
     _generated: dict[str, list[Dialect]] = field(default_factory=dict, repr=False)
     _names: dict[tuple[str, str, int], str] = field(default_factory=dict, repr=False)
+    _rows: dict[tuple[str, str], list[Dialect]] = field(default_factory=dict, repr=False)
 
     def called(self, body: SourceRef) -> tuple[Called, ...]:
         """The stubs that a function's body calls, itself or through functions of its own file, in order."""
@@ -109,13 +110,20 @@ class Stubs:
     def _meant(self, written: str, body: SourceRef, source: Source | None) -> str | None:
         """The qualified name of the stub that a call in `body` means; None where it means none."""
         name = written.rsplit("::", 1)[-1]
-        rows = source.names.dialect(name, ("stub-declare", "stub-define")) if source is not None else []
+        rows = self._stub_rows(name, source) if source is not None else []
         if not rows or source is None:
             return f"at::native::{name}" if self._generated_rows(name) else None
         stubs = {self._qualified(row, source) for row in rows}
         if len(stubs) == 1:
             return next(iter(stubs))
         return next((m for m in source.meanings(written, str(body.path), body.line or 0) if m in stubs), None)
+
+    def _stub_rows(self, name: str, source: Source) -> list[Dialect]:
+        """What declares or defines a stub of that name; every word of every body is asked for, most of them often."""
+        asked = (source.tree.info.name, name)
+        if asked not in self._rows:
+            self._rows[asked] = source.names.dialect(name, ("stub-declare", "stub-define"))
+        return self._rows[asked]
 
     def _qualified(self, row: Dialect, source: Source) -> str:
         """The qualified name that a stub's row is about: what is written there, in the namespace around it."""

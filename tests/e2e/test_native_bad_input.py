@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,42 @@ def test_a_thread_is_where_the_tree_ends(cli: Cli, tmp_path: Path) -> None:
     assert "at::_ops::add_Tensor::call" in names
     if part["part"] == "forward":  # on a busy machine one operator alone
         assert "starts a thread" in part["cut"]
+
+
+WORKER = "from torch.utils.data import DataLoader"
+COVERED = "import sys\ndef seen(*_): return seen\nsys.settrace(seen)"  # as coverage does
+
+
+@pytest.mark.parametrize(
+    ("setup", "expression", "ops"),
+    [
+        (WORKER, "[torch.add(a, x) for x in DataLoader(torch.ones(2, 3), num_workers=1)]", ["aten::add.Tensor"] * 2),
+        (COVERED, "torch.add(a, b)", ["aten::add.Tensor"]),
+    ],
+    ids=["a worker of a DataLoader", "every line looked at"],
+)
+def test_what_stands_beside_torch(cli: Cli, tmp_path: Path, setup: str, expression: str, ops: list[str]) -> None:
+    result = cli("trace", expression, "--setup", setup, "--json", "--save", str(tmp_path / "s"))
+    assert result.data["captured"]["native"] is True
+    assert not [one for one in result.data["findings"] if one["kind"] in ("nondeterministic", "perturbed")]
+    called = [hop["op"] for hop in result.hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor"]
+    assert called == ops
+    (part,) = calls(tmp_path / "s")
+    assert part["part"] == "operator" or part["cut"] is None or "thread" in part["cut"]
+    names = [part["functions"][number][3].partition("(")[0] for number in part["function"]]
+    assert any(re.fullmatch(r"at::_ops::\w+::call", name) for name in names)
+
+
+def test_a_library_without_symbols_is_told(cli: Cli, tmp_path: Path) -> None:
+    saved = tmp_path / "s"
+    cli("trace", "torch.add(a, b)", "--save", str(saved))
+    document = json.loads(saved.read_text(encoding="utf-8"))
+    seen = document["session"]["observations"]
+    told = {"libraries": {"libc10.so": "it is stripped", "libc.so.6": "it is stripped"}}
+    seen.append({"id": len(seen) + 1, "recorder": "native", "kind": "unreadable", "data": told})
+    saved.write_text(json.dumps(document), encoding="utf-8")
+    lines = cli("trace", "--load", str(saved)).out.split("\n")
+    assert [line for line in lines if line.endswith("it is stripped")] == ["libc10.so: it is stripped"]
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_every_registered_line_is_the_registering_macro(traced: tuple[Case, Resu
 
 
 def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> None:
-    """A located line is that of the name in its declarator: the function's own name is on that line."""
+    """A located line is that of the name in its declarator, or where a lambda, which has none, is written or made."""
     _, result, cli = traced
     for hop in result.hops:
         ref = hop["source"]
@@ -156,6 +156,9 @@ def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> 
         if not ref["path"].endswith((".cpp", ".h")):
             continue
         line = cli.line_of(ref)
+        if hop["name"].rpartition("::")[2].startswith("operator()") and "{lambda#" in hop["name"]:
+            assert "[" in line or "AT_DISPATCH_" in line, f"{hop['name']}: {ref['path']}:{ref['line']}: {line}"
+            continue
         # aten::transpose.int is at::_ops::transpose_int in C++.
         names = set(re.findall(r"\w+", hop["name"])) | {hop["name"].rsplit("::", 1)[-1].replace(".", "_")}
         assert names & set(re.findall(r"\w+", line)), (
@@ -325,4 +328,16 @@ def test_what_cannot_be_called_twice_is_told_as_it_ran_once(cli: Cli) -> None:
     setup = "import sys\nassert 'wave' not in sys.modules, 'twice'"
     result = cli("trace", "[__import__('wave'), torch.add(a, b)][1]", "--setup", setup, "--json")
     assert "warm" not in result.data["captured"]
+    assert result.data["captured"]["first"]["why"].startswith("cannot be run: --setup raised AssertionError")
+    assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
+
+
+def test_what_ends_only_the_first_time_is_told_as_it_ran_then(cli: Cli) -> None:
+    """Its first call imports modules, its second never ends: the time limit is the second's, not the trace's."""
+    setup = "import sys, time\nseen = 'wave' in sys.modules\nf = lambda: time.sleep(60) if seen else __import__('wave')"
+    result = cli("trace", "[f(), torch.add(a, b)][1]", "--setup", setup, "--timeout", "5", "--json", "--save", "f.json")
+    captured = result.data["captured"]
+    assert captured["first"] == {"imported": captured["first"]["imported"], "why": "does not end within 5 s"}
+    assert "the second does not end within 5 s" in captured["reason"]
+    assert "what is shown is the first, since the second does not end" in cli("trace", "--load", "f.json").out
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]

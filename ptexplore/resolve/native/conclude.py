@@ -10,7 +10,7 @@ from ptexplore.resolve import operators
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.kernels import kernel_claim, registration_of
 from ptexplore.resolve.native.chain import Step, steps
-from ptexplore.resolve.native.growth import Branch, Growth, fill, finish, insert, span, wrap
+from ptexplore.resolve.native.growth import Branch, Growth, entered, fill, finish, insert, span, wrap
 from ptexplore.resolve.native.seen import Seen
 from ptexplore.resolve.native.tree import Frame
 
@@ -210,6 +210,7 @@ class Conclusions:
         if draft.branch is None:
             anchors = [one for child in draft.children for one in _anchors(child)]
             held = span(parent, anchors) if anchors else None
+            held = entered(held, parent) if held and draft.claim.hop.kind == "python" else held
             draft.branch = wrap(held, draft.claim) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:

@@ -106,6 +106,29 @@ def span(inside: Branch, anchors: Sequence[Branch]) -> list[Branch] | None:
     return held[min(places) : max(places) + 1]
 
 
+def entered(held: list[Branch], inside: Branch) -> list[Branch]:
+    """Neighbours that Python code can be put around: what calls them without the interpreter is inside of it too."""
+    while held[0].parent is not None and held[0].parent is not inside and not _by_interpreter(held[0]):
+        held = [held[0].parent]
+    return held
+
+
+def _by_interpreter(branch: Branch) -> bool:
+    """Whether the interpreter stands between a branch's frame and the one around it."""
+    first: Branch | None = branch
+    while first is not None and first.frame is None:
+        first = first.children[0] if first.children else None
+    above = branch.parent
+    while above is not None and above.frame is None:
+        above = above.parent
+    frame = first.frame.parent if first is not None and first.frame is not None else None
+    while frame is not None and above is not None and frame is not above.frame:
+        if frame.function.is_interpreter:
+            return True
+        frame = frame.parent
+    return above is None
+
+
 def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
     """A branch of its own for a claim without frames, behind `after` where that is beside it, else first."""
     made = Branch(parent, claim=claim, depth=parent.depth + 1)

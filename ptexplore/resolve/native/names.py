@@ -22,17 +22,21 @@ _OPERATOR = rf"\boperator(?: (?:new|delete)(?:\[\])?|\"\" ?\w+|(?:{_SYMBOLS}))"
 _CONVERSION = r"\boperator (?=[\w(:])"
 _TOKEN = re.compile(rf"{_OPERATOR}|{_CONVERSION}|\(anonymous namespace\)|\[abi:\w+\]|::|[<>(){{}}\[\] ,]")
 _QUALIFIER = re.compile(r" (?:const|volatile|&&?|noexcept)(?![\w&(])")
-_LAMBDA = re.compile(r"\{lambda\(.*\)(#\d+)\}", re.DOTALL)
+_LAMBDA = re.compile(r"\{lambda\((.*)\)(#\d+)\}", re.DOTALL)
 _CLOSES = {")": "(", ">": "<", "}": "{", "]": "["}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a qualified name: "call", its template arguments, the parameters it was given. None: it has none."""
+    """One part of a qualified name: "call", its template arguments, the parameters it was given. None: it has none.
+
+    A lambda is called "{lambda#1}"; its `signature` is the parameters that it has.
+    """
 
     name: str
     arguments: str | None = None
     parameters: str | None = None
+    signature: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,6 @@ class Name:
         """The parameter types, None where the name has no parameter list."""
         last = self.parts[-1].parameters if self.parts else None
         return tuple(split(last)) if last is not None else None
-
-    @cached_property
-    def outer(self) -> Name | None:
-        """The function that a lambda or a local class is inside of; None where it is in none."""
-        for index in range(len(self.parts) - 2, -1, -1):
-            if self.parts[index].parameters is not None and not self.parts[index].name.startswith("{"):
-                return Name(self.text, self.parts[: index + 1])
-        return None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -130,9 +126,11 @@ class _Reader:
     def _end(self, end: int) -> None:
         """The part being read ends here."""
         name = self.name if self.name is not None else self.text[self.start : end]
-        if name.startswith("{"):
-            name = _LAMBDA.sub(r"{lambda\1}", name)
-        self.found.append(Part(name, self.arguments, self.parameters))
+        found = _LAMBDA.fullmatch(name) if name.startswith("{") else None
+        if found is not None:
+            self.found.append(Part(f"{{lambda{found[2]}}}", self.arguments, self.parameters, found[1]))
+        else:
+            self.found.append(Part(name, self.arguments, self.parameters))
 
     def parts(self) -> list[Part]:
         """All parts; empty where brackets do not close or no name is left."""

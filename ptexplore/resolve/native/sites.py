@@ -10,9 +10,10 @@ from ptexplore.index.cpp.text import Text
 from ptexplore.model import Operator, SourceRef
 from ptexplore.resolve.lookup import NOT_IN_WHEEL, Lookup
 from ptexplore.resolve.matching import CODE, Wanted
+from ptexplore.resolve.native import lambdas
 from ptexplore.resolve.native.names import Name, Part
 from ptexplore.resolve.native.tree import Frame, Function
-from ptexplore.resolve.native.types import fits, qualifiers
+from ptexplore.resolve.native.types import fits, qualifiers, takes
 from ptexplore.resolve.precision import in_runtime, several, unknown
 from ptexplore.resolve.sources import Source
 from ptexplore.symbols import Symbol
@@ -33,9 +34,7 @@ THIRD_PARTIES = (
         r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
 )  # fmt: skip
-_LAMBDA = re.compile(r"(?<![\w)\]\[])\s*\[[^\[\]]*\]\s*(?=[({])")
-_QUIET = "TORCH_CHECK|TORCH_INTERNAL_ASSERT|TORCH_WARN|C10_(?:UN)?LIKELY"  # macros that make no lambda
-_MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z][A-Z0-9]*_[A-Z0-9_]+\s*\(")
+_DEVICE = (".cu", ".cuh")  # of the libraries for devices; those whose source is looked for have none of it
 _HEAD = 24  # lines that a parameter list may take
 _MOST = 12  # lambdas of one function that are worth listing
 
@@ -145,26 +144,24 @@ class Sites:
         yield from self.lookup.sources
 
     def _lambda(self, name: Name, near: str | None) -> SourceRef:
-        """A lambda has no name of its own: its line is known where the function around it holds only one."""
-        outer = name.outer
+        """A lambda has no name of its own: its line is known where only one in the function around it can be meant."""
+        outer, way = lambdas.around(name)
         if outer is None:
             return unknown("a lambda outside of any function: nothing tells which")
         around = self._definition(outer, "", near)
         if around is None or around.path is None or around.line is None:
             return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
-        text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
-        lines = [around.line + text.count("\n", 0, found.end()) for found in _LAMBDA.finditer(text)]
         what = f"a lambda inside {outer.qualified} ({around.path}:{around.line})"
-        if not lines:
-            return unknown(f"{what}: no text here shows it", around.path, around.line)
-        makes = "" if _MACRO.search(text) is None else "; macros there make lambdas too"
-        inner = sum(part.name.startswith("{lambda") for part in name.parts) > 1
-        if len(lines) == 1 and not makes and not inner:
-            return replace(around, line=lines[0], end_line=None, url=_line_url(around, lines[0]), reason=what)
+        text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
+        found = lambdas.find(text, way) if way else lambdas.Found((), False)
+        lines = sorted({around.line + text.count("\n", 0, at) for at in found.offsets})
         places = [replace(around, line=line, end_line=None, url=_line_url(around, line)) for line in lines[:_MOST]]
-        if len(places) == 1:
-            return unknown(f"{what}{makes}: the one written there need not be it", around.path, around.line)
-        return several(places, f"{what}, which holds {len(lines)}{makes}: the name does not tell which")
+        if found.sure:
+            return replace(places[0], reason=what)
+        if len(places) > 1:
+            return several(places, f"{what}: {len(lines)} there could be it, and the name does not tell which")
+        why = "the one written there need not be it" if places else "no text here shows it"
+        return unknown(f"{what}: {why}", around.path, around.line)
 
     def entry(self, operator: Operator, kind: str) -> SourceRef | None:
         """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
@@ -184,6 +181,7 @@ def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> S
     found = source.names.definitions(name.plain) or list(source.find(name.plain, Wanted()).left)
     here = list({(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}.values())
     here = [one for one in here if source.conditions.holds(one.guards, one.path) is not False]
+    here = [one for one in here if not one.path.endswith(_DEVICE)] or here
     if not name.is_anonymous and not _marked(name, mangled):
         here = [one for one in here if not one.static or _may_be_static(name, mangled, one)]
     elif near is not None:
@@ -226,6 +224,7 @@ def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
 
 def _refs(source: Source, found: Sequence[Symbol], name: Name) -> SourceRef:
     mine = qualifiers(name.text)
+    found = [one for one in found if takes(name, one)] or found
     alike = [one for one in found if qualifiers(one.signature) == mine] if len(found) > 1 else found
     places = [source.ref(one.path, one.line, one.end_line) for one in alike or found]
     return several(places, f"{name.qualified} has {len(places)} definitions that its name and types fit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ptexplore.resolve.native.names import Name
+from ptexplore.resolve.native.names import Name, split
 from ptexplore.symbols import Symbol
 
 # Type aliases of the standard library on x86-64 Linux, of c10 and of torch/csrc: the name in the source -> the type.
@@ -40,6 +40,7 @@ _DEFAULTED = re.compile(
 )
 _QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
 _LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
+_TEMPLATE = re.compile(r"(?:const )?(\w+)<")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
 _QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
@@ -88,6 +89,24 @@ def _other_arguments(mine: str, written: str, theirs: str) -> bool:
         return False
     first = asked[1].split(",")
     return given[1].split(",")[: len(first)] != first
+
+
+def takes(name: Name, symbol: Symbol) -> bool:
+    """Whether a template has a parameter that could be each template the name was given as an argument.
+
+    `f<c10::ArrayRef>` was made of an `f(Container<SymInt>)`, and not of an `f(Vec)`: a template is no type.
+    """
+    given, written = name.parameters, symbol.parameters
+    arguments = [_plain(one) for one in split((name.parts[-1].arguments or "") if name.parts else "")]
+    if given is None or written is None or not arguments:
+        return True
+    pairs = [
+        (_TEMPLATE.match(_plain(one)), _TEMPLATE.match(_plain(other)))
+        for one, other in zip(given, _real(written), strict=False)
+    ]
+    templates = {one[1] for one, _ in pairs if one is not None} & set(arguments)
+    taken = {one[1] for one, other in pairs if one is not None and other is not None and one[1] != other[1]}
+    return templates <= taken
 
 
 def _shape(plain: str) -> str:

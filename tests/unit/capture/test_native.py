@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import shutil
 import struct
 import subprocess
 import sys
@@ -40,6 +41,26 @@ def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
         file.write_bytes(file.read_bytes()[:1000])
     assert Elf(str(LIBRARY), tmp_path).at(address).name == ADD
     assert not whole.stripped
+
+
+@pytest.mark.skipif(not LIBRARY.exists() or shutil.which("strip") is None, reason="no libtorch_cpu.so, or no strip")
+def test_a_stripped_library_names_what_it_exports_and_nothing_else(tmp_path: Path) -> None:
+    """No function gets the name of the exported one before it."""
+    whole, copy = LIBRARY.with_name("libc10.so"), tmp_path / "libc10.so"
+    subprocess.run(["strip", "-o", str(copy), str(whole)], check=True)
+    plain, stripped = Elf(str(whole)), Elf(str(copy))
+    assert (plain.stripped, stripped.stripped) == (False, True)
+    starts = [int(line.split()[0], 16) for line in _text_symbols(whole)]
+    found = [(start, stripped.at(start)) for start in starts]
+    assert all(one.start == start for start, one in found if one.name)
+    assert 100 < sum(bool(one.name) for _, one in found) < len(found) - 100
+    assert all(plain.at(start).name for start in starts)
+
+
+def _text_symbols(library: Path) -> list[str]:
+    """What nm says: address, kind and name of every function that the library holds."""
+    listed = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if line.split()[-2] in ("t", "T", "W") and not line.startswith(" ")]
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x7fELF\x02\x01" + b"\xff" * 200])

@@ -18,8 +18,13 @@ stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.w
 
 @pytest.mark.parametrize(
     "program",
-    [trap_code.handler(0x7F12_3456_7890), trap_code.runner(0x1234_5678_9ABC), trap_code.clock()],
-    ids=["handler", "runner", "clock"],
+    [
+        trap_code.handler(0x7F12_3456_7890),
+        trap_code.handler(0x7F12_3456_7890, alone=False),
+        trap_code.runner(0x1234_5678_9ABC),
+        trap_code.clock(),
+    ],
+    ids=["handler", "handler that returns by the kernel", "runner", "clock"],
 )
 def test_machine_code_reads_back_as_written(child: Forks, program: list[Any]) -> None:
     capstone = pytest.importorskip("capstone")
@@ -57,6 +62,23 @@ print(torch.equal(result, a + b), steps.cut)
 print(1_000 < steps.instructions < 100_000, len(steps.rows) % 64, len(steps.rows) > 0)
 """)
     assert said.split("\n") == ["True None", "True 0 True"]
+
+
+@stepped
+@pytest.mark.parametrize("features", ["", "shstk"], ids=["by itself", "by the kernel"])
+def test_the_handler_goes_back_in_either_way(child: Forks, features: str) -> None:
+    """With every register as it was, those of vectors too, and as many instructions stepped."""
+    said = child(f"""
+told = S._status
+S._status = lambda name: "{features}" if name == "x86_Thread_features:" else told(name)
+{WARM}
+x = torch.randn(12, 12)
+call = lambda: torch.softmax(torch.mm(x, x), 1).erf().to(torch.int8)
+expected = call()
+result, steps = s.step(call)
+print(torch.equal(result, expected), 10_000 < steps.instructions < 1_000_000, steps.cut, s._alone)
+""")
+    assert said == f"True True None {not features}"
 
 
 ADD = """

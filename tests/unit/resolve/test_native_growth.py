@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptexplore.model import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
-from ptexplore.resolve.native.growth import DEEPEST, Branch, fill, finish, grow, insert, span, wrap
+from ptexplore.resolve.native.growth import DEEPEST, Branch, entered, fill, finish, grow, insert, span, wrap
 from ptexplore.resolve.native.tree import Frame, part
 from tests.unit.resolve.native_calls import calls
 
@@ -49,6 +49,20 @@ def test_a_claim_goes_around_the_calls_it_holds_and_all_between() -> None:
     wrap(inner, claim("Q"))
     assert shape(finish(root, native)) == "a P(b(Q(b1)) c) d"
     assert span(at["a"], [at["d"]]) is None, "d is not inside a"
+
+
+def test_python_code_is_around_what_calls_without_the_interpreter() -> None:
+    """A binding that calls an operator is inside the Python function whose only operator that is."""
+    eval_, binding = "@libpython3.11.so.1.0 Eval\n", " THPVariable_add\n  add\n"
+    for text, expected in (
+        (f"{eval_}{binding}", "P(THPVariable_add(add))"),
+        (f"{eval_} THPFunction_apply\n  @libpython3.11.so.1.0 Call\n   b\n    add\n", "THPFunction_apply(P(b(add)))"),
+    ):
+        root, at = grown(text)
+        held = span(root, [at["add"]])
+        assert held == [at["add"]]
+        wrap(entered(held, root), claim("P"))
+        assert shape(finish(root, native)) == expected
 
 
 def test_a_claim_inside_a_frame_takes_all_it_holds() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.resolve.native.names import parse
-from ptexplore.resolve.native.types import fits, qualifiers
+from ptexplore.resolve.native.types import fits, qualifiers, takes
 from ptexplore.symbols import Symbol
 
 
@@ -47,6 +47,20 @@ def symbol(*parameters: str) -> Symbol:
 )
 def test_fits(text: str, parameters: tuple[str, ...], how: int) -> None:
     assert fits(parse(text), symbol(*parameters)) == how
+
+
+@pytest.mark.parametrize(
+    "text, parameters, expected",
+    [
+        ("n::f<c10::ArrayRef>(c10::ArrayRef<c10::SymInt> const&)", "const Container<c10::SymInt>&", True),
+        ("n::f<c10::ArrayRef>(c10::ArrayRef<c10::SymInt> const&)", "const Vec&", False),
+        ("n::f<c10::ArrayRef<c10::SymInt> >(c10::ArrayRef<c10::SymInt> const&)", "const Vec&", True),
+        ("n::f<c10::SymInt>(c10::ArrayRef<c10::SymInt>)", "ArrayRef<T>", True),
+        ("n::f(c10::ArrayRef<c10::SymInt>)", "SymIntArrayRef", True),
+    ],
+)
+def test_a_template_that_is_an_argument_has_a_parameter(text: str, parameters: str, expected: bool) -> None:
+    assert takes(parse(text), symbol(parameters)) is expected
 
 
 def test_a_source_of_another_version_may_have_had_other_types() -> None:

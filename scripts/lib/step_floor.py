@@ -1,0 +1,64 @@
+"""Run by the bench, in a process of its own: what a step costs whatever its handler does, in turns with the real one.
+
+Prints JSON: instructions that are stepped in a second of processor time by our handler ("ours"), by one that only
+counts and goes back as ours does ("floor"), and by one that only counts and returns by the kernel ("kernel").
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ptexplore.probe import stepper, trap_code
+from ptexplore.probe.assembly import constant, increment, move
+from ptexplore.probe.trap_return import returning
+
+TURNS = 5
+
+
+def counting(by_itself: bool) -> Callable[..., list[Any]]:
+    """A handler that counts the instruction and returns."""
+
+    def handler(state: int, alone: bool = True) -> list[Any]:
+        program = [constant("rax", state), increment("rax", trap_code.COUNT), move("rsi", "rdx")]
+        return [*program, *returning(alone and by_itself)]
+
+    return handler
+
+
+def made(handler: Callable[..., list[Any]]) -> stepper.Stepper:
+    """A stepper with that handler."""
+    real, trap_code.handler = trap_code.handler, handler
+    try:
+        return stepper.Stepper()
+    finally:
+        trap_code.handler = real
+
+
+def main() -> None:
+    """Step the same call by each in turns."""
+    torch.set_num_threads(1)
+    a, b = torch.randn(3, 3, requires_grad=True), torch.randn(3, 3)
+
+    def call() -> Any:
+        return torch.softmax(a @ b, dim=-1).sum()
+
+    for _ in range(3):
+        call()
+    steppers = {"ours": made(trap_code.handler), "floor": made(counting(True)), "kernel": made(counting(False))}
+    rates: dict[str, list[float]] = {name: [] for name in steppers}
+    for _ in range(TURNS):
+        for name, one in steppers.items():
+            began = time.thread_time()
+            _, steps = one.step(call)
+            rates[name].append(steps.instructions / (time.thread_time() - began))
+    print(json.dumps({name: statistics.median(found) for name, found in rates.items()}))
+
+
+if __name__ == "__main__":
+    main()
