@@ -133,28 +133,28 @@ class Browser(Guided):
         from ptexplore.tui.defining import definitions
 
         found, told = definitions(self.library, event.name, event.place)
-        if told:
-            self.reader.tell(told)
         if found:
-            self.choose(event.name, found)
+            self.choose(event.name, found, told)
+        else:
+            self.reader.tell(told)
 
-    def choose(self, name: str, found: Sequence[Candidate]) -> None:
-        """Go to the one candidate; where there are several, the reader says which."""
+    def choose(self, name: str, found: Sequence[Candidate], told: str = "") -> None:
+        """Go to the one candidate; where there are several, the reader says which. `told` is what to know of them."""
         from ptexplore.tui.choice import Choice, row
 
         if not found:
             self.show_reader().tell(f"there is nothing named {name} in these trees")
         elif len(found) == 1:
-            self._take(found[0])
+            self._take(found[0], told)
         else:
-            title = f"{name} names {len(found)} things"
+            title = f"{name} names {len(found)} things" if not told else f"{told} ({len(found)} things)"
             self.push_screen(Choice(title, [row(one) for one in found]), lambda at: self._chosen(found, at))
 
     def _chosen(self, found: Sequence[Candidate], at: int | None) -> None:
         if at is not None:
             self._take(found[at])
 
-    def _take(self, one: Candidate) -> None:
+    def _take(self, one: Candidate, told: str = "") -> None:
         ref = one.spot.ref
         if one.kind == "operator":
             self.post_message(messages.OpenOperator(one.name))
@@ -168,6 +168,8 @@ class Browser(Guided):
             self.show_reader().go(Place(one.spot.tree.name, ref.path, line, column), lit=lit)
             if ref.precision in ("ambiguous", "unknown"):
                 self.reader.tell(f"{ref.precision}: {ref.reason}")
+            elif told:
+                self.reader.tell(told)
 
     def _column(self, one: Candidate, line: int) -> int:
         """Where the name is on its line, so that a definition is shown with the cursor on it."""
@@ -203,7 +205,8 @@ class Browser(Guided):
         failed: BaseException | None = self._exception
         if isinstance(failed, WorkerFailed):
             failed = failed.error
-        self.crash = failed if isinstance(failed, Exception) else None
+        if not self._exit:  # what fails because the screens are going is no news to who left them
+            self.crash = failed if isinstance(failed, Exception) else None
         self._close_messages_no_wait()
 
     def panic(self, *renderables: object) -> None:

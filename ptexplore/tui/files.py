@@ -165,8 +165,10 @@ class OpenFile:
 
     def meant(self, line: int, column: int) -> str | None:
         """The name at or after a place; of a symbol's own name all of it. None for a word of the language alone."""
-        if self.is_keyword(line, column):  # of `struct X` X is meant
-            column = self.landing(line)
+        if self.is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
+            own = self.landing(line)
+            names = (at for at in self.words(line) if at > column and not self.is_keyword(line, at))
+            column = own if self.defined(line, own) is not None else next(names, column)
         symbol = self.defined(line, column)
         if symbol is not None:
             return symbol.qualified

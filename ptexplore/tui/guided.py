@@ -12,6 +12,8 @@ from ptexplore.tui import messages
 from ptexplore.tui.working import TRAIL, Working
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.message import Message
 
     from ptexplore.tui.library import Place
@@ -35,6 +37,7 @@ class Guided(Working):
         Binding("T", "trail", "Trail", key_display="T"),
     ]
     _searcher: Searcher | None = None
+    settled: Callable[[], object] = staticmethod(lambda: None)  # called once most of what stays was made
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of a tour while there is one, of a trail once there was one."""
@@ -53,6 +56,7 @@ class Guided(Working):
     def _read_notes(self) -> None:
         with contextlib.suppress(PtexploreError):  # whoever needs them says so
             _ = self.library.notes
+        self.settled()
 
     # --- home, palette, card ---
 
@@ -76,6 +80,7 @@ class Guided(Working):
             self._searcher = None
         if self._searcher is None:
             self._searcher = Searcher(self.library)
+            self._searcher.warm()
         self.push_screen(Palette(self._searcher), self._follow)
 
     def on_open_operator(self, event: messages.OpenOperator) -> None:

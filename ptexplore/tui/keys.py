@@ -27,7 +27,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("Enter, g d", "the definition of the name under the cursor"),
         ("r, g r", "who uses it"),
         ("^o  Alt+←  Backspace", "back"),
-        ("Alt+→", "forward; ^i where the terminal tells it from Tab"),
+        ("f  Alt+→", "forward"),
     )),
     ("Notes", (
         ("n  p", "next note in this file, the one before"),

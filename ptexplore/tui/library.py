@@ -78,13 +78,12 @@ class Library:
         """Where the stops are, by a tree's name."""
         return self.open_marks(self.trees)
 
-    @cached_property
-    def guide(self) -> Guide:
-        """The stops of tours on these trees, PyTorch's own."""
+    def apart_guide(self) -> Guide:
+        """The stops of tours on these trees, PyTorch's own, with connections of its own: for a thread."""
         from ptexplore.view.tour import Guide
         from ptexplore.view.trees import project
 
-        return Guide(self.notes, [one for one in self.trees if project(one) == "pytorch"], self.torch)
+        return Guide(self.notes, [one for one in self.apart().trees if project(one) == "pytorch"], self.torch)
 
     @property
     def standing(self) -> str:

@@ -32,8 +32,10 @@ class Choices(OptionList):
     def fill(self, options: list[Option], *, keep: bool = False) -> None:
         """Show these; `keep` leaves the cursor at the line where it is."""
         before = self.highlighted
-        self.clear_options()
-        self.add_options(options)
+        if options:  # at once: emptied first, the screen would be laid out twice
+            self.set_options(options)
+        else:
+            self.clear_options()
         if keep and before is not None and before < len(options) and not options[before].disabled:
             self.highlighted = before
         else:

@@ -81,3 +81,7 @@ class Moved(Message):
     def __init__(self, place: Place) -> None:
         super().__init__()
         self.place = place
+
+
+class Coloured(Message):
+    """What a file's words are is known: it can be shown in colour."""

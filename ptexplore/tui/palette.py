@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.searching import Searcher
     from ptexplore.view.find import Found, Group
+    from ptexplore.view.palette import Sort
     from ptexplore.view.trees import Spot
 
-_PAUSE = 0.01  # seconds without a key after which a search begins
+_SOON = 0.04  # seconds that results wait for the rest of them: a list drawn once costs half of one drawn twice
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 
 
@@ -58,7 +59,9 @@ class Palette(ModalScreen[Message | None]):
         self._typed = typed
         self._found: list[Found] = []
         self._number = -1
-        self._timer: Timer | None = None
+        self._waiting: Timer | None = None
+        self._sort: Sort | None = None
+        self._told = EMPTY
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -75,15 +78,12 @@ class Palette(ModalScreen[Message | None]):
     # --- asking ---
 
     def on_input_changed(self) -> None:
-        """Search once the reader pauses."""
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(_PAUSE, self._search)
+        """Search at once: what was asked before is dropped by who searches."""
+        self._search()
 
     def _search(self) -> None:
         sort, query = asked(self.query_one(Input).value)
-        tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
-        self.query_one("#sorts", Static).update(Content(" ").join(tabs))
+        self._tabs(sort)
         if query:
             app = self.app
             self._searcher.ask(query, sort, lambda *heard: app.call_later(self._heard, *heard))
@@ -92,15 +92,34 @@ class Palette(ModalScreen[Message | None]):
             self._number = -1
             self._show([], EMPTY)
 
+    def _tabs(self, sort: Sort) -> None:
+        if sort is not self._sort:
+            self._sort = sort
+            tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
+            self.query_one("#sorts", Static).update(Content(" ").join(tabs), layout=False)
+
     def _heard(self, number: int, groups: list[Group], whole: bool, trouble: str) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
         if number != self._number or not self.is_attached:
             return  # something else was typed meanwhile
+        if not whole:
+            self._waiting = self.set_timer(_SOON, lambda: self._found_so_far(number, groups))
+        else:
+            self._answered(groups, trouble)
+
+    def _found_so_far(self, number: int, groups: list[Group]) -> None:
+        if number == self._number and groups:
+            self._answered(groups, "")
+
+    def _answered(self, groups: list[Group], trouble: str) -> None:
         if trouble:
             self._show(groups, trouble)
         elif groups:
             more = any(group.more != 0 for group in groups)
             self._show(groups, "there are more: tab shows one sort alone, more letters narrow it" if more else "")
-        elif whole:
+        else:
             none = "no source is indexed yet: Esc, then Enter builds the index"
             self._show([], "nothing fits" if self._searcher.indexed else none)
 
@@ -114,7 +133,12 @@ class Palette(ModalScreen[Message | None]):
                 options.append(Option(_prompt(one), id=str(len(self._found))))
                 self._found.append(one)
         self.query_one("#found", Choices).fill(options)
-        self.query_one("#told", Static).update(Content(clean(told)))
+        self._tell(told)
+
+    def _tell(self, told: str) -> None:
+        if told != self._told:  # another line may be of another height: the screen is laid out anew
+            self._told = told
+            self.query_one("#told", Static).update(Content(clean(told)))
 
     # --- keys ---
 
@@ -143,7 +167,7 @@ class Palette(ModalScreen[Message | None]):
         message = opening(found)
         if message is None:
             why = found.spot.ref.reason or "ptexplore fetch brings the source"
-            self.query_one("#told", Static).update(Content(clean(f"its text is not here: {why}")))
+            self._tell(f"its text is not here: {why}")
         else:
             self.dismiss(message)
 

@@ -12,6 +12,7 @@ from ptexplore.tui.tree import FileTree
 from ptexplore.tui.uses import Uses
 
 WIDE = 110  # columns from which on files and notes stand beside the source
+ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
 
 
@@ -27,6 +28,8 @@ class Panes(Screen[None]):
     #side { width: 46; border-left: vkey $panel; overflow-y: auto; padding: 0 1; }
     #middle { width: 1fr; }
     #source { height: 1fr; }
+    Panes.-tight #files { width: 24; }
+    Panes.-tight #side { width: 32; }
     Panes.-small #panes { layout: vertical; }
     Panes.-small #files { width: 100%; height: 1fr; border-right: none; }
     Panes.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel; }
@@ -91,6 +94,7 @@ class Panes(Screen[None]):
         width = width or self.size.width
         small = width < WIDE
         self.set_class(small, "-small")
+        self.set_class(width < ROOMY and not small, "-tight")
         self.set_class(width < NARROW, "-narrow")
         empty = self.source.file is None
         files = self._wants_files if self._wants_files is not None else not small

@@ -14,7 +14,7 @@ from ptexplore.tui.asking import Ask
 from ptexplore.tui.files import OpenFile
 from ptexplore.tui.history import History
 from ptexplore.tui.library import Place
-from ptexplore.tui.messages import Arrived, Edit, Moved, OpenPlace, OpenUses
+from ptexplore.tui.messages import Arrived, Coloured, Edit, Moved, OpenPlace, OpenUses
 from ptexplore.tui.notes_pane import NotesPane
 from ptexplore.tui.panes import NARROW, Panes
 from ptexplore.tui.source import SourceView
@@ -42,7 +42,7 @@ class Reader(Panes):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "find", "Find"),
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
-        Binding("ctrl+i,alt+right", "forward", show=False),
+        Binding("f,alt+right,ctrl+i", "forward", show=False),
         Binding("e", "files", "Files"),
         Binding("i", "notes", "Notes"),
         Binding("colon", "line", show=False),
@@ -57,6 +57,7 @@ class Reader(Panes):
         self.history = History()
         self._files: dict[tuple[str, str], OpenFile] = {}
         self._told = ""
+        self._told_at: Place | None = None
         self.begin: Callable[[], None] | None = None  # what is done first, once
 
     def on_mount(self) -> None:
@@ -81,7 +82,9 @@ class Reader(Panes):
 
     @property
     def place(self) -> Place | None:
-        return self.source.place
+        """Where the cursor is; None while nothing is open, or when the screen is going."""
+        found = self.query(SourceView)
+        return found.first().place if found else None
 
     # --- going places ---
 
@@ -132,7 +135,11 @@ class Reader(Panes):
     @work(thread=True, group="colour", exclusive=True)
     def _colour(self, file: OpenFile) -> None:
         file.parse()
-        self.app.call_from_thread(self.source.refresh)
+        self.post_message(Coloured())  # to nobody, where the screen went meanwhile
+
+    def on_coloured(self) -> None:
+        """The colours of what is open are there."""
+        self.source.refresh()
 
     def _notice(self, file: OpenFile) -> None:
         self.warn("; ".join(file.notices))
@@ -164,8 +171,8 @@ class Reader(Panes):
     # --- what is said ---
 
     def tell(self, text: str) -> None:
-        """A line for the reader, until the cursor moves."""
-        self._told = text
+        """A line for the reader, until the cursor moves on from where it is now."""
+        self._told, self._told_at = text, self.place
         self._status()
 
     def _status(self) -> None:
@@ -198,7 +205,8 @@ class Reader(Panes):
 
     def on_moved(self, event: Moved) -> None:
         """The cursor is on another line."""
-        self._told = ""
+        if event.place != self._told_at:
+            self._told = ""
         self._crumb()
         self._status()
         self.notes.follow(event.place)

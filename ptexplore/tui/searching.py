@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -50,10 +51,8 @@ class Searcher:
         groups: list[Group] = []
         try:
             if number == self._last:
-                if self._own is None:
-                    self._own = self._library.apart()
-                own = self._own
-                for group in hits(own.trees, own.catalogue, own.noted, query, sort):
+                own = self._opened()
+                for group in hits(own.trees, own.catalogue, own.noted, query, sort, lambda: number != self._last):
                     if number != self._last:
                         return
                     groups.append(group)
@@ -63,6 +62,23 @@ class Searcher:
             return
         if number == self._last:
             heard(number, groups, True, "")
+
+    def warm(self) -> None:
+        """Read what every question needs, before the first one."""
+        self._pool.submit(self._warm)
+
+    def _warm(self) -> None:
+        with contextlib.suppress(PtexploreError):  # whoever asks is told
+            own = self._opened()
+            for one in own.trees:
+                one.store.search("abc", 1)
+                one.store.files_like("abc", 1)
+            _ = own.noted, own.catalogue
+
+    def _opened(self) -> Library:
+        if self._own is None:
+            self._own = self._library.apart()
+        return self._own
 
     def close(self) -> None:
         """Wait for nothing; the connections go with the thread's last answer."""

@@ -96,11 +96,9 @@ class SourceView(ScrollView, can_focus=True):
         self._lit = lit
         self.virtual_size = Size(file.widest + painting.gutter(file) + 1, len(file.raw))
         self.line = max(1, min(line, len(file.raw)))
-        self.column = column
-        if column == 0:
-            self.column = file.landing(self.line)
-        if not self._is_in_view():
-            self.scroll_to(y=max(0, self.line - 1 - self.size.height // 3), animate=False, immediate=True)
+        self.column = column or file.landing(self.line)
+        self._aim()
+        self.scroll_to(x=0, animate=False, immediate=True, force=True)
         self._keep_in_view()
         self.refresh()
         self._moved()
@@ -125,8 +123,8 @@ class SourceView(ScrollView, can_focus=True):
 
     # --- the cursor ---
 
-    def move(self, line: int, column: int | None = None) -> None:
-        """The cursor to a line (held inside the file) and column."""
+    def move(self, line: int, column: int | None = None, *, far: bool = False) -> None:
+        """The cursor to a line (held inside the file) and column; `far` shows what follows it."""
         if self.file is None:
             return
         before, self.line = self.line, max(1, min(line, len(self.file.raw)))
@@ -134,6 +132,8 @@ class SourceView(ScrollView, can_focus=True):
             self.column = max(0, column)
         elif before != self.line:
             self.column = self._same_column()
+        if far:
+            self._aim()
         self._keep_in_view()
         self.refresh_line(before - 1)
         self.refresh_line(self.line - 1)
@@ -151,6 +151,12 @@ class SourceView(ScrollView, can_focus=True):
 
     def _is_in_view(self) -> bool:
         return self.scroll_offset.y + _MARGIN < self.line <= self.scroll_offset.y + self.size.height - _MARGIN
+
+    def _aim(self) -> None:
+        """A line that was out of sight is shown with more of what follows it than of what is before it."""
+        top = max(0, self.line - 1 - self.size.height // 3)
+        if not self._is_in_view():  # by force: what was not laid out yet counts as what cannot be scrolled
+            self.scroll_to(y=top, animate=False, immediate=True, force=True)
 
     def _keep_in_view(self) -> None:
         assert self.file is not None
@@ -173,8 +179,7 @@ class SourceView(ScrollView, can_focus=True):
             self.scroll_to(left, max(0, top), animate=False, immediate=True, force=True)
 
     def _moved(self) -> None:
-        place = self.place
-        if place is not None:
+        if (place := self.place) is not None:
             self.post_message(Moved(place))
 
     def action_line(self, step: int) -> None:
@@ -212,15 +217,15 @@ class SourceView(ScrollView, can_focus=True):
     def action_go(self, line: int) -> None:
         """To a line; the last one for -1."""
         if self.file is not None:
-            self.move(line if line > 0 else len(self.file.raw))
+            self.move(line if line > 0 else len(self.file.raw), far=True)
 
     def action_symbol(self, step: int) -> None:
         """The next definition, or the one before."""
         line = self.file.beside(self.line, step) if self.file is not None else None
-        if line is None:
+        if self.file is None or line is None:
             self.post_message(self.Tell("no further definition in this file"))
-        elif self.file is not None:
-            self.move(line, self.file.landing(line))
+        else:
+            self.move(line, self.file.landing(line), far=True)
 
     # --- notes, searching, names ---
 
@@ -231,7 +236,7 @@ class SourceView(ScrollView, can_focus=True):
             self.post_message(self.Tell("no note in this file"))
             return
         beside = [n for n in lines if n > self.line] if step > 0 else [n for n in lines if n < self.line][::-1]
-        self.move(beside[0] if beside else lines[0 if step > 0 else -1])
+        self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)
 
     def action_found(self, step: int) -> None:
         """The next place of what was searched for."""
@@ -239,11 +244,10 @@ class SourceView(ScrollView, can_focus=True):
             return
         found = self.finding.beside(self.file, self.line, self.column, step)
         if found is None:
-            self.post_message(
-                self.Tell(f"{self.finding.text!r} is not in this file" if self.finding.text else "/ finds")
-            )
+            text = self.finding.text
+            self.post_message(self.Tell(f"{text!r} is not in this file" if text else "/ finds"))
         else:
-            self.move(*found)
+            self.move(*found, far=True)
         self.refresh()
 
     def _meant(self) -> str | None:
@@ -290,7 +294,7 @@ class SourceView(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """The cursor stays visible."""
         if self.file is not None:
-            if not self._placed:  # what was shown before the first layout
-                self._placed = True
-                self.scroll_to(y=max(0, self.line - 1 - self.size.height // 3), animate=False, immediate=True)
+            if not self._placed:
+                self._aim()  # what was shown before the first layout
+            self._placed = True
             self._keep_in_view()

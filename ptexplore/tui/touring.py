@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 from textual.widgets.option_list import Option
 
+from ptexplore.errors import PtexploreError
 from ptexplore.tui.library import Place
 from ptexplore.tui.lists import Choices
 from ptexplore.view.plain import clean
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, Tour
     from ptexplore.tui.library import Library
     from ptexplore.tui.reader import Reader
-    from ptexplore.view.tour import StopView
+    from ptexplore.view.tour import Guide, StopView
 
 
 class Walk:
@@ -32,6 +33,7 @@ class Walk:
         self.reader = reader
         self.tour = tour
         self.at = self._first(stop)
+        self._guide: Guide | None = None
         self._saves = True
 
     def _first(self, stop: str | None) -> int:
@@ -51,8 +53,28 @@ class Walk:
         return self.reader.notes.stop
 
     def show(self) -> None:
-        """The stop in the notes pane, and its source where its anchor is placed: nowhere else."""
-        view = self.library.guide.stop(self.tour, self.at)
+        """The stop in the notes pane, and its source where its anchor is placed: nowhere else.
+
+        To place an anchor reads files, so it is done in a thread; of several steps in a row the last one counts.
+        """
+        number = self.at
+        self.reader.run_worker(lambda: self._place(number), thread=True, group="stop", exclusive=True)
+
+    def _place(self, number: int) -> None:
+        try:
+            if self._guide is None:
+                self._guide = self.library.apart_guide()
+            view = self._guide.stop(self.tour, number)
+        except PtexploreError as error:
+            told = f"{error.message}: {error.why}" if error.why else error.message
+            self.reader.app.call_later(self.reader.tell, told)
+        else:
+            self.reader.app.call_later(self._placed, view)
+
+    def _placed(self, view: StopView) -> None:
+        app: Any = self.reader.app
+        if view.number != self.at or app.walk is not self:
+            return  # the reader went on meanwhile
         self.reader.show_notes()
         self.reader.notes.show_stop(view)
         self._remember(last=(self.tour.id, view.stop.id))

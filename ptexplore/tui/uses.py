@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import re
+import textwrap
+from typing import TYPE_CHECKING
 
 from textual import work
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ptexplore.errors import PtexploreError
+from ptexplore.tui.lists import Choices
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.view.plain import clean
 
@@ -21,16 +22,12 @@ if TYPE_CHECKING:
 _MOST = 300  # uses of one group that are listed
 
 
-class Uses(OptionList):
+class Uses(Choices):
     """The uses of one name. Enter shows one and goes there; Escape closes the list."""
 
     DEFAULT_CSS = """
     Uses, Uses:focus { display: none; height: 40%; border: none; border-top: solid $accent; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
-    ]
 
     def __init__(self, library: Library, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -65,7 +62,9 @@ class Uses(OptionList):
     def _list(self, view: RefsView) -> None:
         self.clear_options()
         total = sum(group.total for group in view.groups)
-        self.border_title = Content(clean(f"{total} uses of {view.asked}"))
+        by_name = any(use.how == "name-matched" for group in view.groups for use in group.found)
+        narrowed = "by name, not by type: " if by_name else ""
+        self.border_title = Content(clean(f"{narrowed}{total} uses of {view.asked}"))
         options = []
         for group in view.groups:
             more = f", {len(group.found)} of them here" if group.total > len(group.found) else ""
@@ -74,12 +73,16 @@ class Uses(OptionList):
                 number = f"use-{len(self._uses)}"
                 self._uses[number] = use
                 options.append(Option(_row(use), id=number))
-        options += [Option(Content.styled(clean(text), "dim"), disabled=True) for text in view.remarks]
-        self.add_options(options or [Option("nothing uses it in these trees", disabled=True)])
+        if not self._uses:
+            options.append(Option("nothing uses it in these trees", disabled=True))
+        room = max(20, self.size.width - 4)
+        lines = [line for text in view.remarks for line in textwrap.wrap(clean(text), room)]
+        options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
+        self.add_options(options)
         self.focus()
         self.action_first()
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
         """There, with the cursor at the name."""
         use = self._uses.get(event.option_id or "")
         if use is None or use.spot.ref.path is None:
@@ -87,7 +90,8 @@ class Uses(OptionList):
         tree, path, line = use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1
         indexed = self._library.tree(tree)
         text = (indexed.tree.line(path, line) if indexed is not None else None) or ""
-        self.post_message(OpenPlace(tree, path, line, max(0, text.find(use.written.rsplit("::", 1)[-1]))))
+        name = re.search(rf"(?<!\w){re.escape(use.written.rsplit('::', 1)[-1])}(?!\w)", text)
+        self.post_message(OpenPlace(tree, path, line, name.start() if name else 0))
 
 
 def _row(use: Use) -> Content:

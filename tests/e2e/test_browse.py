@@ -131,7 +131,14 @@ def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
 
 def test_reading_the_real_tree(sourced):
     (name,) = (one["name"] for one in sourced("fetch", "--list", "--json").data["checkouts"])
-    terminal = Terminal(sourced, "browse", "--tree", name, "c10::Dispatcher::call", columns=120, rows=40)
+    terminal = Terminal(sourced, "browse", "--tree", name, "aten", columns=120, rows=40)
+    terminal.until("native")
+    terminal.type("s")
+    terminal.until("type a name")
+    terminal.type("@Dispatcher::call")
+    terminal.until(r"Dispatcher\.h:\d+")
+    time.sleep(1)  # the last letter is answered
+    terminal.type("\r")
     terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
     terminal.until("version-skew|consistent|located")
     terminal.type("r")
@@ -141,6 +148,16 @@ def test_reading_the_real_tree(sourced):
     terminal.until(r"[\w/]+\.\w+  ›  ")
     terminal.type("\x0f")
     terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
+    fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))  # and the kernel tells it
+    terminal.type("s")
+    terminal.until("type a name")
+    terminal.type("?dispatcher#yaml-entry")
+    terminal.until("One YAML entry")
+    time.sleep(1)
+    terminal.type("\r")
+    terminal.until("= its source")
+    terminal.type(">" * 20)
+    terminal.until("that was the last stop")
     terminal.type("q")
     code, _raw, after = end(terminal)
     assert (code, after.strip()) == (0, "")

@@ -115,7 +115,7 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         assert all(f"may be {MIX}:{line}" in notes(app) for line in lines), "both, and none is opened"
         await pilot.press("less_than_sign", "greater_than_sign", "c")
         await until(pilot, lambda: isinstance(app.screen, Contents))
-        assert "✓  1  The entry" in screen(app)
+        await until(pilot, lambda: "✓  1  The entry" in screen(app))
         await pilot.press("escape", "greater_than_sign")
         await until(pilot, lambda: "that was the last stop" in screen(app))
         assert app.walk is None
@@ -133,7 +133,7 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == KERNEL)
         await pilot.press("ctrl+p", *"/Mix")
         await until(pilot, lambda: f"{MIX}" in screen(app))
-        assert "symbols @   operators %" in screen(app)
+        await until(pilot, lambda: "symbols @   operators %" in screen(app))
         await pilot.press("tab")  # the next sort of the same words: notes
         assert app.screen.query_one("Input").value == "?Mix"
         app.screen.query_one("Input").value = '"turn(int'
@@ -248,8 +248,8 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
             return " ".join(screen(app).split())
 
         app.post_message(OpenTour("running"))
-        await until(pilot, lambda: "lab adds" in notes(app))
-        assert "Before [bold]them[/bold]" in notes(app)
+        await until(pilot, lambda: "lab adds" in notes(app) and "Before [bold]them[/bold]" in notes(app))
+        await until(pilot, lambda: app.reader.place is not None)
         await pilot.press("L", "enter")
         await until(pilot, lambda: "its file is not trusted: ptexplore notes trust" in notes(app), 60)
         trust(running.notes.tours.values())

@@ -34,7 +34,9 @@ def test_definition_uses_and_back(drive):
     async def reading(app, pilot):
         reader = app.reader
         assert reader.place.path == "aten/src/ATen/native/Blend.cpp"
-        assert "mini 2.99.0 · checkout · version-skew: the installed torch is 2.13.0" in screen(app)
+        await until(
+            pilot, lambda: "mini 2.99.0 · checkout · version-skew: the installed torch is 2.13.0" in screen(app)
+        )
         start = reader.place
         await pilot.press("r")
         uses = reader.query_one(Uses)
@@ -43,7 +45,7 @@ def test_definition_uses_and_back(drive):
         await pilot.press("escape", "colon", "9", "enter")
         await pilot.pause()
         assert reader.place.line == 9
-        assert "Blend.cpp  ›  at::native::operator==" in screen(app).split("\n")[0]
+        await until(pilot, lambda: "Blend.cpp  ›  at::native::operator==" in screen(app).split("\n")[0])
         await pilot.press("w", "w", "w", "w", "enter")
         await pilot.pause()
         there = reader.place
@@ -75,11 +77,11 @@ def test_notes_marks_and_finding(drive):
         reader = app.reader
         await pilot.press("n")
         assert reader.place.line == 4
-        assert "● 4 " in screen(app).replace("●  4", "● 4")
-        assert "A kernel" in screen(app)
+        await until(pilot, lambda: "● 4 " in screen(app).replace("●  4", "● 4"))
+        await until(pilot, lambda: "A kernel" in screen(app))
         await pilot.press("slash", *"blend_", "enter")
         await pilot.pause()
-        assert "'blend_': 3 in this file" in screen(app)
+        await until(pilot, lambda: "'blend_': 3 in this file" in screen(app))
         seen = [reader.place.line]
         for _ in range(3):
             await pilot.press("full_stop")
@@ -100,7 +102,7 @@ def test_hostile_text_and_long_lines_are_only_text(drive):
         await pilot.press("end")
         await pilot.pause()
         assert time.process_time() - before < 2
-        assert "0};" in screen(app)
+        await until(pilot, lambda: "0};" in screen(app))
 
     drive("torch/csrc/hostile.cpp", reading, size=(200, 30))
 
@@ -116,7 +118,7 @@ def test_a_tall_file_draws_only_what_is_visible(drive, monkeypatch):
         await pilot.press("G")
         await pilot.pause()
         assert app.reader.place.line == 10_000
-        assert "line_9999" in screen(app)
+        await until(pilot, lambda: "line_9999" in screen(app))
 
     drive(KERNEL, reading)
     assert len(drawn) < 1000
@@ -125,11 +127,11 @@ def test_a_tall_file_draws_only_what_is_visible(drive, monkeypatch):
 def test_at_80_columns_files_and_notes_come_and_go(drive):
     async def reading(app, pilot):
         reader = app.reader
-        assert "blend_kernel" in screen(app)
+        await until(pilot, lambda: "blend_kernel" in screen(app))
         assert not reader.files.display
         await pilot.press("e")
         await until(pilot, lambda: "▾ mini 2.99.0" in screen(app))
-        assert "BlendKernel.cpp" in screen(app)
+        await until(pilot, lambda: "BlendKernel.cpp" in screen(app))
         await pilot.press("k", "k", "j", "enter")
         await pilot.pause()
         await pilot.press("escape")
@@ -139,7 +141,7 @@ def test_at_80_columns_files_and_notes_come_and_go(drive):
         assert reader.query_one("#side").display
         await pilot.resize_terminal(20, 10)
         await pilot.pause()
-        assert "20 columns: widen" in screen(app)
+        await until(pilot, lambda: "20 columns: widen" in screen(app))
         await pilot.resize_terminal(120, 40)
         await pilot.pause()
         assert reader.files.display
@@ -157,7 +159,7 @@ def test_the_tree_opens_folders_and_shows_files(drive):
         await until(pilot, lambda: "▸ torch" in screen(app))
         await pilot.press("G", "enter")
         await pilot.pause()
-        assert "▾ torch" in screen(app)
+        await until(pilot, lambda: "▾ torch" in screen(app))
         await pilot.press("G", "l")
         await pilot.pause()
         await pilot.press("G", "enter")
@@ -176,14 +178,14 @@ def test_a_file_that_vanished_and_one_that_changed(drive, library, tmp_path):
         place = type(app.reader.place)
         app.reader.go(place("mini", "torch/csrc/comment.cpp", 3))
         await pilot.pause()
-        assert "its text is not there (any more)" in screen(app)
+        await until(pilot, lambda: "its text is not there (any more)" in screen(app))
         await pilot.press("j", "enter", "n", "o", "y")  # nothing to do, and nothing breaks
         app.reader.go(place("mini", "torch/csrc/long.cpp", 3))
         await pilot.pause()
-        assert "this file was changed after it was indexed" in screen(app)
+        await until(pilot, lambda: "this file was changed after it was indexed" in screen(app))
         await pilot.press("y")
         await pilot.pause()
-        assert "it is not known which commit mini 2.99.0 is of" in screen(app)
+        await until(pilot, lambda: "it is not known which commit mini 2.99.0 is of" in screen(app))
 
     try:
         gone.unlink()
@@ -234,3 +236,36 @@ def test_a_definition_opens_at_its_name_and_a_keyword_is_no_name(drive, small):
         assert app.reader.source._meant() == "at::native::blend_kernel"
 
     drive("at::native::blend_kernel", reading)
+
+
+def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):
+    def at(lines, piece, name):
+        line = next(number for number, text in enumerate(lines, 1) if piece in text)
+        return line, lines[line - 1].rindex(name)
+
+    async def reading(app, pilot):
+        source = app.reader.source
+        lines = source.file.raw
+        for piece, name, told in (("int through(int a)", "a)", "a is a local name here, it seems: line"),
+                                  ("int use(Mixer& m)", "turn(1)", "m.turn")):  # fmt: skip
+            line, column = at(lines, piece, name)
+            source.move(line, column)
+            source.action_definition()
+            await until(pilot, lambda told=told: told in screen(app))
+            assert app.reader.place.line == line, "nothing was opened: it is not known which"
+            await pilot.press("escape")
+        source.show(source.file, 30)
+        assert source.scroll_offset.y <= 29
+
+    drive(MIX, reading)
+
+
+def test_forward_has_a_key_of_its_own_and_a_jump_shows_what_follows(drive):
+    async def reading(app, pilot):
+        app.reader.go(type(app.reader.place)("mini", "torch/csrc/tall.cpp", 5000))
+        await pilot.pause()
+        assert 5 < 5000 - app.reader.source.scroll_offset.y < app.reader.source.size.height // 2
+        await pilot.press("backspace", "f")
+        assert app.reader.place.line == 5000
+
+    drive(KERNEL, reading)
