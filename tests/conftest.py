@@ -9,11 +9,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
 
 from tests.harness import Cli, torch_version
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # A CI step in the background starts us with SIGINT ignored, and what we start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -26,6 +30,19 @@ def _no_hook_left_behind() -> Iterator[None]:
     before = (sys.getprofile(), threading.getprofile(), sys.gettrace())
     yield
     assert (sys.getprofile(), threading.getprofile(), sys.gettrace()) == before
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium: one a process, which is all that playwright bears."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("needs chromium: apt-get install chromium")
+    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[test]'")
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -165,3 +166,12 @@ def torch_version() -> str:
     found = re.search(r"^__version__ = '([^']+)'", text, re.MULTILINE)
     assert found
     return found.group(1)
+
+
+def hashes(root: Path) -> dict[str, str]:
+    """The sha256 of every file below a folder, by its path there."""
+    return {
+        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(root.rglob("*"))
+        if file.is_file()
+    }

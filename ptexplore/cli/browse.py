@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from ptexplore.tui.app import Browser
 
     app = Browser(library, lambda found: start or _start(options, found), missing)
+    app.settled = gc.freeze  # looking through all of that for what is no longer used would hold up a key for 80 ms
     app.run()
     if app.crash is not None:
         if os.environ.get("PTEXPLORE_DEBUG") or isinstance(app.crash, PtexploreError):

@@ -59,15 +59,18 @@ def build(options: argparse.Namespace) -> Written:
     given = _gather(options)
     roots = [root for one in given.trees for layer in one.tree.layers for root in layer.roots]
     out = open_output(Path(options.out), roots, force=options.force)
-    with progress_bar(f"writing a site to {options.out}") as progress:
-        site = _site(given, options)
-        out.begin()
-        try:
-            written = _write(given, site, out, options.jobs or usual_jobs(), progress)
-        except BaseException:
-            out.keep()
-            raise
-        written.gone = out.finish()
+    try:
+        with progress_bar(f"writing a site to {options.out}") as progress:
+            site = _site(given, options)
+            out.begin()
+            try:
+                written = _write(given, site, out, options.jobs or usual_jobs(), progress)
+            except BaseException:
+                out.keep()
+                raise
+            written.gone = out.finish()
+    finally:
+        out.release()
     written.made = len(out.changed)
     written.kept = len(out.pages) - written.made
     written.size = out.size + sum(int(row[1]) for row in out.pages.values())
@@ -223,13 +226,14 @@ def _write(given: _Given, site: Site, out: Output, jobs: int, progress: Progress
     base = _base(given, site)
     stores = [one.store.path for one in given.trees]
     Sources(site, given.names, out, lambda: _reopened(stores), base).write(jobs, progress)
-    traces = Traces(site, out, given.traces)
+    titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in given.library.stops()}
+    traces = Traces(site, out, given.traces, titles)
     if site.operators:
         Cards(site, out, lambda: _lookup(python), base, given.noted, traces.observed()).write(jobs, progress)
     progress.step("writing tours and lists")
     path = load_path(given.library)
     version = given.ready.runtime.version if given.ready is not None else None
-    tours = Tours(site, out, Guide(given.library, given.trees, version), path)
+    tours = Tours(site, out, Guide(given.library, given.trees, version), path, given.names)
     tours.write(_counts(given, site))
     traces.write()
     written.lost = tours.lost

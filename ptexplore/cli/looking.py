@@ -57,11 +57,11 @@ def _fetched(here: Ready, found: list[Checkout], known: Conditions) -> Iterator[
     from ptexplore.index.relation import decide
     from ptexplore.resolve.sources import source
     from ptexplore.source.checkout_tree import checkout_tree
-    from ptexplore.source.fetching import recheck
+    from ptexplore.source.fetching import recheck_listed
 
-    for checkout in map(recheck, found):
+    for checkout, listed in map(recheck_listed, found):
         tree = checkout_tree(checkout)
-        index = checkout_index(checkout, here.runtime)
+        index = checkout_index(checkout, here.runtime, listed)
         decision = decide(checkout, here.runtime, tree, here.store, index)
         yield source(checkout, tree, index, decision, known, here.runtime)
 

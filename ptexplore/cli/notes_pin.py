@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +76,8 @@ def _layer(
         print(f"cannot be pinned: {clean(why)}", file=sys.stderr)
     if text == old or not (after or before):
         return bool(refused)
+    import difflib
+
     shown = f"{layer.shown}/{LOCK}"
     for line in difflib.unified_diff(old.splitlines(), text.splitlines(), shown, shown, lineterm="", n=0):
         print(clean(line))

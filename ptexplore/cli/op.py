@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from typing import Any
 
 
@@ -25,6 +24,8 @@ def register(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the card of the operator named."""
+    from dataclasses import replace
+
     from ptexplore.cli.looking import look
     from ptexplore.cli.noted import on_lookup
     from ptexplore.cli.ready import ready

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ptexplore.index.sources import Built, Source
     from ptexplore.model import Checkout, Runtime
     from ptexplore.source.checkout_tree import Relation
+    from ptexplore.source.listing import Listed
     from ptexplore.source.progress import Progress
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index_store import IndexStore
     from ptexplore.store.store import Store
-
 
 _FIRST = "first run with this torch: regenerating its C++ and reading its dispatcher"
 
@@ -140,14 +140,14 @@ def indexes(python: str | None = None, only: str | None = None) -> list[Indexed]
     ]
 
 
-def checkout_index(checkout: Checkout, runtime: Runtime) -> IndexStore:
+def checkout_index(checkout: Checkout, runtime: Runtime, listed: list[Listed] | None = None) -> IndexStore:
     """The index of one checkout, built now, with progress, where there is none. Raises as `indexes`.
 
-    Of a folder used in place it is brought up to date first: a line is claimed of the text that is there now.
+    A folder used in place is read again first: lines are of its text now. `listed` are its files, listed just now.
     """
     from ptexplore.source.registry import is_in_place
 
-    if open_index(checkout) is None or (is_in_place(checkout) and not _is_fresh(checkout, runtime)):
+    if open_index(checkout) is None or (is_in_place(checkout) and not _is_fresh(checkout, runtime, listed)):
         with _progress("this source has no index yet, or changed: indexing it") as progress:
             refresh(checkout, runtime, progress)
     return _opened(checkout)
@@ -158,11 +158,11 @@ def installed_index(runtime: Runtime) -> IndexStore | None:
     return open_index(runtime)
 
 
-def _is_fresh(checkout: Checkout, runtime: Runtime) -> bool:
+def _is_fresh(checkout: Checkout, runtime: Runtime, listed: list[Listed] | None) -> bool:
     from ptexplore.index.sources import is_fresh
     from ptexplore.source.progress import Silent
 
-    return is_fresh(_to_index(checkout, runtime, Silent()), index_of(checkout))
+    return is_fresh(_to_index(checkout, runtime, Silent(), listed), index_of(checkout))
 
 
 def _relation(checkout: Checkout, runtime: Runtime | None) -> Relation:
@@ -249,14 +249,15 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
     """
     from ptexplore.index.sources import build
     from ptexplore.model import Checkout
-    from ptexplore.source.fetching import recheck
+    from ptexplore.source.fetching import recheck_listed
 
+    listed = None
     if isinstance(source, Checkout):
-        source = recheck(source)
+        source, listed = recheck_listed(source)
         done = _unchanging(source)
         if done is not None:
             return done
-    return build(_to_index(source, runtime, progress), index_of(source), jobs=jobs, progress=progress)
+    return build(_to_index(source, runtime, progress, listed), index_of(source), jobs=jobs, progress=progress)
 
 
 def _unchanging(checkout: Checkout) -> Built | None:
@@ -270,7 +271,10 @@ def _unchanging(checkout: Checkout) -> Built | None:
     return Built(0, store.counts()["files"], 0, (), anew=False, seconds=0.0)
 
 
-def _to_index(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress) -> Source:
+def _to_index(
+    source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, listed: list[Listed] | None = None
+) -> Source:
+    """What to index of `source`; `listed` are its files where somebody listed them just now."""
     from ptexplore.index.sources import Source
     from ptexplore.model import Runtime
     from ptexplore.source import generated
@@ -284,7 +288,7 @@ def _to_index(source: Checkout | Runtime, runtime: Runtime | None, progress: Pro
     if source.project != "pytorch":  # its files use the macros of PyTorch's headers
         pytorch = current(runtime) or runtime
         headers = files_of(pytorch) if pytorch is not None else []
-    return Source(source.name, _identity(source), files_of(source), headers)
+    return Source(source.name, _identity(source), files_of(source) if listed is None else listed, headers)
 
 
 @contextmanager

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ptexplore.cli.ready import Indexed, Ready
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from ptexplore.view.trees import Spot
 
 
-@dataclass(frozen=True)
-class Searched:
+class Searched(NamedTuple):
     """The trees to search, first the one in use, and the installed torch's catalogue where there is one."""
 
     trees: list[Indexed]

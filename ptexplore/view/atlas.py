@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
@@ -23,9 +24,7 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
     if any(one.checkout is not None and project(one) == "pytorch" for one in trees) or not trees:
         return []
     try:
-        from ptexplore.source.atlas import Atlas
-
-        atlas = Atlas.open()
+        atlas = _shipped()
         found = atlas.symbols_ending(asked.removeprefix("::"))
         names = atlas.names(asked, limit) if prefix and "::" not in asked and len(asked) > 2 else []
         for name in names:
@@ -36,6 +35,14 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
     info = _info(trees, atlas)
     here = {path for path in {one.path for one in found} if any(t.store.file(path) is not None for t in trees)}
     return [(one, _spot(atlas, info, one)) for one in found if one.path not in here][:limit]
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Atlas:
+    """Opened once: a palette asks it with every letter."""
+    from ptexplore.source.atlas import Atlas
+
+    return Atlas.open()
 
 
 def _info(trees: Sequence[IndexedTree], atlas: Atlas) -> TreeInfo:

@@ -144,15 +144,15 @@ def _preferred(names: Iterable[str]) -> str:
     return min(names, key=rank)
 
 
-def card(lookup: Lookup, asked: str) -> Card:
-    """Gather the card of the operator that `asked` names."""
+def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
+    """Gather the card of the operator that `asked` names. `stubs` of the same lookup may serve many cards."""
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, asked)
     derivative = store.derivative(operator.name)
     node = None
     if derivative is not None and derivative.apply_path:
         node = in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
-    keys, fallthrough = _keys(lookup, operator)
+    keys, fallthrough = _keys(lookup, operator, stubs or Stubs(lookup))
     return Card(
         operator=operator,
         asked=asked,
@@ -182,11 +182,10 @@ def _yaml(tree: SourceTree, operator: Operator) -> SourceRef:
     return unknown(reason)
 
 
-def _keys(lookup: Lookup, operator: Operator) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
+def _keys(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
     """Keys grouped by what they run; keys that only fall through are named apart."""
     rows: list[KeyRow] = []
     fallthrough: list[str] = []
-    stubs = Stubs(lookup)
     for entry in lookup.store.table(operator.name):
         if entry.fallthrough:
             fallthrough += entry.keys

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,7 @@ class Wanted:
     kind: str | None = None
     text: bool = False
     declarations: bool = False
+    stopped: Callable[[], bool] = lambda: False  # whether nobody waits for the lines of text any more
 
 
 def find(
@@ -92,7 +93,7 @@ def find(
     if only in (None, "note"):
         groups.append(_notes(trees, noted or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
-        lines, more = matching_lines(trees, query, wanted.limit)
+        lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
         found = tuple(Found("line", f"{s.ref.path}:{s.ref.line}", text, s) for s, text in lines)
         groups.append(Group("text", found, None if more else 0))
     return FindView(query, tuple(g for g in groups if g.found), tuple(t.tree.info for t in trees), tuple(remarks))

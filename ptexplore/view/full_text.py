@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot
 
@@ -12,11 +12,14 @@ LONGEST = 400  # characters of a line that are shown
 _WORD = re.compile(r"\w+")
 
 
-def matching_lines(trees: Sequence[IndexedTree], query: str, limit: int) -> tuple[list[tuple[Spot, str]], bool]:
+def matching_lines(
+    trees: Sequence[IndexedTree], query: str, limit: int, stopped: Callable[[], bool] = lambda: False
+) -> tuple[list[tuple[Spot, str]], bool]:
     """The first `limit` lines that hold `query`, and whether there are (or may be) more.
 
     The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
-    must begin where a word of the text begins: files are found by whole words, the last one as a beginning.
+    must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
+    found so far is returned as soon as `stopped` says so.
     """
     words = [word for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
     wanted = " ".join(query.split())
@@ -30,6 +33,8 @@ def matching_lines(trees: Sequence[IndexedTree], query: str, limit: int) -> tupl
         paths = indexed.store.files_with_words(words, FILES + 1)
         more = more or len(paths) > FILES
         for path in paths[:FILES]:
+            if stopped():
+                return found, True
             if any(one.store.file(path) is not None for one in earlier):
                 continue
             for number, line in _lines_with(indexed, path, wanted, fold=fold):

@@ -163,12 +163,31 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     if closed:
         counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
         yield f"also ran, not opened, in instructions: {counts}"
-    if trail.captured.get("warm"):
-        count = trail.captured["warm"]
-        what = f"{count:,} modules" if count > 1 else "a module"
-        yield f"the first call imports {what}; what is shown is the second"
+    yield from _nameless(session, parts)
+    yield from _which_call(trail.captured)
     if not frames(trail.hops) and trail.captured.get("reason"):
         yield f"no native pass: {trail.captured['reason']}"
+
+
+def _nameless(session: Session | None, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Libraries of torch's own whose functions have no names, and why."""
+    ran = {row[0] for data in parts for row in data["functions"] if row[0] not in data["closed"]}
+    for one in session.observations if session else ():
+        told = one.data.get("libraries") if one.kind == "unreadable" else None
+        for library, why in told.items() if isinstance(told, dict) else ():
+            if library in ran:
+                yield f"{library}: {why}"
+
+
+def _which_call(captured: Mapping[str, Any]) -> Iterator[str]:
+    """Which call is shown, where the first one imports modules."""
+    first = captured.get("first")
+    why = first.get("why") if isinstance(first, dict) else None
+    count = first.get("imported") if isinstance(first, dict) else captured.get("warm")
+    if not isinstance(count, int) or not count:
+        return
+    what = f"the first call imports {count:,} modules" if count > 1 else "the first call imports a module"
+    yield f"{what}; what is shown is the {f'first, since the second {why}' if why else 'second'}"
 
 
 def _stepped(parts: Sequence[Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ptexplore.annotations.blocks import STOP
@@ -40,9 +41,13 @@ def holds(mark: Mark, path: str | None, line: int | None) -> bool:
 
 def about_operator(mark: Mark, name: str) -> bool:
     """Whether a mark is anchored at an operator's YAML entry, or points to the operator."""
-    plain = name.removeprefix("aten::")
-    at_entry = mark.path.endswith(_YAML) and mark.name.removeprefix("aten::") == plain
-    return at_entry or any(op.removeprefix("aten::") == plain for op in mark.ops)
+    return name.removeprefix("aten::") in operators_of(mark)
+
+
+def operators_of(mark: Mark) -> set[str]:
+    """The operators whose YAML entry a mark is anchored at, or that it points to, without `aten::`."""
+    entry = {mark.name.removeprefix("aten::")} if mark.path.endswith(_YAML) else set()
+    return entry | {op.removeprefix("aten::") for op in mark.ops}
 
 
 # --- a Trail ---
@@ -139,23 +144,33 @@ def _stubs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
 # --- words ---
 
 
+def _begins(words: Iterable[tuple[str, re.Pattern[str]]], text: str) -> bool:
+    """Whether every word begins one of the text's; most texts do not even hold it, which is told sooner."""
+    return all(word in text and pattern.search(text) for word, pattern in words)
+
+
+@lru_cache(maxsize=4096)  # a palette asks with every letter
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
 def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
     """The marks that a query fits, best first, each with whether its name or title does: else its text alone.
 
     Every word of the query must begin a word there.
     """
-    words = [re.compile(rf"(?<!\w){re.escape(word)}") for word in query.casefold().split()]
+    words = [(word, re.compile(rf"(?<!\w){re.escape(word)}")) for word in query.casefold().split()]
     shortest = min(map(len, query.split()), default=0)
     if shortest < 2:
         return []  # a letter or a sign begins a word of every note
     ranked = []
     for mark in found:
-        title = f"{mark.stop} {mark.tour} {mark.title}".casefold()
+        title = _folded(f"{mark.stop} {mark.tour} {mark.title}")
         if query.casefold() in (mark.stop, mark.stop.partition("#")[2]):
             ranked.append((0, mark))
-        elif all(word.search(title) for word in words):
+        elif _begins(words, title):
             ranked.append((1, mark))
-        elif shortest > 2 and all(word.search(mark.text.casefold()) for word in words):
+        elif shortest > 2 and _begins(words, _folded(mark.text)):
             ranked.append((2, mark))
     ranked.sort(key=lambda one: one[0])  # in equal rank the tours' own order
     return [(rank < 2, mark) for rank, mark in ranked]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,13 +44,18 @@ def asked(typed: str) -> tuple[Sort, str]:
 
 
 def hits(
-    trees: Sequence[IndexedTree], catalogue: Catalogue | None, noted: Noted, query: str, sort: Sort
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    noted: Noted,
+    query: str,
+    sort: Sort,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Group]:
     """The groups of results, each as soon as it is known; lines of text among all only where names are few."""
     if not query:
         return
     if sort.kind is not None:
-        yield from find(trees, catalogue, query, Wanted(MOST, sort.kind), noted).groups
+        yield from find(trees, catalogue, query, Wanted(MOST, sort.kind, stopped=stopped), noted).groups
         return
     count = 0
     for kind in _QUICK:
@@ -58,4 +63,4 @@ def hits(
             count += len(group.found)
             yield group
     if count < FEW:
-        yield from find(trees, catalogue, query, Wanted(EACH, "text"), noted).groups
+        yield from find(trees, catalogue, query, Wanted(EACH, "text", stopped=stopped), noted).groups

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters but tab and line feed, and what turns the direction of text.
+UNSAFE = tuple(
+    chr(code)
+    for first, last in ((0, 8), (11, 31), (127, 159), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069))
+    for code in range(first, last + 1)
+)
+_CONTROL = re.compile(f"[{''.join(UNSAFE)}]")
 
 
 def clean(text: str) -> str:
@@ -14,4 +20,4 @@ def clean(text: str) -> str:
 
 def clean_lines(text: str) -> str:
     """The same, with line breaks kept."""
-    return "\n".join(clean(line) for line in text.split("\n"))
+    return _CONTROL.sub("\ufffd", text).replace("\t", " ")

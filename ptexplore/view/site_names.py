@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.store import index_site
 from ptexplore.store.index_site import Definition, Use
+from ptexplore.view.site_overloads import linkable, of_another_kind, seen_from
 
 if TYPE_CHECKING:
     from ptexplore.store.index_store import IndexStore
@@ -82,11 +83,12 @@ class Names:
         self._whole = False
 
     def preload(self) -> None:
-        """Read every definition."""
+        """Read every definition, once."""
         collects = gc.isenabled()
         gc.disable()  # half a million records that all stay: looking for circles takes twice as long as reading
         try:
-            self._read()
+            if not self._whole:
+                self._read()
         finally:
             if collects:
                 gc.enable()
@@ -174,9 +176,7 @@ class Names:
             wanted = _KINDS.get(kind, _CALLED)
             found = [one for one in self.places(name) if one.what.kind in wanted]
             found = [one for one in found if one.path.endswith(_PYTHON) == python]
-            defined = [one for one in found if not one.what.declared]
-            if any(not one.what.static for one in defined):
-                found = defined
+            found = linkable(found)
             self._groups[key] = self._grouped(found) if found else None
         return self._groups[key]
 
@@ -198,13 +198,13 @@ class Names:
             exact = use.target.partition("(")[0]
             return [one for one in group.places if one.what.qualified == exact], True
         if group.only_macros:
-            return group.places, True
+            return group.places, not any(of_another_kind(one.path, path) for one in group.places)
         written = _written(use.text, use.name) if use.text != use.name else ""
         if written:
             if written not in group.fitting:
                 ends = group.ends.get(_last(written), ())
                 group.fitting[written] = [one for end in ends if _agree(written, end) for one in group.inside[end]]
-            return _seen_from(path, group.fitting[written]), True
+            return seen_from(path, group.fitting[written]), True
         return self._unwritten(group, use, path, scope)
 
     def _unwritten(self, group: _Group, use: Use, path: str, scope: str) -> tuple[list[Place], bool]:
@@ -215,20 +215,16 @@ class Names:
         """
         inner, in_class = scope, False
         while True:
-            here = _seen_from(path, group.inside.get(f"{inner}::" if inner else "", ()))
+            here = seen_from(path, group.inside.get(f"{inner}::" if inner else "", ()))
             if here:
-                return here, not (in_class and group.has_members) and use.kind != "address"
+                other = any(of_another_kind(one.path, path) for one in here)
+                return here, not (in_class and group.has_members) and use.kind != "address" and not other
             if not inner:
                 break
             in_class = in_class or inner in self._classes
             inner = inner.rpartition("::")[0]
         # brought in by a using, or found through its arguments: by its name alone
-        return _seen_from(path, group.free), False
-
-
-def _seen_from(path: str, found: Sequence[Place]) -> list[Place]:
-    """Without what only its own file sees."""
-    return [one for one in found if not one.what.static or one.path == path or _is_header(one.path)]
+        return seen_from(path, group.free), False
 
 
 def _choice(found: list[Place], *, sure: bool) -> Meant | None:
@@ -282,10 +278,6 @@ def _agree(written: str, container: str) -> bool:
     if not container:
         return False
     return container == written or container.endswith(f"::{written}") or written.endswith(f"::{container}")
-
-
-def _is_header(path: str) -> bool:
-    return path.endswith((".h", ".hpp", ".cuh", ".inl", ".inc"))
 
 
 _ROOTS = frozenset({

@@ -26,6 +26,9 @@ class Row(NamedTuple):
     low: int = 0  # shown after the others: declarations, tests
 
 
+_Found = tuple[str, Row, int]  # what is typed, the row that it finds, about how many bytes that takes
+
+
 def begins(row: Row) -> set[str]:
     """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too."""
     low = row.name.casefold()
@@ -42,19 +45,20 @@ class Shards:
         self.table: dict[str, int] = {}
         self.files: dict[int, str] = {}
         self._next = first
-        by_begin: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
+        by_begin: defaultdict[str, list[_Found]] = defaultdict(list)
         for row in sorted(rows, key=_rank):
+            size = _size(row)
             for word in sorted(one[:_DEEPEST] for one in words(row)):
-                by_begin[word[:2]].append((word, row))
+                by_begin[word[:2]].append((word, row, size))
         self._gather(by_begin)
 
-    def _gather(self, by_begin: dict[str, list[tuple[str, Row]]]) -> None:
+    def _gather(self, by_begin: dict[str, list[_Found]]) -> None:
         """Neighbours that are small share a shard: a file for every two letters would be many thousands."""
-        group: list[tuple[str, list[tuple[str, Row]]]] = []
+        group: list[tuple[str, list[_Found]]] = []
         size = 0
         for begin in sorted(by_begin):
             found = by_begin[begin]
-            own = sum(map(_size, (row for _word, row in found)))
+            own = sum([one[2] for one in found])
             if own > LARGEST * 9 // 10:
                 self._split(begin, found)
                 continue
@@ -65,28 +69,28 @@ class Shards:
             size += own
         self._close(group)
 
-    def _close(self, group: list[tuple[str, list[tuple[str, Row]]]]) -> None:
+    def _close(self, group: list[tuple[str, list[_Found]]]) -> None:
         if group:
-            self._add(
-                [begin for begin, _rows in group], [row for _begin, found in group for _word, row in found], more=False
-            )
+            rows = [row for _begin, found in group for _word, row, _size in found]
+            self._add([begin for begin, _found in group], rows, more=False)
 
-    def _split(self, begin: str, found: list[tuple[str, Row]]) -> None:
-        if sum(_size(row) for _word, row in found) <= LARGEST * 9 // 10:
-            self._add([begin], [row for _word, row in found], more=False)
+    def _split(self, begin: str, found: list[_Found]) -> None:
+        if sum([one[2] for one in found]) <= LARGEST * 9 // 10:
+            self._add([begin], [one[1] for one in found], more=False)
             return
         found = sorted(found, key=lambda one: one[0] != begin)  # what is called just so comes first
         top, size = [], 0
-        for _word, row in found:
-            size += _size(row)
+        for _word, row, own in found:
+            size += own
             if size > _TOP:
                 break
             top.append(row)
         self._add([begin], top, more=True)
-        longer: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
-        for word, row in found:
-            if len(word) > len(begin):
-                longer[word[: len(begin) + 1]].append((word, row))
+        longer: defaultdict[str, list[_Found]] = defaultdict(list)
+        deeper = len(begin) + 1
+        for one in found:
+            if len(one[0]) >= deeper:
+                longer[one[0][:deeper]].append(one)
         for next_begin in sorted(longer):
             self._split(next_begin, longer[next_begin])
 
@@ -99,14 +103,13 @@ class Shards:
 
 def shard(number: int, rows: Sequence[Row], *, more: bool) -> str:
     """The script of one shard."""
-    urls: dict[str, int] = {}
-    contexts: dict[str, int] = {}
-    lines = []
-    for numbers, texts in ((urls, {row.url for row in rows}), (contexts, {_plain(row.context) for row in rows})):
-        numbers.update({text: number for number, text in enumerate(sorted(texts))})
-    for row in rows:
-        url, context = urls[row.url], contexts[_plain(row.context)]
-        lines.append(f"{_plain(row.name)}\t{row.kind}\t{url}\t{row.fragment}\t{context}")
+    urls = {url: number for number, url in enumerate(sorted({row.url for row in rows}))}
+    plain = {context: _plain(context) for context in {row.context for row in rows}}
+    contexts = {text: number for number, text in enumerate(sorted(set(plain.values())))}
+    lines = [
+        f"{_plain(name)}\t{kind}\t{urls[url]}\t{fragment}\t{contexts[plain[context]]}"
+        for name, kind, url, fragment, context, _low in rows
+    ]
     document: dict[str, object] = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)}
     if more:
         document["more"] = True
@@ -117,10 +120,14 @@ def _packed(texts: Iterable[str]) -> list[str]:
     """Sorted texts, each as how many letters it shares with the one before it (a letter from "0" on) and the rest."""
     found, before = [], ""
     for text in texts:
-        same = 0
-        while same < min(len(text), len(before), _SHARED) and text[same] == before[same]:
-            same += 1
-        found.append(chr(48 + same) + text[same:])
+        low, high = 0, min(len(text), len(before), _SHARED)
+        while low < high:  # the beginnings of `low` letters are the same, those of more than `high` are not
+            middle = (low + high + 1) // 2
+            if text[:middle] == before[:middle]:
+                low = middle
+            else:
+                high = middle - 1
+        found.append(chr(48 + low) + text[low:])
         before = text
     return found
 
@@ -137,7 +144,8 @@ def _plain(text: str) -> str:
 
 def _size(row: Row) -> int:
     """About how many bytes a row takes: its URL and context are named once for many."""
-    return len(row.name.encode("utf-8", "replace")) + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
+    name = len(row.name) if row.name.isascii() else len(row.name.encode("utf-8", "replace"))
+    return name + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
 
 
 def _rank(row: Row) -> tuple[int, int, int, str, int, str, str, str]:

@@ -6,7 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from ptexplore.view.site_overloads import python_locals
 
 if TYPE_CHECKING:
     from ptexplore.store.index_site import Definition
@@ -22,8 +24,7 @@ DOC = 140  # characters of a comment that a card shows
 SIGNATURE = 160
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A word of a line: written after `before` ("at::"), it leads to entry `entry` of the page's list, or to `line`."""
 
     before: str
@@ -48,21 +49,24 @@ def source_data(names: Names, path: str, text: str, only: frozenset[int] | None 
     data = SourceData(path, defined=_defined(names, path))
     python = path.endswith((".py", ".pyi"))
     scopes = [] if python else _scopes(names.defined(path), text.count("\n") + 2)
-    local: set[str] = set() if python else {a or b for a, b in _LOCAL.findall(text)}
-    numbers: dict[tuple[object, ...], int] = {}
+    local: set[str] = python_locals(text) if python else {a or b for a, b in _LOCAL.findall(text)}
+    entries = _Entries(data)
     words: defaultdict[int, dict[str, list[Link]]] = defaultdict(dict)
     for use in names.uses(path):
         if use.kind == "yaml":
             continue
         before = use.text[: -len(use.name)] if use.text.endswith(use.name) else ""
         hidden = not before and use.kind in _NAMED and use.name in local
+        found: dict[str, Link | None] = {}  # in each scope a use means the same on every line
         for line in use.lines if only is None else sorted(only.intersection(use.lines)):
             scope = scopes[line] if 0 < line < len(scopes) else ""
-            meant = names.meant(use, path, scope)
-            if meant is None:
+            if scope in found:
+                link = found[scope]
+            else:
+                meant = names.meant(use, path, scope)
+                link = found[scope] = entries.link(meant, before, hidden=hidden) if meant is not None else None
+            if link is None:
                 continue
-            sure = meant.sure and not hidden
-            link = _link(data, numbers, meant, sure, before, path)
             if use.kind == "include":
                 data.includes[line] = link
             else:
@@ -71,17 +75,26 @@ def source_data(names: Names, path: str, text: str, only: frozenset[int] | None 
     return data
 
 
-def _link(
-    data: SourceData, numbers: dict[tuple[object, ...], int], meant: Meant, sure: bool, before: str, path: str
-) -> Link:
-    only = meant.places[0]
-    if sure and only.path == path and only.what.line:
-        return Link(before, 0, only.what.line)
-    key = (sure, tuple((one.path, one.what.line) for one in meant.places))
-    if key not in numbers:
-        numbers[key] = len(numbers) + 1
-        data.entries.append((only.what.qualified, meant if sure == meant.sure else meant._replace(sure=sure)))
-    return Link(before, numbers[key], 0, sure)
+class _Entries:
+    """Fills the list of a page: what is meant in many places is one entry."""
+
+    def __init__(self, data: SourceData) -> None:
+        self._data = data
+        self._numbers: dict[tuple[object, ...], int] = {}
+
+    def link(self, meant: Meant, before: str, *, hidden: bool) -> Link:
+        """The link of a use to what it means; not sure where a local name hides what it would mean."""
+        sure = meant.sure and not hidden
+        only = meant.places[0]
+        if sure and only.path == self._data.path and only.what.line:
+            return Link(before, 0, only.what.line)
+        key = (sure, tuple([(one.path, one.what.line) for one in meant.places]))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers) + 1
+            told = meant if sure == meant.sure else meant._replace(sure=sure)
+            self._data.entries.append((only.what.qualified, told))
+        return Link(before, number, 0, sure)
 
 
 def _defined(names: Names, path: str) -> list[Definition]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag"]
 Span = tuple[int, int, Kind]  # first character and the one after the last, 0-based, in one line
 
-_CPP_WORDS = """alignas alignof break case catch class co_await co_return co_yield concept const consteval constexpr
+CPP_WORDS = """alignas alignof break case catch class co_await co_return co_yield concept const consteval constexpr
     constinit continue decltype default delete do else enum explicit extern final for friend goto if inline mutable
     namespace new noexcept operator override private protected public requires return sizeof static static_assert
     struct switch template thread_local throw try typedef typename union using virtual volatile while"""
@@ -34,7 +34,7 @@ _CPP = """
 (call_expression function: (qualified_identifier name: (identifier) @function))
 [(preproc_directive) "#include" "#define" "#if" "#ifdef" "#ifndef" "#else" "#elif" "#endif"] @preproc
 """
-_PYTHON_WORDS = """and as assert async await break class continue def del elif else except finally for from global if
+PYTHON_WORDS = """and as assert async await break class continue def del elif else except finally for from global if
     import in is lambda nonlocal not or pass raise return try while with yield"""
 _PYTHON = """
 (comment) @comment
@@ -108,11 +108,11 @@ def _grammar(language: str) -> tuple[Any, Any] | None:
     if language == "cpp":
         import tree_sitter_cpp
 
-        grammar, query, words = tree_sitter.Language(tree_sitter_cpp.language()), _CPP, _CPP_WORDS
+        grammar, query, words = tree_sitter.Language(tree_sitter_cpp.language()), _CPP, CPP_WORDS
     else:
         import tree_sitter_python
 
-        grammar, query, words = tree_sitter.Language(tree_sitter_python.language()), _PYTHON, _PYTHON_WORDS
+        grammar, query, words = tree_sitter.Language(tree_sitter_python.language()), _PYTHON, PYTHON_WORDS
     every = " ".join(f'"{word}"' for word in words.split())
     return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, f"{query}\n[{every}] @keyword")
 

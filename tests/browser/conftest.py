@@ -100,19 +100,6 @@ def site(built: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """The system's Chromium."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs chromium: apt-get install chromium")
-    sync = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[test]'")
-    with sync.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="session")
 def served(built: Path) -> Iterator[str]:
     """The address at which `ptexplore html OUT --serve` shows the site."""
     cli = bare(built)

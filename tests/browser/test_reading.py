@@ -49,6 +49,20 @@ def test_search_finds_parts_files_and_stops(file_reader: Reader) -> None:
     assert page.inner_text("#results [role=status]") == "nothing found"
 
 
+def test_what_is_written_in_python_finds_what_it_calls(file_reader: Reader) -> None:
+    page = file_reader.open("index.html")
+    for text in ("torch.mix", "x.mix(", "F.mix"):
+        page.fill("#q", "")
+        assert file_reader.search(text)[0].split()[1] == "mix"
+    page.fill("#q", "")
+    assert "BlendIterator" in file_reader.search("blend iterator")[0]
+    page.fill("#q", "")
+    assert any(one.startswith("heading") and "A heading below" in one for one in file_reader.search("heading"))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tours/blending/entry.html#part-a-heading-below")
+
+
 def test_follow_a_definition(reader: Reader) -> None:
     page = reader.open(MIX)
     link = page.locator("#code a", has_text="through").or_(page.locator("#code a", has_text="Mixer")).first
@@ -153,8 +167,32 @@ def test_notes_stand_beside_the_lines(file_reader: Reader) -> None:
     page = file_reader.open(MIX)
     page.keyboard.press("n")
     assert page.evaluate("document.activeElement.className") == "note"
-    page.locator(".note h3 a").first.click()
+    page.locator(".note h2 a").first.click()
     page.wait_for_url("**/tours/**")
+
+
+def test_names_beside_a_stop_lead_where_they_do_in_their_file(file_reader: Reader) -> None:
+    page = file_reader.open("tours/blending/token.html")
+    straight = page.locator(".excerpt ol.c a[href*='#L33']").first
+    straight.hover()
+    page.wait_for_selector("#card:not([hidden])")
+    assert "other::mix" in page.inner_text("#card")
+    page.keyboard.press("Escape")
+    page.locator(".excerpt ol.c a.q", has_text="turn").click()
+    page.wait_for_selector("#card:not([hidden])")
+    assert file_reader.at.endswith("token.html"), "a choice is the reader's"
+    assert page.locator("#card a").count() >= 1
+    page.keyboard.press("Escape")
+    straight.click()
+    page.wait_for_url("**/Mix.cpp.html#L33")
+    file_reader.until("() => document.querySelector('.on')?.textContent.startsWith('int mix(int a) { return a; }')")
+
+
+def test_a_flowchart_is_drawn_and_told_in_words(file_reader: Reader) -> None:
+    page = file_reader.open(ENTRY)
+    assert page.locator("figure.flow svg text").all_text_contents() == ["entry", "kernel"]
+    page.click("figure.flow summary")
+    assert page.inner_text("figure.flow pre") == "entry\n  --> kernel"
 
 
 def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> None:
@@ -174,6 +212,8 @@ def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> No
     assert set(read) == {"blending#entry", "blending#token"}
     page = reader.open("index.html")
     assert "2 of 4" in page.inner_text("main")
+    assert page.inner_text("#begin") == "Go on: How things are blended, stop 3"
+    assert str(page.get_attribute("#begin", "href")).endswith("tours/blending/gone.html")
     with page.expect_download() as download:
         page.click("#export")
     kept = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))

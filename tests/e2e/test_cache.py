@@ -173,7 +173,7 @@ def a_folder(file: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
-    [truncated, older, pages_overwritten, *([garbage, empty, other_schema] if THOROUGH else [])],
+    [pages_overwritten, *([truncated, older, garbage, empty, other_schema] if THOROUGH else [])],
     ids=lambda f: f.__name__,
 )
 def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object) -> None:
@@ -234,7 +234,10 @@ def test_two_first_runs_at_once_build_once(cli: Cli, fresh_cache: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sign", "after"),
-    [(signal.SIGKILL, 6.0), (signal.SIGINT, 2.0), *([(signal.SIGKILL, 2.0), (signal.SIGINT, 6.0)] if THOROUGH else [])],
+    [
+        (signal.SIGKILL, 6.0),
+        *([(signal.SIGINT, 2.0), (signal.SIGKILL, 2.0), (signal.SIGINT, 6.0)] if THOROUGH else []),
+    ],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_first_run_that_is_stopped_leaves_nothing_broken(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.harness import REPOSITORY, hashes
+from tests.html_outline import outline
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.e2e
 
@@ -44,14 +51,7 @@ symbol: {symbol}
 """
 PATH = "aten/src/ATen/native/Mix.cpp"
 YAML = "aten/src/ATen/native/native_functions.yaml"
-
-
-def _hashes(root: Path) -> dict[str, str]:
-    return {
-        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(root.rglob("*"))
-        if file.is_file()
-    }
+PAGES = Path(__file__).resolve().parents[1] / "data" / "pages"
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def site(mini, noted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_site_has_its_pages_and_every_link_leads_somewhere(site: Path) -> None:
-    assert {"index.html", "about.html", "concepts.html", ".nojekyll", "ptexplore-site.json"} <= set(_hashes(site))
+    assert {"index.html", "about.html", "concepts.html", ".nojekyll", "ptexplore-site.json"} <= set(hashes(site))
     assert (site / "tours/mine/here.html").is_file()
     assert not (site / ".ptexplore-aside").exists()
 
@@ -109,7 +109,7 @@ def test_a_name_is_linked_where_one_definition_is_meant_and_is_a_choice_where_se
 def test_the_same_bytes_for_any_number_of_processes(mini, noted: Path, site: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert mini("html", str(other), "--notes", str(noted), "--jobs", "3", "--scope", "all").code == 0
-    assert _hashes(other) == _hashes(site)
+    assert hashes(other) == hashes(site)
 
 
 def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, site: Path, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_page_that_was_damaged_or_is_stale_does_not_stay(mini, noted: Path, si
     assert "1 files written" in result.out, "what has the bytes it had is not written"
     assert "1 removed" in result.out
     assert "x the source text" in result.out
-    assert _hashes(copy) == _hashes(site)
+    assert hashes(copy) == hashes(site)
 
 
 def test_a_broken_link_is_found(site: Path, tmp_path: Path) -> None:
@@ -163,3 +163,63 @@ def test_a_lost_stop_is_shown_as_lost_and_strict_fails(mini, tmp_path: Path) -> 
     assert result.code == 3
     assert "have no place in this source" in result.err
     assert "has no place in this source" in (out / "tours/mine/here.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("url", [f"src/{PATH}.html", "tours/mine/here.html"])
+def test_a_page_is_what_it_was_when_somebody_last_read_it(site: Path, url: str) -> None:
+    """PTEXPLORE_RENEW=1 pytest tests/e2e/test_html.py writes the pages of tests/data/pages anew: then read the diff."""
+    known = PAGES / f"{Path(url).name.removesuffix('.html')}.txt"
+    found = outline((site / url).read_text(encoding="utf-8"))
+    if os.environ.get("PTEXPLORE_RENEW"):
+        known.write_text(found, encoding="utf-8")
+    assert found == known.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def cards(warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two operators' cards of the torch under test, written as a site writes them."""
+    from ptexplore.cli.html_build import _lookup
+    from ptexplore.render.html.cards import Cards
+    from ptexplore.render.html.output import Output
+    from ptexplore.render.html.statics import write_assets
+    from ptexplore.source.progress import Silent
+    from ptexplore.view.site import Settings, Site, operator_url
+
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
+    operators = {name: operator_url(name) for name in ("aten::add.Tensor", "aten::add.Scalar")}
+    site = Site(Settings("Cards", "core"), [], {}, {}, operators)
+    out = Output(tmp_path / "site")
+    out.begin()
+    observed = {"aten::add.Tensor": [("a + b", "traces/sum.html", 2)]}
+    assert Cards(site, out, lambda: _lookup(None), "", {}, observed).write(1, Silent()) == 2
+    write_assets(out)
+    out.finish()
+    return out.root
+
+
+def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) -> None:
+    """A real torch's: its parts are there, it leads on to others, and nothing stands in anybody's way."""
+    axe = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
+    trouble: list[str] = []
+    page = chromium.new_page()
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("requestfailed", lambda request: trouble.append(request.url))
+    page.goto((cards / "ops/aten/add.Tensor.html").as_uri())
+    assert page.inner_text("h1") == "aten::add.Tensor"
+    assert page.inner_text("pre.schema").startswith("aten::add.Tensor(Tensor self, Tensor other")
+    assert "structured_delegate: aten::add.out" in page.inner_text("main")
+    keys = page.locator("section.key").all_inner_texts()
+    assert any(one.startswith("CPU") and "wrapper_CPU_add_Tensor" in one and "registered" in one for one in keys)
+    assert "ran it 2 times" in page.inner_text("main")
+    if axe.is_file():
+        page.evaluate(axe.read_text(encoding="utf-8"))
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            found = page.evaluate("axe.run({ resultTypes: ['violations'], preload: false })")["violations"]
+            assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.click("main a:text-is('add.Scalar')")
+    page.wait_for_url("**/ops/aten/add.Scalar.html")
+    page.close()
+    assert trouble == []

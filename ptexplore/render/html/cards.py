@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from ptexplore.render.html import work
 from ptexplore.render.html.output import Output, Row, digest
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
+from ptexplore.resolve.stubs import Stubs
 from ptexplore.view.card import COMMON, Card, KeyRow, card
-from ptexplore.view.noted import about_operator, holds
+from ptexplore.view.noted import holds, operators_of
 from ptexplore.view.site_urls import between, operator_names
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ class Cards:
     noted: Noted
     observed: Observed
     _lookup: Lookup | None = None
+    _called: Stubs | None = None
+
+    def __post_init__(self) -> None:
+        self._about: defaultdict[str, list[Mark]] = defaultdict(list)
+        self._in: defaultdict[tuple[str, str], list[Mark]] = defaultdict(list)
+        for tree, found in self.noted.items():
+            for mark in found:
+                self._in[tree, mark.path].append(mark)
+                for name in operators_of(mark):
+                    self._about[name].append(mark)
 
     def write(self, jobs: int, progress: Progress) -> int:
         """Write what is not fresh. Gives how many pages that were."""
@@ -57,17 +69,19 @@ class Cards:
 
     def _stops(self, name: str, refs: Sequence[Sequence[Any]]) -> list[Mark]:
         """The stops about an operator, or about what its common keys run: `refs` are tree, path and line of those."""
-        found = [mark for marks in self.noted.values() for mark in marks if about_operator(mark, name)]
-        found += [mark for tree, path, line in refs for mark in self.noted.get(tree, ()) if holds(mark, path, line)]
+        found = list(self._about.get(name.removeprefix("aten::"), ()))
+        for tree, path, line in refs:
+            found += [mark for mark in self._in.get((tree, path), ()) if holds(mark, path, line)]
         return list({mark.stop: mark for mark in found}.values())
 
     def _make(self, tasks: Sequence[str]) -> list[Row]:
         if self._lookup is None:
             self._lookup = self.lookup()
+            self._called = Stubs(self._lookup)
         rows = []
         for name in tasks:
             url = self.site.operators[name]
-            found = card(self._lookup, name)
+            found = card(self._lookup, name, self._called)
             places = [(ref.tree, ref.path, ref.line) for ref in _refs(found) if ref.path is not None and ref.line]
             refs = [list(one) for one in dict.fromkeys(places)]
             stops = self._stops(name, refs)
@@ -79,7 +93,7 @@ class Cards:
         site, operator = self.site, found.operator
         common = [row for row in found.keys if any(key in COMMON for key in row.keys)] or list(found.keys)
         others = [row for row in found.keys if row not in common]
-        facts = [one for one in (operator.structured, *operator.variants, *operator.tags) if one]
+        facts = [one for one in (_structured(operator.structured), *operator.variants, *operator.tags) if one]
         siblings = [(operator_names(name)[1], self._to(url, name)) for name in found.siblings]
         return render(
             site, "op.html", url, kind="op", id=operator.name, title=operator.name, op=operator, card=found,
@@ -95,6 +109,11 @@ class Cards:
     def _to(self, here: str, name: str) -> str | None:
         url = self.site.operators.get(name)
         return between(here, url) if url is not None else None
+
+
+def _structured(given: str | None) -> str:
+    """As the entry in YAML says it: the operator that has the kernel, where this one has none of its own."""
+    return given or "" if not given or given == "structured" else f"structured_delegate: {given}"
 
 
 def _shown(row: KeyRow) -> dict[str, Any]:

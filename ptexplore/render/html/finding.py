@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ptexplore.render.html.output import digest
+from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_page import LETTERS
 from ptexplore.view.site import stop_url
 from ptexplore.view.site_inside import Inside
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ptexplore.render.html.saved import Traces
     from ptexplore.render.html.tours import Tours
     from ptexplore.source.progress import Progress
+    from ptexplore.store.index_site import Definition
     from ptexplore.view.site import Site
     from ptexplore.view.site_names import Names
 
@@ -62,16 +64,22 @@ def _source(site: Site, names: Names) -> Iterator[Row]:
         folder, _, name = path.rpartition("/")
         made = path.startswith("build/") or "/autograd/generated/" in path  # what people wrote is meant more often
         yield Row(name, "p", url, "", folder)
-        seen: set[str] = set()
-        for one in names.defined(path):
-            if one.kind == "namespace" or one.qualified in seen:
-                continue
-            seen.add(one.qualified)  # overloads stand side by side: the first leads to them
-            low = int(one.declared) + int(made) + 2 * int(one.test)
+        for one in _once(names.defined(path)):
+            low = 2 * int(one.declared) + int(made) + 4 * int(one.test)
             yield Row(one.name, LETTERS.get(one.kind, "v"), url, str(one.line), one.container.rstrip(":."), low)
     for name, url in site.operators.items():
         namespace, rest = operator_names(name)
         yield Row(rest, "o", url, "", namespace)
+
+
+def _once(found: Iterable[Definition]) -> Iterator[Definition]:
+    """Each name once, where it is defined rather than declared; of overloads the first leads to the others."""
+    best: dict[str, Definition] = {}
+    for one in found:
+        known = best.get(one.qualified)
+        if one.kind != "namespace" and (known is None or (known.declared and not one.declared)):
+            best[one.qualified] = one
+    return iter(best.values())
 
 
 def _written(tours: Tours, traces: Traces) -> Iterator[Row]:
@@ -81,9 +89,12 @@ def _written(tours: Tours, traces: Traces) -> Iterator[Row]:
         yield Row(stop.title, "n", stop_url(name), "", tour.title)
         for lab in stop.labs:
             yield Row(lab.id, "h", stop_url(name), f"lab-{lab.id}", stop.title)
+        for title, anchor in headings(part.text for part in stop.parts if part.lab is None):
+            yield Row(title, "h", stop_url(name), anchor, stop.title)
     for tour in tours.guide.library.tours.values():
         if tour.stops:
             yield Row(tour.title, "n", stop_url(tour.id), "", tour.kind)
+            yield Row(tour.id, "n", stop_url(tour.id), "", tour.title)
     for concept in tours.path.concepts.values():
         yield Row(concept.title, "k", "concepts.html", concept.id, "concept")
     for name, trail, _session in traces.given:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.render.html.journal import ASIDE, Aside, hold
 from ptexplore.source.tree import is_plain
 
 MANIFEST = "ptexplore-site.json"
-ASIDE = ".ptexplore-aside"  # a folder of files that are being written
 FORMAT = 1
+_UNKNOWN = "?"  # the hash of what a file was made of that a killed build wrote
 Row = tuple[str, list[Any], bool]  # a URL, what the manifest knows of it, whether its bytes changed
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -33,8 +34,10 @@ def digest(*parts: object) -> str:
 class Output:
     """A site's folder. `pages` is what is known of each file: the hash of what it was made of, and its size."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, held: int | None = None) -> None:
         self.root = root
+        self._held = held  # a descriptor: the folder is ours while it is open
+        self._aside = Aside(root)
         self.before: dict[str, list[Any]] = _manifest(root)
         self.pages: dict[str, list[Any]] = {}
         self.changed: set[str] = set()  # of these, the files whose bytes are not what they were
@@ -57,6 +60,7 @@ class Output:
         known = self.before.get(url)
         if known is None or known[0] != key or not self._is_whole(url, known[1]):
             return False
+        self._folder(url)
         self.pages[url] = known
         return True
 
@@ -78,6 +82,8 @@ class Output:
         try:
             self._folder(url)
             if _content(file, len(content)) != content:
+                if url not in self.before:
+                    self._aside.note(url)
                 self._whole(file, content)
                 self.changed.add(url)
         except OSError as error:
@@ -86,7 +92,7 @@ class Output:
 
     def _whole(self, file: Path, content: bytes) -> None:
         """Write aside, in a folder of half-written files alone, then put into place."""
-        aside = self.root / ASIDE / f"{os.getpid()}"
+        aside = self._aside.file()
         try:
             aside.write_bytes(content)
             os.replace(aside, file)
@@ -112,15 +118,11 @@ class Output:
     def begin(self) -> None:
         """Say that the folder is a site's before anything is written; half pages of a build that was killed go."""
         try:
-            aside = self.root / ASIDE
-            if aside.is_symlink():
-                aside.unlink()
-            aside.mkdir(parents=True, exist_ok=True)
-            for left in aside.iterdir():
-                left.unlink()
+            self.before = {url: [_UNKNOWN, -1] for url in self._aside.open()} | self.before
+            self._save(self.before)
+            self._aside.empty()
         except OSError as error:
             raise trouble(error, self.root) from error
-        self._save(self.before)
 
     def keep(self) -> None:
         """Remember what is written of a build that was stopped: the next one goes on there, and knows what may go."""
@@ -147,8 +149,14 @@ class Output:
                 continue  # something is in it
         self._save(self.pages)
         with contextlib.suppress(OSError):
-            os.rmdir(self.root / ASIDE)
+            self._aside.close()
         return gone
+
+    def release(self) -> None:
+        """Let other builds write into the folder."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def _save(self, pages: dict[str, list[Any]]) -> None:
         rows = ",\n".join(f"{json.dumps(url)}:{_short(pages[url])}" for url in sorted(pages))
@@ -192,8 +200,8 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
 def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Output:
     """The folder to write into, made where it is not there.
 
-    Raises PtexploreError where it is no folder, holds something that is no site without `force`, or lies in one of
-    `sources`, the folders that the source is read from.
+    Raises PtexploreError where it is no folder, holds something that is no site without `force`, lies in one of
+    `sources`, the folders that the source is read from, or is written by another build.
     """
     real = os.path.realpath(root)
     for source in map(os.path.realpath, sources):
@@ -203,13 +211,18 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Output:
     try:
         if root.exists() and not root.is_dir():
             raise PtexploreError(f"{root} is no folder", "a site is many files", "ptexplore html OUT", USAGE)
-        holds = sorted(os.listdir(root)) if root.is_dir() else []
+        holds = sorted(set(os.listdir(root)) - {ASIDE}) if root.is_dir() else []
     except OSError as error:
         raise trouble(error, root) from error
     if holds and MANIFEST not in holds and not force:
         why = f"it holds {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
         raise PtexploreError(f"{root} is not empty", why, "an empty folder, or --force to write beside that", USAGE)
-    return Output(Path(real))
+    try:
+        os.makedirs(real, exist_ok=True)
+        held = hold(Path(real))
+    except OSError as error:
+        raise trouble(error, root) from error
+    return Output(Path(real), held)
 
 
 def trouble(error: OSError, root: Path) -> PtexploreError:

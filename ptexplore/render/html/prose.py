@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.load import read_bytes
 from ptexplore.annotations.markdown import link_trouble, parser, picture_trouble
+from ptexplore.render.html.flow import figure
 from ptexplore.render.plain import clean_lines
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
     from markupsafe import Markup
 
+Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture -> where it is, and how large
 Lead = Callable[[str], "str | None"]  # a link as written -> where it leads, None where nowhere
 LARGEST = 1_000_000  # bytes of a picture
 _ACTIVE = re.compile(
@@ -24,21 +26,43 @@ _ACTIVE = re.compile(
 )
 
 
-def html_of(text: str, lead: Lead, picture: Lead) -> Markup:
+def html_of(text: str, lead: Lead, picture: Picture) -> Markup:
     """`text` as HTML. Headings begin at the third level; a link that leads nowhere is its text."""
     from markupsafe import Markup
 
     reader = parser()
     tokens = reader.parse(clean_lines(text))
-    for token in tokens:
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open" and (anchor := _anchor(tokens[number + 1].content)):
+            token.attrSet("id", anchor)
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + 1)}"
+        if token.type == "fence" and token.info.strip() == "mermaid":
+            drawn = figure(token.content)
+            if drawn is not None:
+                token.type, token.content = "html_block", drawn
         if token.children:
             token.children = _inline(token.children, lead, picture)
     return Markup(reader.renderer.render(tokens, reader.options, {}))
 
 
-def _inline(children: list[Token], lead: Lead, picture: Lead) -> list[Token]:
+def headings(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """The headings of a stop's prose, each with the anchor that it has on the page."""
+    found = []
+    for text in texts:
+        tokens = parser().parse(clean_lines(text))
+        opens = [token.type == "heading_open" for token in tokens]
+        found += [one.content for one, open_ in zip(tokens[1:], opens, strict=False) if open_]
+    return [(one, _anchor(one)) for one in found if _anchor(one)]
+
+
+def _anchor(title: str) -> str:
+    """What a heading is linked by; "" where nothing of it can stand in an address."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return f"part-{words[:60]}" if words else ""
+
+
+def _inline(children: list[Token], lead: Lead, picture: Picture) -> list[Token]:
     out: list[Token] = []
     dropped = 0
     for token in children:
@@ -57,10 +81,14 @@ def _inline(children: list[Token], lead: Lead, picture: Lead) -> list[Token]:
     return out
 
 
-def _picture(token: Token, picture: Lead) -> Token:
-    where = picture(str(token.attrGet("src") or ""))
-    if where is not None:
+def _picture(token: Token, picture: Picture) -> Token:
+    found = picture(str(token.attrGet("src") or ""))
+    if found is not None:
+        where, size = found
         token.attrSet("src", where)
+        if size is not None:  # so that nothing moves when it is there
+            token.attrSet("width", str(size[0]))
+            token.attrSet("height", str(size[1]))
         token.attrs.pop("title", None)
         return token
     made: Any = type(token)("text", "", 0)
@@ -85,6 +113,19 @@ def safe_picture(folder: str, url: str) -> bytes | None:
     if url.endswith(".png"):
         return data if data.startswith(b"\x89PNG\r\n\x1a\n") else None
     return None if _ACTIVE.search(data) or b"<svg" not in data[:1000] or b"\0" in data else data
+
+
+def picture_size(data: bytes) -> tuple[int, int] | None:
+    """How wide and high a picture is in pixels, as it says itself."""
+    if data.startswith(b"\x89PNG"):
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    head = re.search(rb"<svg\b[^>]*>", data)
+    tag = head[0] if head else b""
+    given = [re.search(rb"\b%s=[\"'](\d+)(?:\.\d+)?(?:px)?[\"']" % side, tag) for side in (b"width", b"height")]
+    box = re.search(rb"viewBox=[\"'][-\d.]+[ ,]+[-\d.]+[ ,]+(\d+)(?:\.\d+)?[ ,]+(\d+)", tag)
+    if given[0] and given[1]:
+        return int(given[0][1]), int(given[1][1])
+    return (int(box[1]), int(box[2])) if box else None
 
 
 def outside(url: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ class Traces:
     site: Site
     out: Output
     given: Sequence[tuple[str, Trail, Session | None]]
+    titles: Mapping[str, str]  # "tour#stop" -> how it is called
 
     def observed(self) -> dict[str, list[tuple[str, str, int]]]:
         """The traces that ran each operator: expression, page, how many times."""
@@ -52,7 +53,7 @@ class Traces:
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
                 tree=tree(self.site, trail, shown.rows, url), left=[_left(one) for one in shown.left_out],
-                notes=[(one, one.replace("#", ": "), between(url, self.site.stops[one])) for one in notes],
+                notes=[(one, self.titles.get(one, one), between(url, self.site.stops[one])) for one in notes],
             )  # fmt: skip
             self.out.write(url, page)
         rows = [(trail.expression, self.url(name), _facts(trail)) for name, trail, _session in self.given]

@@ -48,10 +48,11 @@ def code(site: Site, data: SourceData, text: str, language: str, here: str) -> s
 
 def entries(site: Site, data: SourceData, here: str) -> str:
     """The list at the page's end: every name that is defined elsewhere, or several times, with its places."""
-    return "".join(_entry(site, data.path, number, *one, here) for number, one in enumerate(data.entries, 1))
+    return "".join(entry(site, data.path, number, *one, here) for number, one in enumerate(data.entries, 1))
 
 
-def _entry(site: Site, path: str, number: int, name: str, meant: Meant, here: str) -> str:
+def entry(site: Site, path: str, number: int, name: str, meant: Meant, here: str) -> str:
+    """One of them, about a name in the file `path`, on the page `here`."""
     own = site.owner.get(path, 0)
     skewed = any(site.skewed(own, site.owner.get(place.path, place.tree)) for place in meant.places)
     kinds = "".join((" q" if not meant.sure else "", " k" if skewed else "")).strip()
@@ -89,7 +90,7 @@ def margin(notes: Sequence[Note], here: str) -> str:
     return "".join(
         f'<article class="note" id="note-{one.stop.replace("#", "--")}" data-line="{one.line}">'
         f'<a class="at" href="#L{one.line}">line {one.line}</a>'
-        f'<h3><a href="{between(here, one.url)}">{escaped(one.title)}</a></h3><p>{escaped(one.text)}</p></article>\n'
+        f'<h2><a href="{between(here, one.url)}">{escaped(one.title)}</a></h2><p>{escaped(one.text)}</p></article>\n'
         for one in sorted(notes, key=lambda one: (one.line, one.stop))
     )
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ptexplore.annotations.candidates import in_file
 from ptexplore.annotations.concepts import STAGES
 from ptexplore.annotations.records import Anchor
+from ptexplore.render.html import excerpts
 from ptexplore.render.html.pages import render
-from ptexplore.render.html.prose import html_of, outside, safe_picture
-from ptexplore.render.html.words import Marker
+from ptexplore.render.html.prose import html_of, outside, picture_size, safe_picture
 from ptexplore.view.site import operator_url, stop_url
+from ptexplore.view.site_source import SourceData
 from ptexplore.view.site_urls import between, safe
 from ptexplore.view.tour import in_order
 from ptexplore.view.tour_list import lab_code, lab_facts, trace_command
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Part, See, Stop, Tour
     from ptexplore.render.html.output import Output
     from ptexplore.view.site import Site
+    from ptexplore.view.site_names import Names
     from ptexplore.view.tour import Excerpt, Guide, StopView
 
 ROOM = 60  # lines of source beside a stop
@@ -38,6 +40,7 @@ class Tours:
     out: Output
     guide: Guide
     path: Path
+    names: Names
     lost: list[str] = field(default_factory=list)
     _views: dict[str, StopView] = field(default_factory=dict)
 
@@ -109,15 +112,22 @@ class Tours:
             around[f"{which}_title"] = other.title if other is not None else ""
         excerpt = self.guide.excerpt(view, ROOM)
         ref = view.spot.ref if view.spot is not None else None
+        shown, listed = self._excerpt(view, excerpt, url) if excerpt is not None else ("", "")
         page = render(
             self.site, "stop.html", url, kind="stop", id=name, title=stop.title, number=number,
             tour=self._shown(tour, url), outcome=view.outcome, lost=not view.resolved.placed, facts=view.facts,
             was=view.url, parts=[self._part(tour, part, url) for part in stop.parts], see=self._see(stop, url),
-            excerpt=_lines(excerpt) if excerpt is not None else "", cut=excerpt.cut if excerpt is not None else "",
+            excerpt=shown, listed=listed, cut=excerpt.cut if excerpt is not None else "",
             place=self.site.place(url, ref.path or "", ref.line) if ref is not None and self._is_shown(view) else None,
             where=f"{ref.path}:{ref.line}" if ref is not None else "", precision=ref.precision if ref else "", **around,
         )  # fmt: skip
         self.out.write(url, page)
+
+    def _excerpt(self, view: StopView, excerpt: Excerpt, url: str) -> tuple[Markup, Markup]:
+        """The lines beside a stop, and the list of its names; linked where the site has a page of that very text."""
+        path = view.resolved.path
+        data = excerpts.names_of(excerpt, self.names, path, self.site) if self._is_shown(view) else SourceData(path)
+        return excerpts.lines(excerpt, data, self.site, url)
 
     def _is_shown(self, view: StopView) -> bool:
         """Whether the site's page of the file is of the tree in which the stop is placed."""
@@ -160,13 +170,13 @@ class Tours:
         def lead(url: str) -> str | None:
             return self._lead(tour, url, here)
 
-        def picture(url: str) -> str | None:
+        def picture(url: str) -> tuple[str, tuple[int, int] | None] | None:
             data = safe_picture(tour.folder, url)
             if data is None:
                 return None
             where = f"tours/{safe(tour.id)}-{safe(url.replace('/', '-'))}"
             self.out.write(where, data)
-            return between(here, where)
+            return between(here, where), picture_size(data)
 
         return html_of(text, lead, picture)
 
@@ -183,20 +193,6 @@ class Tours:
         if anchor and full not in self._views:
             return None
         return between(here, stop_url(full))
-
-
-def _lines(excerpt: Excerpt) -> Markup:
-    """The lines of an excerpt, those that are meant marked."""
-    from markupsafe import Markup
-
-    given = [*excerpt.before, *excerpt.lines]
-    lines = Marker(excerpt.language).lines("\n".join(given), {}, {})[len(excerpt.before) :]
-    first, last = excerpt.marked
-    rows = [
-        f"<li class=m>{line}\n" if first <= number <= last else f"<li>{line}\n"
-        for number, line in enumerate(lines, excerpt.first)
-    ]
-    return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n")
 
 
 def beginning(text: str, most: int = 240) -> str:

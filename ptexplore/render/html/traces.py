@@ -45,7 +45,9 @@ def _rows(out: list[str], rows: Sequence[Row], show: Shown, ops: dict[int, str],
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
-        title, lines = _title(row, ops), "".join(_line(line, show) for line in row.lines)
+        title, lines = _title(row), "".join(_line(line, show) for line in row.lines)
+        if row.hop in ops:  # below the title, which opens and closes: what is pressed there must be one thing
+            lines = f'<div class=place><a href="{ops[row.hop]}">the operator\'s card</a></div>{lines}'
         if row.children:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
             _rows(out, row.children, show, ops, depth + 1)
@@ -56,11 +58,8 @@ def _rows(out: list[str], rows: Sequence[Row], show: Shown, ops: dict[int, str],
     out.append("</ul>\n")
 
 
-def _title(row: Row, ops: dict[int, str]) -> str:
-    name = f"<code>{escaped(row.title)}</code>"
-    if row.hop in ops:
-        name = f'<a href="{ops[row.hop]}">{name}</a>'
-    parts = [name]
+def _title(row: Row) -> str:
+    parts = [f"<code>{escaped(row.title)}</code>"]
     if row.times > 1:
         parts.append(f"<span class=times>×{row.times}</span>")
     parts.append(f"<span class=kind>{row.kind}</span> <span class={row.status}>{row.status}</span>")

@@ -9,23 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ptexplore.view.plain import UNSAFE
 from ptexplore.view.site_source import Link
+from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
-_TO_SAFE = {ord("<"): LESS, ord("&"): AND, **dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�"),
-            **dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")}  # fmt: skip
-_TO_SAFE.pop(0x0D, None)
-_CPP_WORDS = frozenset(
-    """alignas alignof auto bool break case catch char class const const_cast constexpr continue decltype default delete
-    do double dynamic_cast else enum explicit extern false final float for friend goto if inline int long mutable
-    namespace new noexcept nullptr operator override private protected public reinterpret_cast return short signed
-    sizeof static static_assert static_cast struct switch template this throw true try typedef typeid typename union
-    unsigned using virtual void volatile while""".split()  # noqa: SIM905  (a table of words)
-)
-_PYTHON_WORDS = frozenset(
-    """and as assert async await break class continue def del elif else except finally for from global if import in is
-    lambda nonlocal not or pass raise return try while with yield None True False""".split()  # noqa: SIM905
-)
+# A line feed's companion stays: a file of Windows' is shown as it is.
+_TO_SAFE = {ord(one): "\ufffd" for one in UNSAFE if one != "\r"} | {ord("<"): LESS, ord("&"): AND}
+# What the grammars call a type or a literal, this scanner marks as a word of the language, too.
+_CPP_MORE = """auto bool char const_cast double dynamic_cast false float int long nullptr reinterpret_cast short signed
+    static_cast this true typeid unsigned void"""
+_CPP_WORDS = frozenset([*CPP_WORDS.split(), *_CPP_MORE.split()])
+_PYTHON_WORDS = frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])
 _CPP = re.compile(
     r"(?P<w>[A-Za-z_]\w*)"
     r"|(?P<i>//(?:[^\n\\]|\\[^\n]?|\\\n)*|/\*.*?(?:\*/|\Z))"
@@ -36,6 +31,7 @@ _CPP = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
+_JOINS = frozenset(" \t.>:")  # what may stand between a qualifier and the word, or end what is one
 _RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
 _PYTHON = re.compile(
     r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
@@ -93,14 +89,16 @@ class _Scan:
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
         """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
-        special = self.keywords | self.named
-        raws = _RAWS if self.keywords is _CPP_WORDS else frozenset()
+        keywords, named = self.keywords, self.named
+        raws = _RAWS if keywords is _CPP_WORDS else frozenset()
         for match in pattern.finditer(self.text, at):
             kind = match.lastgroup
             if kind == "w":
                 word = match[0]
-                if word in special:
-                    self._word(word, match)
+                if word in named and self._link(word, match):
+                    continue
+                if word in keywords:
+                    self._put(*match.span(), f"<b>{word}</b>")
                 elif word in raws and (raw := _RAW.match(self.text, match.end())):
                     self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
                     return raw.end()
@@ -115,16 +113,16 @@ class _Scan:
         self.out.append(self.text[self.done :])
         return "".join(self.out)
 
-    def _word(self, word: str, match: re.Match[str]) -> None:
+    def _link(self, word: str, match: re.Match[str]) -> bool:
+        """Whether the word has a link here, which is put then."""
         start, end = match.span()
-        if word in self.named:
-            links = self.words.get(self._line_at(start), {}).get(word)
-            link = _fitting(links, self.text, start) if links else None
-            if link is not None:
-                self._put(start, end, _anchor(link, word))
-                return
-        if word in self.keywords:
-            self._put(start, end, f"<b>{word}</b>")
+        here = self.words.get(self._line_at(start))
+        links = here.get(word) if here is not None else None
+        link = _fitting(links, self.text, start) if links else None
+        if link is None:
+            return False
+        self._put(start, end, _anchor(link, word))
+        return True
 
     def _line_at(self, start: int) -> int:
         self._line += self.text.count("\n", self._counted, start)
@@ -162,6 +160,8 @@ def _include(token: str, link: Link | None) -> str:
 
 def _fitting(links: Sequence[Link], text: str, start: int) -> Link | None:
     """The link whose qualifiers stand before the word; None where all are of a use that is written otherwise."""
+    if len(links) == 1 and not links[0].before and text[start - 1 : start] not in _JOINS:
+        return links[0]  # as most are: a word alone, after a bracket or at a line's beginning
     left = text[max(start - 80, 0) : start].rsplit("\n", 1)[-1].rstrip(" \t")
     packed = "".join(left.split())
     best = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -37,7 +38,7 @@ def run(
     context = multiprocessing.get_context("fork")
     parts = [tasks[first : first + batch] for first in range(0, len(tasks), batch)]
     try:
-        with ProcessPoolExecutor(jobs, context) as pool:
+        with ProcessPoolExecutor(jobs, context, _end_with_parent) as pool:
             waiting = {pool.submit(_call, part): len(part) for part in parts}
             try:
                 for future in as_completed(waiting):
@@ -50,6 +51,18 @@ def run(
         raise PtexploreError("a process that wrote pages died", why, "--jobs 1", FAILED) from error
     finally:
         _make = None
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would wait for work for ever, and hold the site's folder."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _call(part: Sequence[object]) -> list[object]:

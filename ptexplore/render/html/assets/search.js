@@ -45,6 +45,7 @@
   async function rowsFor(terms) {
     if (!tables) await load(address("search/table.js"));
     const numbers = tables.map((table) => beginning(table, terms.at(-1)) ?? (terms.length > 1 ? beginning(table, terms.at(-2)) : null));
+    if (terms.length > 1) numbers.push(...tables.map((table) => beginning(table, terms.join("")))); // "dispatch key" is DispatchKey, too
     const needed = [...new Set(numbers.filter((one) => one !== null))];
     await Promise.all(needed.filter((one) => !shards.has(one)).map((one) => load(address(`search/${one}.js`))));
     const found = needed.map((one) => shards.get(one));
@@ -90,14 +91,20 @@
       for (let i = 0; i < terms.length - 1 && place >= 0; i++) {
         if (!one.whole.includes(terms[i])) place = rank(one, terms[i], bare[i]) < 0 ? -1 : place;
       }
+      if (terms.length > 1 && plain(one.last) === bare.join("")) place = 0;
       if (place < 0) continue;
       /* A class that a hundred headers declare is shown where it is defined, and twice more. */
       const alike = `${one.kind} ${one.whole}`, count = (times.get(alike) || 0) + 1;
       times.set(alike, count);
       if (count <= ALIKE) found.push([place, one]);
     }
-    /* What is left open stays as the shard has it: definitions before declarations and tests. */
-    const first = (one) => (one.kind === "o" && one.context !== "aten" ? 0.5 : FIRST[one.kind] ?? 2);
+    /* What is left open stays as the shard has it: definitions before declarations and tests. A class comes before what
+       makes one; of an operator's overloads the plain one, then .Tensor, and the out= forms last. */
+    const first = (one) => {
+      if (one.kind === "o") return (one.context !== "aten" ? 0.5 : 0) + (/[._]out$/.test(one.low) ? 0.3 : /\.(?!tensor$)/.test(one.low) ? 0.2 : one.low.includes(".") ? 0.1 : 0);
+      if (one.kind === "c") return 1.9;
+      return FIRST[one.kind] ?? (one.kind === "f" && /(?:^|::|\.)([^:.]+)$/.exec(one.context)?.[1] === one.name ? 2.1 : 2);
+    };
     found.sort(([a, x], [b, y]) => a - b || first(x) - first(y) || x.last.length - y.last.length);
     return found.map(([, one]) => one);
   }
@@ -141,6 +148,16 @@
   const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
     make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one)].filter(Boolean).join(" · ")));
+  /* torch.add, F.conv2d, x.view and Tensor.add_ are ways of Python to write an operator: its name is looked for, what stands
+     in that very module comes first, and what is written so follows. */
+  const PYTHON = /^(torch|tensor|[a-z]|nn|functional|aten)((?:\.\w+)*)\.(\w+)\(?$/i;
+  async function answers(text, terms) {
+    const shard = await rowsFor(terms), written = ranked(shard.rows, terms, kinds), python = PYTHON.exec(text.trim());
+    if (!python || plain(python[3]).length < LEAST) return { all: written, more: shard.more };
+    const name = python[3].toLowerCase(), module = (python[1] + python[2]).toLowerCase(), other = await rowsFor([name]);
+    const meant = ranked(other.rows, [name], kinds), own = meant.filter((one) => one.low === name && one.context.toLowerCase() === module);
+    return { all: [...new Set([...own, ...meant.filter((one) => one.low === name || one.kind === "o"), ...written, ...meant])], more: shard.more || other.more };
+  }
   async function look() {
     const terms = termsOf(input.value), mine = ++turn;
     if (!terms.length || plain(input.value).length < LEAST) {
@@ -151,9 +168,9 @@
       return;
     }
     let shard;
-    try { shard = await rowsFor(terms); } catch { shard = null; }
+    try { shard = await answers(input.value, terms); } catch { shard = null; }
     if (mine !== turn) return;
-    const all = shard ? ranked(shard.rows, terms, kinds) : [];
+    const all = shard ? shard.all : [];
     results = all.slice(0, SHOWN);
     list.replaceChildren(...results.map(option));
     told.textContent = !shard ? "the search's data cannot be loaded" : !all.length ? "nothing found"

@@ -236,11 +236,15 @@
   /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */
 
   let card, cardOf = null, cardTimer;
-  const named = 'ol.c a[href^="#r"], ol.c a[href^="#L"]';
+  const named = 'ol.c a[href^="#r"], ol.c a[href^="#L"], .excerpt ol.c a';
   const MANY = 10;
   /* Where a name leads: [{url, line, label}], and whether that is a choice. */
   function places(link) {
     const to = link.getAttribute("href").slice(1);
+    if (link.pathname !== location.pathname) { // beside a stop a name leads straight to another page
+      const line = (range(link.hash.slice(1)) || [0])[0], name = decodeURI(link.pathname).split("/").pop().replace(/\.html$/, "");
+      return { choice: false, all: [{ href: link.getAttribute("href"), url: plainUrl(link.href), line, label: line ? `${name}:${line}` : name }] };
+    }
     const lines = range(to);
     if (lines) return { choice: false, all: [{ href: `#${to}`, url: here, line: lines[0], label: "" }] };
     const entry = doc.getElementById(to);
@@ -346,7 +350,25 @@
       one.textContent = `${count} of ${stops} read`;
       one.classList.toggle("all", count === +stops);
     }
+    goOn(known);
     $("#done")?.setAttribute("aria-pressed", String(known.done.has(stopHere())));
+  }
+  /* The first page leads to where the reader was: in the first tour that is begun and not done, to the stop that is next. */
+  function goOn(known) {
+    const link = $("#begin");
+    if (!link) return;
+    link.dataset.href ??= link.getAttribute("href");
+    link.dataset.text ??= link.textContent;
+    link.href = link.dataset.href;
+    link.textContent = link.dataset.text;
+    for (const one of $$(".progress[data-list]")) {
+      const names = one.dataset.list.split(" "), last = names.indexOf(`${one.dataset.tour}#${known.last[one.dataset.tour]}`);
+      const next = last < 0 ? "" : [...names.slice(last), ...names].find((name) => !known.done.has(name));
+      if (!next) continue;
+      link.href = `${root}tours/${next.replace("#", "/")}.html`;
+      link.textContent = `Go on: ${$("h2, h3", one.closest("article"))?.textContent}, stop ${names.indexOf(next) + 1}`;
+      return;
+    }
   }
   function toggleDone() {
     const stop = stopHere();
@@ -450,7 +472,7 @@
       return;
     }
     if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
-    if (e.target.closest?.("dialog") && e.key !== "?") return;
+    if (e.target.closest?.("dialog[open]") && e.key !== "?") return; // one just closed may still be where the key went
     const pressed = before === "g" ? `g ${e.key}` : e.key;
     before = e.key === "g" ? "g" : "";
     clearTimeout(beforeTimer);

@@ -1,0 +1,127 @@
+"""`ptexplore html` where writing goes wrong: a full disk, links, two builds at once, a killed one."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ptexplore.render.html.journal import ASIDE, hold
+from tests.harness import hashes
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def fresh(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("fresh") / "out"
+    assert mini("html", str(out), "--scope", "all", "--jobs", "2").code == 0
+    return out
+
+
+def _start(mini, out: Path, *arguments: str, **more) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ptexplore", "html", "--tree", mini.root.name, str(out), *arguments]
+    return subprocess.Popen(
+        command, env=mini.cli.environment(), cwd=mini.cli.cwd, stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
+    )  # fmt: skip
+
+
+def _said(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=120)
+    assert "Traceback" not in err
+    return out + err
+
+
+def test_a_full_disk_is_told_of_and_what_is_written_is_kept(mini, fresh: Path, tmp_path: Path) -> None:
+    """A file system of our own where this user may mount one, else a limit of the size of any file."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(disk)]
+    mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    small = None if mounted else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    try:
+        process = _start(mini, disk / "out", "--scope", "all", "--jobs", "1", preexec_fn=small)
+        said = _said(process)
+        whole = hashes(fresh)
+        own = (ASIDE, "ptexplore-site.json")
+        pages = {url: sha for url, sha in hashes(disk / "out").items() if not url.startswith(own)}
+    finally:
+        if mounted:
+            subprocess.run(["umount", disk], check=True)
+    assert process.returncode == 1
+    assert "make room, then run it again: what is written is kept" in said
+    assert all(whole[url] == sha for url, sha in pages.items()), "no page is half written"
+    if mounted:
+        assert "No space left on device" in said
+        assert pages
+    again = mini("html", str(disk / "out"), "--scope", "all")
+    assert again.code == 0, again
+    assert hashes(disk / "out") == whole
+
+
+def test_a_killed_build_leaves_nothing_that_the_next_one_does_not_know(mini, fresh: Path, tmp_path: Path) -> None:
+    for arguments, jobs in ((("--scope", "all"), "2"), (("--scope", "tours"), "1")):
+        out = tmp_path / f"killed{jobs}"
+        process = _start(mini, out, "--scope", "all", "--jobs", jobs)
+        deadline = time.monotonic() + 60
+        while not (out / "src").exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        assert (out / ASIDE).is_dir()
+        assert (out / "src").exists()
+        again = mini("html", str(out), *arguments)
+        assert again.code == 0, again
+        assert not (out / ASIDE).exists()
+        if arguments[1] == "all":
+            assert hashes(out) == hashes(fresh)
+        else:
+            other = tmp_path / "other"
+            assert mini("html", str(other), *arguments).code == 0
+            assert hashes(out) == hashes(other), "pages of the killed build's scope are gone"
+
+
+def test_two_builds_do_not_write_into_one_folder(mini, fresh: Path) -> None:
+    before = hashes(fresh)
+    held = hold(fresh)
+    assert held is not None
+    try:
+        second = mini("html", str(fresh), "--scope", "all")
+    finally:
+        os.close(held)
+    assert second.code == 1
+    assert "another ptexplore html is writing there" in second.err
+    assert hashes(fresh) == before
+
+
+def test_a_folder_that_became_a_link_is_not_written_through(mini, fresh: Path, tmp_path: Path) -> None:
+    elsewhere, out = tmp_path / "elsewhere", tmp_path / "out"
+    subprocess.run(["cp", "-r", fresh, out], check=True)
+    (out / "src").rename(elsewhere)
+    (out / "src").symlink_to(elsewhere)
+    before = hashes(elsewhere)
+    for arguments in ((), ("--title", "Other")):  # with nothing to write, and with every page
+        result = mini("html", str(out), "--scope", "all", *arguments)
+        assert result.code == 2
+        assert "src is a link, and a site is written into its own folder alone" in result.err
+    assert hashes(elsewhere) == before
+
+
+def test_out_may_be_a_link_to_a_folder_but_not_into_the_checkout(mini, fresh: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(fresh)
+    result = mini("html", str(link), "--scope", "all")
+    assert result.code == 0, result
+    assert "0 files written" in result.out
+    inside = tmp_path / "inside"
+    inside.symlink_to(mini.root / "aten")
+    refused = mini("html", str(inside), "--force")
+    assert refused.code == 2
+    assert "source is read from" in refused.err
