@@ -7,10 +7,12 @@ import random
 import re
 import shutil
 import statistics
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lib.bench_paint import EMPTY, paints
 from lib.measure import Row
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ WORDS = 60
 SEED = 7
 _LINES = re.compile(rb'data-lines="?(\d+)')
 _HEAD = 20_000  # bytes of a page in which its number of lines stands
-PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 # Types each word letter by letter; gives for each the milliseconds from the letter to the laid-out list.
 TYPED = """async (words) => {
   const input = document.querySelector('#q'), box = document.querySelector('#results'), times = [];
@@ -68,20 +69,19 @@ def browser_rows(site: Path, runs: int, progress: Callable[[str], None]) -> list
 
 def _paint(browser: Browser, site: Path, runs: int) -> list[Row]:
     page_file, lines = _page_of(site, LINES)
-    times = []
-    for _ in range(max(runs, 5) + 1):
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(page_file.as_uri())
-        page.wait_for_function(PAINTED)
-        times.append(page.evaluate(PAINTED))
-        context.close()
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Path(folder) / "empty.html"
+        empty.write_text(EMPTY, encoding="utf-8")
+        found, floor = paints(browser, site / "index.html", [page_file, empty], max(runs, 9))
     name = f"a page of {lines:,} lines"
-    note = f"file://, Chromium {browser.version}, worst {max(times[1:]):.0f} ms"
+    note = f"file://, Chromium {browser.version}, in a tab that showed the site before, worst {max(found.clock):.0f} ms"
     return [
-        Row(f"{name}: first contentful paint", statistics.median(times[1:]), "ms", 100, note),
+        Row(f"{name}: first contentful paint", statistics.median(found.clock), "ms", 100,
+            f"{note}; an empty page {statistics.median(floor.clock):.0f}"),
+        Row(f"{name}: processor time of the main thread until then", statistics.median(found.busy), "ms", None,
+            f"an empty page {statistics.median(floor.busy):.1f}"),
         Row(f"{name}: size", page_file.stat().st_size / 1000, "KB", 300, page_file.relative_to(site).as_posix()),
-    ]
+    ]  # fmt: skip
 
 
 def _page_of(site: Path, lines: int) -> tuple[Path, int]:
