@@ -82,6 +82,11 @@ def notes(app) -> str:
     return " ".join(" ".join(lines).replace("█", " ").split())
 
 
+async def noted(app, pilot, *wanted: str) -> None:
+    """Wait until all of it stands in the notes pane: prose is laid out after what stands around it."""
+    await until(pilot, lambda: all(one in notes(app) for one in wanted))
+
+
 def with_notes(library: Library, folder: Path) -> Library:
     notes = load(layers([str(folder)], shipped=False))
     library.open_notes = lambda: notes
@@ -99,20 +104,18 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         await pilot.press("tab", "enter")
         await until(pilot, lambda: app.walk is not None and app.reader.place is not None)
         assert app.reader.place.path.endswith("native_functions.yaml")
-        await until(pilot, lambda: "a token (stop 2) comes later" in notes(app))
-        assert "not pinned" in notes(app)
+        await noted(app, pilot, "a token (stop 2) comes later", "not pinned")
         await pilot.press("greater_than_sign")
         await until(pilot, lambda: app.reader.place.path == MIX)
         here = app.reader.place
         await pilot.press("greater_than_sign")
         await until(pilot, lambda: "stop 3 is lost: what is open below is not its source" in screen(app))
-        assert "3/4 Nowhere to be found" in notes(app)
-        assert "Prose that is read all the same." in notes(app)
+        await noted(app, pilot, "3/4 Nowhere to be found", "Prose that is read all the same.")
         assert app.reader.place == here, "no other source is shown for it"
         await pilot.press("greater_than_sign")
-        await until(pilot, lambda: "4/4 Two of one name" in notes(app))
         lines = [n for n, line in enumerate(app.reader.source.file.raw, 1) if "int choose(" in line]
-        assert all(f"may be {MIX}:{line}" in notes(app) for line in lines), "both, and none is opened"
+        assert len(lines) == 2
+        await noted(app, pilot, "4/4 Two of one name", *(f"may be {MIX}:{line}" for line in lines))
         await pilot.press("less_than_sign", "greater_than_sign", "c")
         await until(pilot, lambda: isinstance(app.screen, Contents))
         await until(pilot, lambda: "✓  1  The entry" in screen(app))
@@ -248,7 +251,7 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
             return " ".join(screen(app).split())
 
         app.post_message(OpenTour("running"))
-        await until(pilot, lambda: "lab adds" in notes(app) and "Before [bold]them[/bold]" in notes(app))
+        await noted(app, pilot, "lab adds", "Before [bold]them[/bold]")
         await until(pilot, lambda: app.reader.place is not None)
         await pilot.press("L", "enter")
         await until(pilot, lambda: "its file is not trusted: ptexplore notes trust" in notes(app), 60)
