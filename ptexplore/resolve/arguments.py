@@ -1,13 +1,14 @@
 """The key sets of an operator's arguments: read before the user's call where the same tensor comes again, else derived.
 
 Source of the rule for a fresh tensor: TensorImpl's constructor in c10/core/TensorImpl.cpp, which adds
-ADInplaceOrView, the backend's autograd key and its autocast key to the backend's own key. Source of the rule for a
-conjugate view: _conj in aten/src/ATen/native/UnaryOps.cpp, whose result is an alias with the Conjugate key turned over.
+ADInplaceOrView, the backend's autograd key and its autocast key to the backend's own key. Source of what is doubted:
+_conj and _neg_view of aten/src/ATen/native/UnaryOps.cpp turn a key of an alias over, which views of that keep;
+ZeroTensorFallback.cpp for the tensors of _efficientzerotensor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,16 +22,21 @@ BACKENDS = {
 }  # fmt: skip
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Key sets by argument name, whether every one was read from the very tensor, and the observations of that."""
+    """Key sets by argument name, whether every one was read from the very tensor, and the observations of that.
+
+    `doubt` are the bits that some argument may carry besides, and nothing tells.
+    """
 
     sets: Mapping[str, int]
     observed: bool
     why: tuple[str, ...]
     evidence: tuple[int, ...] = ()
+    doubt: int = 0
 
     @property
     def raw(self) -> int:
@@ -52,7 +58,7 @@ class KnownTensors:
     by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position it counts for, observation
     inputs: Mapping[int, list[Any]]  # position -> recorded inputs, of the pass whose addresses by_impl has
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
-    conjugate: Set[tuple[int, int]] = frozenset()  # (position, address): that operator is the first to get a conj view
+    made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -62,8 +68,9 @@ class KnownTensors:
         events = [o.data for o in context.observations("dispatch", "event")]
         theirs = [e for e in events if e["type"] in ("op", "node")]
         position = {data["event"]: number for number, data in enumerate(ours)}
+        made = _made(context, [e["name"] for e in ours])
         if [e["name"] for e in ours] != [e["name"] for e in theirs]:
-            return cls(context.keys, {}, {}, position)
+            return cls(context.keys, {}, {}, position, made)
         starts = _starts(events)
         by_impl: dict[int, tuple[int, int, int]] = {}
         for observation in context.observations("dispatch", "call"):
@@ -72,9 +79,7 @@ class KnownTensors:
                 if argument["impl"] is not None:
                     by_impl.setdefault(argument["impl"], (argument["raw"], start, observation.id))
         inputs = {number: e.get("inputs") or [] for number, e in enumerate(theirs)}
-        bit = context.keys.raw(("Conjugate",))
-        conjugate = {impl for impl, (raw, _, _) in by_impl.items() if raw & bit}
-        return cls(context.keys, by_impl, inputs, position, _conjugate(theirs, conjugate))
+        return cls(context.keys, by_impl, inputs, position, made)
 
     def arguments(self, claim: Claim) -> Arguments:
         """The sets of one operator call's tensor arguments, by schema name."""
@@ -84,13 +89,13 @@ class KnownTensors:
         sets: dict[str, int] = {}
         assumed: list[str] = []
         evidence: list[int] = []
+        doubt = 0
         for name, meta in _tensors(names, inputs):
             known, since, seen = self.by_impl.get(meta.get("impl", 0), (None, 0, 0))
             if known is None or since > position:
                 assumed.append(name)
                 known = self.fresh(meta)
-                if (position, meta.get("impl")) in self.conjugate:
-                    known |= self.keys.raw(("Conjugate",))
+                doubt |= self._doubt(meta, position)
             else:
                 evidence.append(seen)
             sets[name] = sets.get(name, 0) | known
@@ -98,7 +103,14 @@ class KnownTensors:
         if assumed:
             kinds = "the tensor was made during the call; a tensor of its device and layout carries these keys"
             why = (f"{', '.join(dict.fromkeys(assumed))}: {kinds}",)
-        return Arguments(sets, not assumed, why, tuple(dict.fromkeys(evidence)))
+        return Arguments(sets, not assumed, why, tuple(dict.fromkeys(evidence)), doubt)
+
+    def _doubt(self, meta: Mapping[str, Any], position: int) -> int:
+        """The keys that a tensor which nobody read may have from one that it is a view of."""
+        names = [key for key, since in self.made.items() if since < position]
+        if not str(meta.get("dtype", "")).removeprefix("torch.").startswith("complex"):
+            names = [key for key in names if key != "Conjugate"]
+        return self.keys.raw(names)
 
     def fresh(self, meta: Mapping[str, Any]) -> int:
         """The keys that TensorImpl gives a tensor of this device, layout and dtype."""
@@ -124,25 +136,14 @@ def _starts(events: Sequence[Mapping[str, Any]]) -> dict[int, int]:
     return starts
 
 
-def _conjugate(events: Sequence[Mapping[str, Any]], read: Set[int]) -> frozenset[tuple[int, int]]:
-    """Where a tensor that nothing has met before comes right after aten::_conj, of the size and type which that got.
-
-    Only there: later another tensor may lie at its address. `read` are those whose key sets say that they are conjugate
-    views, of which aten::_conj makes plain ones.
-    """
-    met, before, found = set[int](), dict[Any, int](), set[tuple[int, int]]()
-    for position, event in enumerate(events):
-        given = [meta for _, meta in _tensors([], event.get("inputs") or [])]
-        last = before.get(event["parent"], -1)
-        if last >= 0 and events[last]["name"] == "aten::_conj":
-            turned = [meta for _, meta in _tensors([], events[last].get("inputs") or [])]
-            plain = [meta for meta in turned if meta["impl"] not in read and (last, meta["impl"]) not in found]
-            alike = [(meta["dtype"], meta["sizes"]) for meta in plain]
-            new = [meta for meta in given if meta["impl"] not in met and (meta["dtype"], meta["sizes"]) in alike]
-            found |= {(position, meta["impl"]) for meta in new}
-        before[event["parent"]] = position
-        met |= {meta["impl"] for meta in given}
-    return frozenset(found)
+def _made(context: Context, ops: Sequence[str]) -> dict[str, int]:
+    """By key of such views where the first operator is that makes one; -1 where a tensor of the user's has it."""
+    found = {key: ops.index(maker) for maker, key in MAKERS.items() if maker in ops}
+    for observation in context.observations("dispatch", "call"):
+        for argument in observation.data["arguments"]:
+            raw = argument["raw"] if argument["impl"] is not None else 0
+            found |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
+    return found
 
 
 def _tensors(names: list[str], inputs: list[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

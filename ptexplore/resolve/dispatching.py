@@ -6,7 +6,7 @@ fallthroughs; OperatorEntry.cpp for the table; the kernels' own text for what th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.kernels import kernel_claim, registration_of
 from ptexplore.resolve.local import LocalState, first_state, inside_caller, inside_kernel, state_at
 from ptexplore.resolve.operators import overloads_of
-from ptexplore.resolve.redispatch import Onward, onward
+from ptexplore.resolve.redispatch import Onward, calls_unguarded, onward
 
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
@@ -48,14 +48,33 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     arguments = tensors.arguments(claim)
-    start, masked = _masked(context, claim.hop.op, (arguments.raw | state.include) & ~state.exclude)
-    steps = list(_walk(context, claim, start)) if state.known else []
+    keys = (arguments.raw | state.include) & ~state.exclude
+    start, masked = _masked(context, claim.hop.op, keys)
+    doubt = _masked(context, claim.hop.op, keys | arguments.doubt & ~state.exclude)[0] & ~start
+    steps = list(_walk(context, claim, start, doubt)) if state.known else []
+    call = Call(claim, arguments, state, masked, steps, _unsaid(context, doubt, steps) if state.known else ())
     innermost = steps[-1].key if steps else None
-    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps[:-1]], innermost)
-    inner = tuple(_descend(context, tensors, c, below) for c in claim.children)
+    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps], innermost)
+    inner: dict[int, tuple[Claim, ...]] = {}
+    for child in claim.children:
+        number, there = _caller(context, call, child, below)
+        inner[number] = (*inner.get(number, ()), _descend(context, tensors, *there))
     if not steps:
-        return replace(claim, children=inner)
-    return replace(claim, children=(_chain(context, Call(claim, arguments, state, masked, steps), inner),))
+        return replace(claim.but(why=call.unsaid), children=inner.get(0, ()))
+    return replace(claim, children=(_chain(context, call, inner),))
+
+
+def _caller(context: Context, call: Call, child: Claim, below: LocalState) -> tuple[int, tuple[Claim, LocalState]]:
+    """The step whose kernel called an operator, and the operator with the thread-local sets there.
+
+    The innermost, whose sets are `below`, unless an outer kernel's own text calls it before it holds its guard:
+    that may have been either.
+    """
+    for number, step in enumerate(call.steps[:-1]):
+        if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
+            why = f"the {step.key} kernel's own text calls it; whether that did, or the kernel below, nothing saw"
+            return number, (child.but(why=(why,)), replace(below, certain=False, known=False))
+    return max(0, len(call.steps) - 1), (child, below)
 
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
@@ -66,7 +85,7 @@ def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: Lo
     for one in overloads_of(context, claim)[1]:
         may_be = claim.but(op=one.name, detail={"schema": one.schema})
         steps = list(_walk(context, may_be, _masked(context, one.name, keys)[0]))
-        found.add(inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps[:-1]]))
+        found.add(inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps]))
     return found.pop() if len(found) == 1 else replace(state, known=not found)
 
 
@@ -84,12 +103,17 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
     return keys, tuple(masked)
 
 
-def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
-    """Follow table and redispatch until a kernel ends the call or where it goes on is not known."""
+def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[Step]:
+    """Follow table and redispatch until a kernel ends the call or where it goes on is not known.
+
+    `doubt` are keys that may be in the set besides: where they would decide, nothing more is said.
+    """
     op = claim.hop.op or ""
     current = start
     for _ in range(STEPS):
         key = context.keys.highest(current) or "Undefined"
+        if context.keys.highest(current | doubt) != context.keys.highest(current):
+            return
         entry = context.effective(op, key)
         if entry is None or entry.fallthrough:
             return
@@ -106,17 +130,28 @@ def _walk(context: Context, claim: Claim, start: int) -> Iterator[Step]:
             current = context.keys.raw(("CPU",))
         elif then.after is not None:
             current &= context.keys.after(then.after)
+            doubt &= context.keys.after(then.after)
+
+
+def _unsaid(context: Context, doubt: int, steps: list[Step]) -> tuple[str, ...]:
+    """Why no key is named after these steps, where it is that an argument may carry another."""
+    if not doubt or (steps and (steps[-1].onward is None or steps[-1].onward.after is None)):
+        return ()
+    keys = ", ".join(context.keys.names(doubt))
+    where = f"after {steps[-1].key}" if steps else "here"
+    return (f"an argument made during the call may carry {keys}, as what it is a view of may: no key {where} is named",)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operator call with all its reasoning starts from."""
+    """One operator call with all its reasoning starts from; `unsaid` is why the steps stop short of its end."""
 
     claim: Claim
     arguments: Arguments
     state: LocalState
     masked: tuple[str, ...]
     steps: list[Step]
+    unsaid: tuple[str, ...]
 
     def status(self, number: int) -> Status:
         """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
@@ -124,17 +159,20 @@ class Call:
         return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
 
 
-def _chain(context: Context, call: Call, inner: tuple[Claim, ...]) -> Claim:
-    """Nest the steps: each kernel holds the next key; the innermost holds the operators that ran inside."""
-    below = inner
+def _chain(context: Context, call: Call, inner: Mapping[int, tuple[Claim, ...]]) -> Claim:
+    """Nest the steps: each kernel holds the operators of its number in `inner`, then the next key."""
+    below: tuple[Claim, ...] = ()
     last = len(call.steps) - 1
     for number in range(last, -1, -1):
         step = call.steps[number]
         kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
-        if number == last > 0 and inner:
+        held = inner.get(number, ())
+        if number == last > 0 and held:
             placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
             kernel = kernel.but(why=(placed,))
-        kernel = replace(kernel, children=kernel.children + below)
+        if number == last:
+            kernel = kernel.but(why=call.unsaid)
+        kernel = replace(kernel, children=kernel.children + held + below)
         below = (_key(context, call, number, kernel),)
     return below[0]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ptexplore.model import Registration, TableEntry
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.schema import is_aliasing
+from ptexplore.source.tree import SourceTree
 
 # Names of c10/core/DispatchKeySet.h: each is the set after one key.
 AFTER = {
@@ -114,6 +115,24 @@ def _after(expression: str) -> str | None:
             return key
     found = _FULL_AFTER.search(expression)
     return found.group(1) if found else None
+
+
+def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
+    """Whether a kernel's own text calls an operator, as a method, before it holds its guard.
+
+    So the autograd kernels of in-place operators do with clone(), to save what they write over
+    (tools/autograd/gen_variable_type.py).
+    """
+    if registration is None or registration.guard is None or registration.body_path is None:
+        return False
+    guard = registration.guard.partition(",")[0]
+    call = re.compile(rf"\.{re.escape(op.partition('::')[2].partition('.')[0])}\(")
+    for line in tree.lines(registration.body_path)[(registration.body_line or 1) - 1 : registration.body_end]:
+        if guard in line:
+            return False
+        if call.search(line):
+            return True
+    return False
 
 
 def excluded(keys: KeySets, guard: str | None) -> int:
