@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ptexplore.annotations.records import Problem, Where
+from ptexplore.writing import write_whole
 
 LOCK = "anchors.lock"
 FORMAT = 1
@@ -102,10 +102,4 @@ def lock_text(entries: Iterable[Entry]) -> str:
 
 def write_lock(file: Path, entries: Iterable[Entry]) -> None:
     """Write the whole file or leave the old one. Raises OSError."""
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        aside.write_text(lock_text(entries), encoding="utf-8")
-        os.replace(aside, file)
-    except OSError:
-        aside.unlink(missing_ok=True)
-        raise
+    write_whole(file, lock_text(entries))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore import __version__
 from ptexplore.locations import marks_file
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,15 +123,11 @@ def read_marks(name: str) -> list[Mark] | None:
 def write_marks(name: str, found: Sequence[Mark]) -> None:
     """Keep the marks, and let the oldest files go. Where the cache cannot be written nothing is kept."""
     file = marks_file(name)
-    aside = file.with_name(f".{name}.{os.getpid()}")
     order = [one.name for one in fields(Mark)]
     rows = [[values[each] for each in order] for values in map(asdict, found)]
-    try:
+    with contextlib.suppress(OSError, UnicodeError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps({"marks": rows}, ensure_ascii=False), encoding="utf-8")
-        os.replace(aside, file)
+        write_whole(file, json.dumps({"marks": rows}, ensure_ascii=False))
         kept = sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime_ns)
         for old in kept[:-_KEPT]:
             old.unlink(missing_ok=True)
-    except (OSError, UnicodeError):
-        aside.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.blocks import ID, STOP
 from ptexplore.locations import progress_file
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,10 +86,4 @@ def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str
 def _write(file: Path, known: Progress) -> None:
     data = {"format": FORMAT, "done": sorted(known.done), "labs": sorted(known.labs), "last": known.last}
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        aside.write_text(json.dumps(data, indent=1), encoding="utf-8")
-        os.replace(aside, file)
-    except OSError:
-        aside.unlink(missing_ok=True)
-        raise
+    write_whole(file, json.dumps(data, indent=1))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import trust_file
+from ptexplore.writing import write_whole
 
 _LARGEST = 8 * 1024 * 1024  # bytes
 
@@ -44,10 +44,4 @@ def forget(tours: Iterable[Tour]) -> None:
 def _write(known: dict[str, str]) -> None:
     file: Path = trust_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        aside.write_text(json.dumps({"format": 1, "trusted": known}, indent=0), encoding="utf-8")
-        os.replace(aside, file)
-    except OSError:
-        aside.unlink(missing_ok=True)
-        raise
+    write_whole(file, json.dumps({"format": 1, "trusted": known}, indent=0))

@@ -6,8 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ptexplore.annotations.load import Library
     from ptexplore.cli.ready import Indexed
 
@@ -66,20 +64,3 @@ def tree_of(options: argparse.Namespace) -> Indexed:
         checkout_index(chosen, runtime)
     name = options.tree or (chosen.name if chosen is not None else "runtime")
     return next(iter(indexes(options.python, name)))
-
-
-def whole(file: Path, text: str, *, new: bool = False) -> None:
-    """Write a whole file or none; with `new` only where none is there. Raises OSError."""
-    import os
-
-    if new:
-        with open(file, "x", encoding="utf-8") as stream:
-            stream.write(text)
-        return
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        os.replace(aside, file)
-    except OSError:
-        aside.unlink(missing_ok=True)
-        raise

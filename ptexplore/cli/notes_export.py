@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.cli.notes import add_folders, add_tree, library_of, tree_of, whole
+from ptexplore.cli.notes import add_folders, add_tree, library_of, tree_of
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import Library
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for one in files:
-            whole(folder / one.name, json.dumps(one.document, indent=2, ensure_ascii=False) + "\n")
+            write_whole(folder / one.name, json.dumps(one.document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         why = f"{error.filename or folder}: {error.strerror or error}"
         raise PtexploreError(f"{folder} cannot be written", why, "another --codetour DIR", FAILED) from error

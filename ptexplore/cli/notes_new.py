@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.cli.notes import add_tree, tree_of, whole
+from ptexplore.cli.notes import add_tree, tree_of
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
     file = _folder(options) / f"{name}.md"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        whole(file, text, new=True)
+        with open(file, "x", encoding="utf-8") as stream:
+            stream.write(text)
     except FileExistsError:
         raise PtexploreError(f"{file} is there already", "a note is never written over", "--id NAME", USAGE) from None
     except OSError as error:

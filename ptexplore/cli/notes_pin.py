@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.cli.notes import add_folders, add_tree, library_of, tree_of, whole
+from ptexplore.cli.notes import add_folders, add_tree, library_of, tree_of
 from ptexplore.errors import FAILED, MISSING, PtexploreError
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from ptexplore.annotations.anchors import Resolver
@@ -84,7 +85,7 @@ def _layer(
     if not (options.yes or _agreed(shown)):
         print(f"{shown} is left as it is (--yes writes it)", file=sys.stderr)
         return True
-    whole(file, text)
+    write_whole(file, text)
     print(f"{shown}: {len(kept) + len(after)} anchors")
     return bool(refused)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from ptexplore.capture.request import TraceRequest
@@ -200,13 +201,9 @@ def _save(path: Path, trail: Trail, session: Session | None) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a whole file or none: aside first, then renamed into place."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        aside.write_text(text, encoding="utf-8")
-        os.replace(aside, path)
+        write_whole(path, text)
     except OSError as error:
-        aside.unlink(missing_ok=True)
         why = error.strerror or "the system refused it"
         raise PtexploreError(f"{path} cannot be written", why, "a file in a folder that you may write to") from error
 

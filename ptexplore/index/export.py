@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ptexplore import __version__
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.store.index_store import IndexStore
 from ptexplore.symbols import Dialect, DialectKind, Symbol, SymbolKind
+from ptexplore.writing import write_whole
 
 _HEAD = (
     ("FILE_ENCODING", "utf-8", ""),
@@ -48,15 +48,7 @@ def write_tags(store: IndexStore, root: Path, target: Path, *, force: bool = Fal
     lines = sorted({line.encode("utf-8", "replace") for line in _lines(store, prefix)})
     head = [f"!_TAG_{name}\t{value}\t/{note}/".encode() for name, value, note in _HEAD]
     head.append(f"!_TAG_PROC_CWD\t{_escaped(str(root.resolve()))}/\t//".encode())
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    aside = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(b"\n".join([*sorted(head), *lines, b""]))
-        aside.chmod(0o644)
-        aside.replace(target)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_whole(target, b"\n".join([*sorted(head), *lines, b""]))
     return len(lines)
 
 

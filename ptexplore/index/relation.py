@@ -7,8 +7,8 @@ wheel also holds, and every registration record that points into hand-written C+
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from ptexplore.locations import index_file
 from ptexplore.model import Checkout, Count, DumpRecord, Registration, Runtime
 from ptexplore.source import canonical
 from ptexplore.source.tree import SourceTree, folders
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from ptexplore.store.index_store import IndexStore
@@ -261,9 +262,5 @@ def _kept(file: Path, state: list[Any]) -> Relation | None:
 
 def _keep(file: Path, state: list[Any], found: Relation) -> None:
     """Write it aside and rename; where the cache cannot be written it is worked out again next time."""
-    aside = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        aside.write_text(json.dumps({"state": state, **asdict(found)}), encoding="utf-8")
-        os.replace(aside, file)
-    except OSError:
-        aside.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        write_whole(file, json.dumps({"state": state, **asdict(found)}))

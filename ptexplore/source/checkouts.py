@@ -12,7 +12,8 @@ from ptexplore import locations
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model import Checkout, Runtime
 from ptexplore.source.project import Project, find_project
-from ptexplore.source.registry import RECORD, forget_index, is_name, locked, names, read, when, write_aside
+from ptexplore.source.registry import RECORD, forget_index, is_name, locked, names, read, when
+from ptexplore.writing import write_whole
 
 _USE = ".use"
 
@@ -111,7 +112,7 @@ def use(name: str | None) -> Checkout | None:
     if found.project != "pytorch":
         why = "it is an extension's own source, which is read beside PyTorch's and needs no choosing"
         raise PtexploreError(f"{name} cannot be the checkout in use", why, "ptexplore fetch --list", USAGE)
-    write_aside(file, name + "\n")
+    write_whole(file, name + "\n")
     return found
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ptexplore.writing import write_whole
+
 _SETTLED = 2.0  # seconds; what changed later than that before it was read could change again under the same time
 
 
@@ -49,11 +51,6 @@ def _read(kept: Path, stamp: str, count: int) -> list[str] | None:
 
 
 def _write(kept: Path, text: str) -> None:
-    aside = kept.with_name(f".{kept.name}.{os.getpid()}")
-    try:
+    with contextlib.suppress(OSError):
         kept.parent.mkdir(exist_ok=True)  # a cache that is not there yet is not made for this
-        aside.write_text(text, encoding="ascii")
-        aside.replace(kept)
-    except OSError:
-        with contextlib.suppress(OSError):
-            aside.unlink()
+        write_whole(kept, text)

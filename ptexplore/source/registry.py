@@ -21,6 +21,7 @@ from typing import Any
 from ptexplore import locations
 from ptexplore.errors import PtexploreError
 from ptexplore.model import Checkout
+from ptexplore.writing import write_whole
 
 FORMAT = 1
 RECORD = "checkout.json"
@@ -72,7 +73,7 @@ def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Check
 def write_record(folder: Path, checkout: Checkout, details: dict[str, Any]) -> None:
     """Write the record of `checkout` into `folder`; `details` are the fetch's own, not part of the model."""
     record = {"format": FORMAT, "checkout": dataclasses.asdict(checkout), "details": details}
-    write_aside(folder / RECORD, json.dumps(record, indent=1) + "\n")
+    write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
 
 
 def details(name: str) -> dict[str, Any]:
@@ -103,13 +104,6 @@ def locked(waiting: Callable[[], None] | None = None) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def write_aside(file: Path, text: str) -> None:
-    """Write a small file whole or not at all."""
-    aside = file.with_name(f"{file.name}.new")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(file)
 
 
 def _raw(name: str) -> dict[str, Any] | None:

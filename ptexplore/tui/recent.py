@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.locations import recent_file
+from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,10 +68,4 @@ def keep(place: Recent) -> None:
             os.replace(file, file.with_name(f"{file.name}.damaged"))
     data = {"format": FORMAT, "places": [asdict(one) for one in with_place(known, place)]}
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        aside.write_text(json.dumps(data, indent=1), encoding="utf-8")
-        os.replace(aside, file)
-    except (OSError, UnicodeError):
-        aside.unlink(missing_ok=True)
-        raise
+    write_whole(file, json.dumps(data, indent=1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,6 +16,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model import FORMAT, Trail
 from ptexplore.view.document import trail_to_document
 from ptexplore.view.survey import Row, row_from_document, row_of, row_to_document
+from ptexplore.writing import write_whole
 
 LARGEST = 1 << 30  # bytes of one unpacked trace
 
@@ -132,14 +132,8 @@ def _json(file: Path) -> dict[str, Any] | None:
 
 
 def _write(file: Path, data: bytes) -> None:
-    """Write a whole file or none: aside first, then renamed into place."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        aside.write_bytes(data)
-        os.replace(aside, file)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_whole(file, data)
 
 
 def told(about: About, rows: Mapping[str, Row]) -> dict[str, str]:
