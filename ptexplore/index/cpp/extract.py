@@ -7,27 +7,23 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
-from typing import TypeVar
 
 from ptexplore.index.cpp.cuts import Cuts, between
 from ptexplore.index.cpp.expand import Expander
 from ptexplore.index.cpp.grammar import rewrite
 from ptexplore.index.cpp.invocations import Invocations, Made
+from ptexplore.index.cpp.local import Body, add_local, reader_of, with_classes
 from ptexplore.index.cpp.macros import MacroTable
 from ptexplore.index.cpp.plain import scan
 from ptexplore.index.cpp.plain_reader import PlainReader
 from ptexplore.index.cpp.prepare import Prepared, blank, prepare
 from ptexplore.index.cpp.references import references
 from ptexplore.index.cpp.scopes import CodeRanges
-from ptexplore.index.cpp.syntax import Frame, captures
+from ptexplore.index.cpp.syntax import Frame, captures, join
 from ptexplore.index.cpp.text import Text
 from ptexplore.index.cpp.tree import Reader
 from ptexplore.symbols import Ref, Symbol
 
-_R = TypeVar("_R", bound=Reader)
-_LOCAL_CLASSES = tuple(
-    re.compile(word + r"\s*(?:\s[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?)?\{[^}]") for word in ("struct", "class")
-)
 _NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
 
 
@@ -62,38 +58,39 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     time. Those that hold a class of their own are parsed as well, for that class's members.
     """
     text = prepared.text
-    reader, failed = _without_bodies(text, view, code, made)
+    whole = view.decode("ascii")
+    local = with_classes(whole, code) if code.balanced else []
+    reader, failed = _without_bodies(text, view, code, made, local)
     reader.line = text.line
-    if code.balanced:
-        _add_local(text, reader, view.decode("ascii"), code)
-    _add_made(prepared, reader, made)
+    named = _add_made(prepared, reader, made)
+    add_local(text, reader, whole, [(body, _named(reader.framed[body[0]][-1], named)) for body in local])
     return reader, failed
 
 
-def _add_local(text: Text, reader: Reader, view: str, code: CodeRanges) -> None:
-    """The member functions of classes inside of bodies, and what these classes inherit."""
-    found = [one.start() for word in _LOCAL_CLASSES for one in word.finditer(view)]
-    if not any(map(code.holds, found)):
-        return
-    cuts = Cuts([(start, end) for start, end in code.bodies if not any(start <= at < end for at in found)])
-    short = cuts.left(view)
-    local = _reader(Reader, text, short, cuts.whole, view)
-    local.read(captures(short.encode("ascii"))[0])
-    for symbol, offset in zip(local.symbols, local.offsets, strict=True):
-        if symbol.kind == "function" and code.holds(offset):
-            reader.symbols.append(symbol)
-            reader.offsets.append(offset)
-    reader.inherited += [one for one in local.inherited if code.holds(one[0])]
+def _named(frame: Frame, named: dict[int, Symbol]) -> Frame:
+    """The scope of a body, with the name of the function that a macro makes; what is around it where that is open."""
+    symbol = named.get(frame.placeholder)
+    if symbol is None:
+        return frame
+    return frame._replace(qualified=symbol.qualified, scope=join(symbol.scope, symbol.name))
 
 
-def _without_bodies(text: Text, view: bytearray, code: CodeRanges, made: list[Made]) -> tuple[Reader, bool]:
-    """A reader of a view with its bodies taken out; its offsets are those of the view."""
+def _without_bodies(
+    text: Text, view: bytearray, code: CodeRanges, made: list[Made], local: list[Body]
+) -> tuple[Reader, bool]:
+    """A reader of a view with its bodies taken out; its offsets are those of the view.
+
+    It knows the frames where `made` begin and those in the bodies `local`.
+    """
     bodies = code.bodies if code.balanced else []
     cuts = Cuts(bodies)
     short = cuts.left(view.decode("ascii"))
-    marks = {one.begin: cuts.shorter(one.begin) for one in made}
+    marks = {at: cuts.shorter(at) for at in [*(one.begin for one in made), *(start for start, _ in local)]}
+    placeholders = frozenset(one.head for one in made if one.head is not None)
     if code.balanced:
-        reader = _plainly(_reader(PlainReader, text, short, cuts.whole, text.bare), sorted(set(marks.values())))
+        plain = reader_of(PlainReader, text, short, cuts.whole, text.bare)
+        plain.placeholders = placeholders
+        reader = _plainly(plain, sorted(set(marks.values())))
         if reader is not None:
             reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
             return reader, False
@@ -104,27 +101,19 @@ def _without_bodies(text: Text, view: bytearray, code: CodeRanges, made: list[Ma
             blank(empty, start, end)
         cuts, short = Cuts([]), empty.decode("ascii")
         found, failed = captures(bytes(empty))
-        marks = {one.begin: one.begin for one in made}
-    reader = _reader(Reader, text, short, cuts.whole, text.bare)
+        marks = {at: at for at in marks}
+    reader = reader_of(Reader, text, short, cuts.whole, text.bare)
+    reader.placeholders = placeholders
     reader.read(found, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
     return reader, failed
-
-
-def _reader(kind: type[_R], text: Text, short: str, whole: Callable[[int], int], shown: str) -> _R:
-    """A reader of what is left of a text, whose offsets `whole` gives; signatures are as `shown` has them."""
-    line = text.line
-    reader = kind(text.path, short, lambda offset: line(whole(offset)), text.guards)
-    reader.shown = lambda start, end: shown[whole(start) : whole(end - 1) + 1]
-    reader.whole = whole
-    return reader
 
 
 def _plainly(plain: PlainReader, marks: list[int]) -> Reader | None:
     """A reader of a text with its plain statements read by themselves; None where the parser stumbles over the rest."""
     scanned = scan(plain.text)
     if scanned.all is not None:
-        plain.read_all(scanned.all, marks)
+        plain.read_all(scanned.all, plain.set_apart(scanned.statements, marks))
         return plain
     cuts = Cuts(scanned.cuts)
     left = cuts.left(plain.text)
@@ -135,34 +124,43 @@ def _plainly(plain: PlainReader, marks: list[int]) -> Reader | None:
     reader = Reader(plain.path, left, lambda offset: line(cuts.whole(offset)), plain.guards)
     reader.shown = lambda start, end: shown(cuts.whole(start), cuts.whole(end - 1) + 1)
     reader.whole = lambda offset: inner(cuts.whole(offset))
+    reader.placeholders = plain.placeholders
     plain.symbols, plain.offsets = reader.symbols, reader.offsets
-    shorter = {mark: cuts.shorter(mark) for mark in marks}
+    shorter = {mark: cuts.shorter(mark) for mark in plain.set_apart(scanned.statements, marks)}
     others = [(cuts.shorter(one.start), partial(plain.add, one)) for one in scanned.statements]
     reader.read(found, marks=tuple(sorted(set(shorter.values()))), others=others)
-    reader.framed = {mark: reader.framed[at] for mark, at in shorter.items()}
+    reader.framed = {mark: reader.framed[at] for mark, at in shorter.items()} | plain.framed
     return reader
 
 
-def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> None:
-    """What the invocations make, in place of what stood for them in the parsed text."""
+def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int, Symbol]:
+    """What the invocations make, in place of what stood for them in the parsed text.
+
+    Comes back with the functions that certainly have the bodies of what stood there, by the offset of its name.
+    """
     heads = {offset: at for at, offset in enumerate(reader.offsets)}
     dropped: set[int] = set()
+    named: dict[int, Symbol] = {}
     for one in made:
         at = heads.get(one.head) if one.head is not None else None
-        symbols = _expanded(prepared, one, reader.framed[one.begin])
+        symbols, last = _expanded(prepared, one, reader.framed[one.begin])
         if at is not None:
             dropped.add(at)
             symbols = _with_extent(symbols, reader.symbols[at])
+        if one.head is not None and last is not None:
+            named[one.head] = last
         reader.symbols += symbols
         reader.offsets += [one.use.start] * len(symbols)
-    dropped |= {at for at, symbol in enumerate(reader.symbols) if symbol.name == "z" and symbol.macro is None}
     if dropped:
         reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
         reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
+    return named
 
 
 def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
-    """The last function of a head's expansion gets the extent that the parsed text gives it."""
+    """The last function of a head's expansion gets the extent that the parsed text gives it, where that is one's."""
+    if seen.kind != "function":
+        return symbols
     for at in range(len(symbols) - 1, -1, -1):
         if symbols[at].kind == "function":
             symbols[at] = symbols[at]._replace(end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
@@ -170,16 +168,19 @@ def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
     return symbols
 
 
-def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list[Symbol]:
-    """What the expansions of one invocation declare, placed at the invocation."""
+def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> tuple[list[Symbol], Symbol | None]:
+    """What the expansions of one invocation declare, placed at the invocation; the last function where all agree."""
     text = prepared.text
     use = made.use
     line = text.line(use.start)
     last = text.line(use.arguments[1] if use.arguments else use.end)
     guards = text.guards(line)
     symbols: dict[tuple[object, ...], Symbol] = {}
+    lasts: dict[str | None, Symbol | None] = {}
     for one in made.texts:
-        reader = _reader_of(text.path, one, frames, lambda _: line, lambda _: guards)
+        reader = _reader_of_made(text.path, one, frames, lambda _: line, lambda _: guards)
+        function = next((symbol for symbol in reversed(reader.symbols) if symbol.kind == "function"), None)
+        lasts[function and function.qualified] = function
         for symbol in reader.symbols:
             key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
             if key not in symbols:
@@ -188,10 +189,10 @@ def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> list
                     macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
                     end_line=max(last, named),
                 )  # fmt: skip
-    return list(symbols.values())
+    return list(symbols.values()), next(iter(lasts.values())) if len(lasts) == 1 else None
 
 
-def _reader_of(
+def _reader_of_made(
     path: str,
     made: str,
     frames: tuple[Frame, ...],

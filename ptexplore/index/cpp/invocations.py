@@ -22,8 +22,9 @@ _MOST_ALTERNATIVES = 4
 class Made:
     """One invocation that makes declarations. `texts` are what it may expand to (one for each definition of the macro).
 
-    `head` is the offset of the name that stands in its place where it is a function's head: the function at that
-    offset in the parsed text is then the last one of the expansion. `begin` is where the statement begins.
+    `head` is the offset of a name that stands in its place, which is no name of the source. Where it is a function's
+    head, the function at that offset in the parsed text is the last one of the expansion. `begin` is where the
+    statement begins.
     """
 
     use: Use
@@ -163,6 +164,7 @@ class Invocations:
             view[end - 1 : end] = b";"  # so that the next statement begins here
             if assigned:
                 view[end - 5 : end] = b"int z"
+                head = end - 1
             texts = tuple(one + ";" for one in texts)
         self.found.append(Made(use, tuple(f"{prefix} {one}" for one in texts), begin, head))
 

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
 from ptexplore.index.cpp.plain import Plain
-from ptexplore.index.cpp.syntax import ROOT, Frame, join, placed
+from ptexplore.index.cpp.syntax import ROOT, Frame, join, placed, through_using
 from ptexplore.index.cpp.tree import Reader
 
 
 class PlainReader(Reader):
     """Reads what `plain.scan` found in one text."""
+
+    def __init__(
+        self, path: str, text: str, line: Callable[[int], int], guards: Callable[[int], tuple[str, ...]]
+    ) -> None:
+        super().__init__(path, text, line, guards)
+        self._inside: dict[int, list[int]] = {}  # where a statement begins -> the marks inside of it
+
+    def set_apart(self, statements: Sequence[Plain], marks: Sequence[int]) -> list[int]:
+        """The marks outside of statements; of the others `add` notes the frame."""
+        starts = [one.start for one in statements] if marks else []
+        left = []
+        for mark in marks:
+            at = bisect_right(starts, mark) - 1
+            if at >= 0 and starts[at] < mark < statements[at].end:
+                self._inside.setdefault(starts[at], []).append(mark)
+            else:
+                left.append(mark)
+        return left
 
     def read_all(self, found: Sequence[Plain], marks: Sequence[int] = (), base: tuple[Frame, ...] = (ROOT,)) -> None:
         """Everything of a text that needs no parser, inside the scopes of `base`; `marks` are in order."""
@@ -40,6 +59,9 @@ class PlainReader(Reader):
     def add(self, one: Plain, outer: Frame) -> None:
         """One statement that is no scope, declared in the scope `outer`."""
         _LEAVES[one.kind](self, one.match, one.start, one.end, outer)
+        if one.start in self._inside:
+            frame = self.code(self.symbols[-1], outer) if one.kind in ("function", "made") else outer
+            self.framed.update((mark, (frame,)) for mark in self._inside.pop(one.start))
 
     def _plain_function(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
         declared = match["body"] is None
@@ -56,7 +78,7 @@ class PlainReader(Reader):
         parts = name_parts(written)
         last = parts[-1]
         if len(parts) > 1 and not outer.qualified and not declared:
-            parts = self.through_using(parts, match.start(name))
+            parts = through_using(parts, self.text, match.start(name), self.symbols)
         at = match.start(name) + max(written.rfind("operator" if last.startswith("operator") else last), 0)
         self._add(
             "function", outer, parts, at, start, end, "declaration" if declared else "definition",

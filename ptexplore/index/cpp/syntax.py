@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from tree_sitter import Node
+
+    from ptexplore.symbols import Symbol
 
 _QUERY = """
 (namespace_definition) @namespace
@@ -37,6 +40,8 @@ _QUERY = """
 (base_class_clause) @bases
 """
 _IN_ORDER = itemgetter(0, 1, 2)
+_USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
+_TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
 
 
@@ -59,6 +64,7 @@ class Frame(NamedTuple):
     scope: str
     hidden: bool  # an anonymous namespace is around it
     name: str = ""  # a class's own
+    placeholder: int = -1  # where the one stands whose macro gives a function its name, in the file's text
 
 
 ROOT = Frame(1 << 62, "namespace", "", "", False)
@@ -158,3 +164,15 @@ def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str,
 def placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
     """The qualified name of what is declared as `parts` in a scope, and the scope it stands in."""
     return _placed_in(outer.qualified, outer.scope, parts)
+
+
+def through_using(parts: tuple[str, ...], text: str, at: int, symbols: Sequence[Symbol]) -> tuple[str, ...]:
+    """A member defined outside every namespace belongs to a class of a namespace that the text before it uses."""
+    if parts[0] in _TOP:
+        return parts
+    used = list(dict.fromkeys(match[1] for match in _USING.finditer(text, 0, at)))
+    opened = {symbol.qualified for symbol in symbols if symbol.kind in ("namespace", "class", "struct")}
+    if not used or parts[0] in opened:
+        return parts
+    best = [one for one in used if f"{one}::{parts[0]}" in opened] or [one for one in used if one in opened] or used
+    return (*best[-1].split("::"), *parts)

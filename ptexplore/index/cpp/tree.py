@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.index.cpp.cuts import between
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
-from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed
+from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed, through_using
 from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Role, Symbol, SymbolKind
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 _KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
-_USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
 _PURE = re.compile(r"\s*=\s*0")
-_TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 
 
 class Reader:
@@ -42,7 +40,9 @@ class Reader:
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
         self._around: Frame | None = None  # the namespace around a class
+        self._braced = ROOT._replace(end=0)  # the body of a function that the grammar takes for a variable
         self.framed: dict[int, tuple[Frame, ...]] = {}
+        self.placeholders: frozenset[int] = frozenset()  # offsets, in the file's text, of names that are none
 
     def read(
         self,
@@ -75,7 +75,7 @@ class Reader:
                 friend_end = -negative_end
                 continue
             if kind == "mark":
-                self.framed[start] = tuple(stack)
+                self.framed[start] = (self._braced,) if start < self._braced.end else tuple(stack)
                 continue
             outer = stack[-1]
             template = begin is not None and start < template_end
@@ -178,15 +178,19 @@ class Reader:
     def function(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
         declarator = node.child_by_field_name("declarator")
         if outer.kind == "code" or declarator is None:
-            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
+            return self.code(None, outer)
         named, function = descend(declarator)
         if function is None:
-            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
+            return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
-        symbol = self._function(node, (named, function), outer, begin, template, role)
-        if symbol is None:
-            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden)
+        return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
+
+    def code(self, symbol: Symbol | None, outer: Frame) -> Frame:
+        """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
+        at = -1 if symbol is None else self.offsets[-1]
+        if symbol is None or at in self.placeholders:
+            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden, "", at)
         return Frame(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
 
     def _function(
@@ -217,7 +221,7 @@ class Reader:
         if parts[-1] in _KEYWORDS or not parts[-1]:
             return None
         if len(parts) > 1 and not outer.qualified and role == "definition":
-            parts = self.through_using(parts, name_start)
+            parts = through_using(parts, text, name_start, self.symbols)
         at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
         if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
@@ -227,17 +231,6 @@ class Reader:
             signature=one_line(self.shown(listed.start_byte, function.end_byte)),
             parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
-
-    def through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
-        """A member defined outside every namespace belongs to a class of a namespace that the file uses."""
-        if parts[0] in _TOP:
-            return parts
-        used = list(dict.fromkeys(match[1] for match in _USING.finditer(self.text, 0, at)))
-        opened = {symbol.qualified for symbol in self.symbols if symbol.kind in ("namespace", "class", "struct")}
-        if not used or parts[0] in opened:
-            return parts
-        best = [one for one in used if f"{one}::{parts[0]}" in opened] or [one for one in used if one in opened] or used
-        return (*best[-1].split("::"), *parts)
 
     def declaration(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
         if outer.kind == "code":
@@ -256,7 +249,9 @@ class Reader:
                 body = value is not None and not self.text[function.end_byte : value.start_byte].strip()
                 end = value.end_byte if body and value is not None else 0
                 role: Role = "definition" if body else "declaration"
-                self._function(node, (named, function), outer, begin, template, role, end)
+                symbol = self._function(node, (named, function), outer, begin, template, role, end)
+                if body:
+                    self._braced = self.code(symbol, outer)._replace(end=end)
                 continue
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if not parts[-1].isidentifier():
