@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
+from ptexplore.tui.files import READING
 from ptexplore.view.noted import holds
 from ptexplore.view.plain import clean
 from ptexplore.view.prose import prose_tokens
@@ -73,6 +74,11 @@ class NotesPane(VerticalScroll):
     def follow(self, place: Place) -> None:
         """The cursor is here now."""
         if self.stop is not None:
+            return
+        if not self._library.marked:  # it is not known yet whether there is one
+            if self._shown is None:
+                self._shown = (READING,)
+                self._replace([Static(Content.styled(READING, "dim"))])
             return
         marks = self._library.marks(place.tree, place.path)
         here = [mark for mark in marks if holds(mark, place.path, place.line)]

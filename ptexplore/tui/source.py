@@ -233,7 +233,7 @@ class SourceView(ScrollView, can_focus=True):
         """The next line with a note, or the one before; round the end of the file."""
         lines = sorted(self.file.noted) if self.file is not None else []
         if not lines:
-            self.post_message(self.Tell("no note in this file"))
+            self.post_message(self.Tell(self.file.noteless if self.file is not None else "no file is open"))
             return
         beside = [n for n in lines if n > self.line] if step > 0 else [n for n in lines if n < self.line][::-1]
         self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def test_what_bears_one_name_is_chosen_by_the_reader(drive):
 def test_notes_marks_and_finding(drive):
     async def reading(app, pilot):
         reader = app.reader
+        await until(pilot, lambda: "●" in screen(app))
         await pilot.press("n")
         assert reader.place.line == 4
         await until(pilot, lambda: "● 4 " in screen(app).replace("●  4", "● 4"))
@@ -90,6 +92,31 @@ def test_notes_marks_and_finding(drive):
         assert len(set(seen)) == 3 or seen[1] != seen[0]
 
     drive(KERNEL, reading)
+
+
+def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, library):
+    may, read = threading.Event(), library.open_marks
+
+    def slow(trees):
+        assert may.wait(60)
+        return read(trees)
+
+    library.open_marks = slow
+
+    async def reading(app, pilot):
+        try:
+            await until(pilot, lambda: "the notes are being read …" in screen(app))
+            assert "blend_kernel" in screen(app)
+            await pilot.press("n")
+            await until(pilot, lambda: screen(app).count("the notes are being read …") == 2)
+            assert "No note on this line" not in screen(app)
+            assert "●" not in screen(app)
+        finally:
+            may.set()
+        await until(pilot, lambda: "●" in screen(app) and "It blends." in screen(app))
+        assert "are being read" not in screen(app).split("\n")[5:-4]
+
+    drive(KERNEL + ":4", reading)
 
 
 def test_hostile_text_and_long_lines_are_only_text(drive):
