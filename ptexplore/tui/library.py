@@ -100,7 +100,7 @@ class Library:
         return next((one for one in self.trees if one.tree.info.name == name), None)
 
     def read_notes(self) -> None:
-        """Read the notes and where they stand; for a thread: with a new index that takes half a second.
+        """Read the notes and where they stand; for a thread: with a new index every anchor has to be placed.
 
         Raises PtexploreError where a folder of notes cannot be read.
         """

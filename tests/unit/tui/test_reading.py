@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from ptexplore.tui.choice import Choice
 from ptexplore.tui.keys import Keys
@@ -296,3 +297,41 @@ def test_forward_has_a_key_of_its_own_and_a_jump_shows_what_follows(drive):
         assert app.reader.place.line == 5000
 
     drive(KERNEL, reading)
+
+
+def test_the_mouse_opens_what_it_clicks(drive):
+    async def reading(app, pilot):
+        reader, source = app.reader, app.reader.source
+
+        async def click(words: str, piece: str, times: int = 1) -> None:
+            """Where `piece` stands, on the first line of the screen that has all `words`."""
+            await until(pilot, lambda: any(words in line for line in screen(app).split("\n")))
+            y, line = next((y, line) for y, line in enumerate(screen(app).split("\n")) if words in line)
+            await pilot.click(offset=(line.index(piece, line.index(words)), y), times=times)
+
+        await until(pilot, lambda: "▾ native" in screen(app))
+        await click("    Blend.h ", "Blend.h")  # in the tree
+        await until(pilot, lambda: reader.place.path == HEADER)
+        await click("int numel() const;", "numel")
+        assert source.file.name(reader.place.line, reader.place.column) == "numel"
+        await click("r Uses", "Uses")  # in the footer
+        await click("native/Blend.cpp:9", "Blend.cpp:")  # a use
+        await until(pilot, lambda: (reader.place.path, reader.place.line) == (HEADER.replace(".h", ".cpp"), 9))
+        await click("const BlendIterator& b)", "BlendIterator", times=2)  # its definition
+        await until(pilot, lambda: (reader.place.path, reader.place.line) == (HEADER, 3))
+        await click("^p Search", "Search")
+        await pilot.press(*"blend_k")
+        await click("at::native::blend_kernel(", "blend_kernel")  # a result
+        await until(pilot, lambda: (reader.place.path, reader.place.line) == (KERNEL, 4))
+        before = source.scroll_offset.y
+        app.reader.go(type(reader.place)("mini", "torch/csrc/tall.cpp", 1))
+        await pilot.pause()
+        source.post_message(events.MouseScrollDown(source, 5, 5, 0, 1, 0, False, False, False))
+        await until(pilot, lambda: source.scroll_offset.y > before)
+        assert reader.place.line == 1, "the wheel leaves the cursor where it is"
+        source.scroll_to(y=500, animate=False, immediate=True)
+        await until(pilot, lambda: "line_500(" in screen(app).split("\n")[1])
+        await click("line_500(", "line_500")
+        assert (reader.place.line, source.scroll_offset.y) == (501, 500), "a second click meets the same text"
+
+    drive(KERNEL, reading, size=(140, 40))
