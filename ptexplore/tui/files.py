@@ -24,7 +24,7 @@ LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
 # Types of C++ itself.
 _BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
-READING = "the notes are being read …"
+UNREAD = "the notes were not read yet: once more, in a moment"
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
 _INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
@@ -124,7 +124,7 @@ class OpenFile:
     @property
     def noteless(self) -> str:
         """What to say where no note is known in this file."""
-        return "no note in this file" if self._library.marked else READING
+        return "no note in this file" if self._library.marked else UNREAD
 
     # --- words ---
 

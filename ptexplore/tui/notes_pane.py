@@ -11,7 +11,6 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
 
-from ptexplore.tui.files import READING
 from ptexplore.view.noted import holds
 from ptexplore.view.plain import clean
 from ptexplore.view.prose import prose_tokens
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from ptexplore.view.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
+READING = "the notes are being read …"
 _PAUSE = 0.15  # seconds between two notes that are drawn
 TOUR = "> next  < before  = its source  c contents  J K scroll"
 _OUTCOME = {"exact": "$text-success", "moved": "$text-secondary"}
