@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
-_FIRST = 16  # names that are asked for at once
 _LATEST = "\U0010ffff"
 
 
@@ -50,31 +49,29 @@ class Search:
                 break
         return list(found.items())
 
-    def _best(self, names: Sequence[str], outer: list[str], limit: int) -> Iterator[tuple[int, Symbol]]:
-        """Symbols of these names whose container holds the words of `outer`, with their name's place among them.
+    def _best(self, names: Iterable[str], outer: list[str], limit: int) -> list[tuple[int, Symbol]]:
+        """At most `limit` symbols whose container holds the words of `outer`, best first, with their name's place.
 
-        Best first, until there are `limit`: the first names are asked for alone, since they mostly suffice.
+        Names are asked for one after the other: most are not needed, and a namespace has a row for each file.
         """
-        begin, count, size = 0, 0, _FIRST
-        while begin < len(names) and count < limit:
-            rows = self._ids(names[begin : begin + size], outer, limit)
-            for number, symbol in zip(rows, self._store.symbols_by_id([one for _, one in rows]), strict=True):
-                yield begin + number[0], symbol
-            begin, count, size = begin + size, count + len(rows), 2 * size
+        found: list[tuple[int, int]] = []
+        for place, name in enumerate(names):
+            if len(found) >= limit:
+                break
+            found += [(place, one) for one in self._ids(name, outer, limit - len(found))]
+        symbols = self._store.symbols_by_id([one for _, one in found])
+        return [(place, symbol) for (place, _), symbol in zip(found, symbols, strict=True)]
 
-    def _ids(self, names: Sequence[str], outer: list[str], limit: int) -> list[tuple[int, int]]:
-        """The first `limit` symbols of each of a few names: the name's place, and the symbol's id."""
-        order = "s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id"
+    def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
+        """The ids of the first `limit` symbols of that name. Only so many are sorted: the limit has to stand here."""
         where = "".join(" AND instr(lower(c.text), ?)" for word in outer if word)
         rows = self._store.rows(
-            f"""SELECT name, id FROM (SELECT s.name, s.id,
-            row_number() OVER (PARTITION BY s.name ORDER BY {order}) place
-            FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
-            WHERE s.name IN ({", ".join("?" * len(names))}){where}) WHERE place <= ? ORDER BY name, place""",
-            *names, *(word.lower() for word in outer if word), limit,
+            f"""SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
+            WHERE s.name = ?{where}
+            ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id LIMIT ?""",
+            name, *(word.lower() for word in outer if word), limit,
         )  # fmt: skip
-        places = {name: place for place, name in enumerate(names)}
-        return sorted(((places[name], one) for name, one in rows), key=lambda row: row[0])
+        return [one for (one,) in rows]
 
     def _ranked(self, last: str, most: int) -> Iterator[tuple[int, list[str]]]:
         """Names that `last` may mean, best first, none twice, by how they are like it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from ptexplore.view.tokens import Span, Tokens
 from ptexplore.view.trees import label, spot
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
     from ptexplore.symbols import Symbol
     from ptexplore.tui.library import Library
     from ptexplore.view.trees import IndexedTree
@@ -24,6 +24,7 @@ LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
 # Types of C++ itself.
 _BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
+UNREAD = "the notes were not read yet: once more, in a moment"
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
 _INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
@@ -111,18 +112,19 @@ class OpenFile:
         at = bisect_right(lines, line) if step > 0 else bisect_right(lines, line - 1) - 1
         return lines[at] if 0 <= at < len(lines) else None
 
-    @cached_property
-    def marks(self) -> list[Mark]:
-        """The stops of tours and notes in this file, by line."""
-        return self._library.marks(self.indexed.tree.info.name, self.path)
+    @property
+    def noted(self) -> dict[int, int]:
+        """How many stops begin at a line; none before the notes are read."""
+        return self._noted if self._library.marked else {}
 
     @cached_property
-    def noted(self) -> dict[int, int]:
-        """How many stops begin at a line."""
-        found: dict[int, int] = {}
-        for mark in self.marks:
-            found[mark.line] = found.get(mark.line, 0) + 1
-        return found
+    def _noted(self) -> dict[int, int]:
+        return Counter(mark.line for mark in self._library.marks(self.indexed.tree.info.name, self.path))
+
+    @property
+    def noteless(self) -> str:
+        """What to say where no note is known in this file."""
+        return "no note in this file" if self._library.marked else UNREAD
 
     # --- words ---
 

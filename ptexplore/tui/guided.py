@@ -51,12 +51,21 @@ class Guided(Working):
 
     def on_mount(self) -> None:
         """Notes are read before anyone asks for one, and after the first screen is drawn."""
-        self.set_timer(0.7, lambda: self.run_worker(self._read_notes, thread=True, exit_on_error=False))
+        self.set_timer(0.7, lambda: self.run_worker(self._settle, thread=True, exit_on_error=False))
+
+    def _settle(self) -> None:
+        with contextlib.suppress(PtexploreError):  # whoever needs them says so
+            self.library.read_notes()
+        self.settled()
 
     def _read_notes(self) -> None:
-        with contextlib.suppress(PtexploreError):  # whoever needs them says so
-            _ = self.library.notes
-        self.settled()
+        self.library.read_notes()
+        self.call_later(self._notes_read)
+
+    def _notes_read(self) -> None:
+        self.reader.source.refresh()  # the dots before its lines
+        if self.reader.place is not None:
+            self.reader.notes.follow(self.reader.place)
 
     # --- home, palette, card ---
 
@@ -167,8 +176,10 @@ class Guided(Working):
     # --- recent places ---
 
     def on_arrived(self, event: messages.Arrived) -> None:
-        """Remember where the reader is, once they stay for a moment."""
+        """Remember where the reader is, once they stay for a moment; the first file asks for its notes."""
         self._arrived(event.place)
+        if not self.library.marked:  # after the text is on the screen: a thread's work would hold it up
+            self.reader.call_after_refresh(self.run_worker, self._read_notes, thread=True, group="notes")
 
     def _arrived(self, place: Place) -> None:
         self.set_timer(1.0, lambda: self._remember(place), name="recent")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Library:
     torch: str | None = None
     advice: tuple[str, ...] = ()
     _marks: dict[tuple[str, str], list[Mark]] | None = field(default=None, repr=False)
+    _reading: Lock = field(default_factory=Lock, repr=False)
 
     @cached_property
     def catalogue(self) -> Catalogue | None:
@@ -97,15 +99,29 @@ class Library:
         """The tree of that name; None where there is none."""
         return next((one for one in self.trees if one.tree.info.name == name), None)
 
+    def read_notes(self) -> None:
+        """Read the notes and where they stand; for a thread: with a new index every anchor has to be placed.
+
+        Raises PtexploreError where a folder of notes cannot be read.
+        """
+        with self._reading:
+            if self._marks is None:
+                marks: dict[tuple[str, str], list[Mark]] = {}
+                for name, found in self.open_marks(self.apart().trees).items():
+                    for mark in found:
+                        if mark.placed:
+                            marks.setdefault((name, mark.path), []).append(mark)
+                _ = self.notes  # the text of the first one is asked for as soon as it is known where it stands
+                self._marks = marks
+
+    @property
+    def marked(self) -> bool:
+        """Whether it is known where the notes stand: `read_notes` came to its end."""
+        return self._marks is not None
+
     def marks(self, tree: str, path: str) -> list[Mark]:
-        """The stops that are placed in one file, by line."""
-        if self._marks is None:
-            self._marks = {}
-            for name, found in self.noted.items():
-                for mark in found:
-                    if mark.placed:
-                        self._marks.setdefault((name, mark.path), []).append(mark)
-        return sorted(self._marks.get((tree, path), ()), key=lambda one: (one.line, one.stop))
+        """The stops that are placed in one file, by line; none before they are read."""
+        return sorted((self._marks or {}).get((tree, path), ()), key=lambda one: (one.line, one.stop))
 
     def apart(self) -> Library:
         """The same with connections of its own: for a thread whose questions must not make the screen wait."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ptexplore.view.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
+READING = "the notes are being read …"
 _PAUSE = 0.15  # seconds between two notes that are drawn
 TOUR = "> next  < before  = its source  c contents  J K scroll"
 _OUTCOME = {"exact": "$text-success", "moved": "$text-secondary"}
@@ -73,6 +74,11 @@ class NotesPane(VerticalScroll):
     def follow(self, place: Place) -> None:
         """The cursor is here now."""
         if self.stop is not None:
+            return
+        if not self._library.marked:  # it is not known yet whether there is one
+            if self._shown is None:
+                self._shown = (READING,)
+                self._replace([Static(Content.styled(READING, "dim"))])
             return
         marks = self._library.marks(place.tree, place.path)
         here = [mark for mark in marks if holds(mark, place.path, place.line)]

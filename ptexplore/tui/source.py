@@ -123,8 +123,8 @@ class SourceView(ScrollView, can_focus=True):
 
     # --- the cursor ---
 
-    def move(self, line: int, column: int | None = None, *, far: bool = False) -> None:
-        """The cursor to a line (held inside the file) and column; `far` shows what follows it."""
+    def move(self, line: int, column: int | None = None, *, far: bool = False, seen: bool = False) -> None:
+        """The cursor to a line (held inside the file) and column; `far` shows what follows, `seen` scrolls nothing."""
         if self.file is None:
             return
         before, self.line = self.line, max(1, min(line, len(self.file.raw)))
@@ -134,7 +134,8 @@ class SourceView(ScrollView, can_focus=True):
             self.column = self._same_column()
         if far:
             self._aim()
-        self._keep_in_view()
+        if not seen:
+            self._keep_in_view()
         self.refresh_line(before - 1)
         self.refresh_line(self.line - 1)
         if before != self.line:
@@ -149,13 +150,12 @@ class SourceView(ScrollView, can_focus=True):
         words = self.file.words(self.line)
         return words[-1] if words else 0
 
-    def _is_in_view(self) -> bool:
-        return self.scroll_offset.y + _MARGIN < self.line <= self.scroll_offset.y + self.size.height - _MARGIN
-
     def _aim(self) -> None:
         """A line that was out of sight is shown with more of what follows it than of what is before it."""
         top = max(0, self.line - 1 - self.size.height // 3)
-        if not self._is_in_view():  # by force: what was not laid out yet counts as what cannot be scrolled
+        row = self.line - self.scroll_offset.y
+        if not _MARGIN < row <= self.size.height - _MARGIN:
+            # By force: what was not laid out yet counts as what cannot be scrolled.
             self.scroll_to(y=top, animate=False, immediate=True, force=True)
 
     def _keep_in_view(self) -> None:
@@ -233,7 +233,7 @@ class SourceView(ScrollView, can_focus=True):
         """The next line with a note, or the one before; round the end of the file."""
         lines = sorted(self.file.noted) if self.file is not None else []
         if not lines:
-            self.post_message(self.Tell("no note in this file"))
+            self.post_message(self.Tell(self.file.noteless if self.file is not None else "no file is open"))
             return
         beside = [n for n in lines if n > self.line] if step > 0 else [n for n in lines if n < self.line][::-1]
         self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)
@@ -286,8 +286,8 @@ class SourceView(ScrollView, can_focus=True):
         """The cursor to where the mouse is; twice: what is that?"""
         if self.file is None:
             return
-        column = max(0, event.x - painting.gutter(self.file) + self.scroll_offset.x)
-        self.move(self.scroll_offset.y + event.y + 1, column)
+        at = event.offset + self.scroll_offset
+        self.move(at.y + 1, at.x - painting.gutter(self.file), seen=True)  # the second click is to meet the same text
         if event.chain == 2 or event.ctrl:
             self.action_definition()
 

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, Tree
 
+from ptexplore.index.relation import permalink_commit
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.view.plain import clean
 from ptexplore.view.rows import Options, view
@@ -217,10 +218,13 @@ def trouble(ref: SourceRef, trail: Trail, library: Library) -> str | None:
         return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
     if here is None:
         return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
-    info = here.tree.info
-    if known is None or (known.version, known.commit) != (info.version, info.commit):
-        was = known.version if known is not None else "another version"
-        return f"the trace is of {ref.tree} {was}, and {info.version} is at hand: line {ref.line} is another one there"
+    info, checkout = here.tree.info, here.checkout
+    commit = (permalink_commit(checkout) if checkout is not None else None) or info.commit  # as a Trail has it
+    if known is None or (known.version, known.commit) != (info.version, commit):
+        was, now = (known.version if known is not None else "another version"), info.version
+        if known is not None and was == now:
+            was, now = (f"{now} ({(one or 'no known commit')[:15]})" for one in (known.commit, commit))
+        return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
     return None
 
 

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -14,6 +15,7 @@ import time
 
 import pytest
 
+from tests.harness import TARGET
 from tests.terminal import Terminal, plain
 
 HEADER = "aten/src/ATen/native/Blend.h"
@@ -25,6 +27,11 @@ pytestmark = pytest.mark.e2e
 
 def browse(searching, *arguments: str, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
     return Terminal(searching.cli, "browse", "--tree", "mini", *arguments, columns=columns, rows=rows, **env)
+
+
+def both(one: str, other: str) -> str:
+    """What fits once both stand there, whichever was drawn first."""
+    return rf"(?s)\A(?=.*?{one})(?=.*?{other})"
 
 
 def end(terminal: Terminal) -> tuple[int, str, str]:
@@ -131,7 +138,10 @@ def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
 
 def test_reading_the_real_tree(sourced):
     (name,) = (one["name"] for one in sourced("fetch", "--list", "--json").data["checkouts"])
-    terminal = Terminal(sourced, "browse", "--tree", name, "aten", columns=120, rows=40)
+    target = ("--python", TARGET) if TARGET else ()
+    data = str(sourced.cwd.parent / "data")
+    arguments = ("browse", "--tree", name, *target, "aten")
+    terminal = Terminal(sourced, *arguments, columns=120, rows=40, PTEXPLORE_DATA=data)
     terminal.until("native")
     terminal.type("s")
     terminal.until("type a name")
@@ -148,7 +158,6 @@ def test_reading_the_real_tree(sourced):
     terminal.until(r"[\w/]+\.\w+  ›  ")
     terminal.type("\x0f")
     terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")
-    fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))  # and the kernel tells it
     terminal.type("s")
     terminal.until("type a name")
     terminal.type("?dispatcher#yaml-entry")
@@ -156,8 +165,30 @@ def test_reading_the_real_tree(sourced):
     time.sleep(1)
     terminal.type("\r")
     terminal.until("= its source")
-    terminal.type(">" * 20)
+    terminal.type(">" * 10)
+    terminal.until(both("11/20  One call", "aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call"))
+    _run_the_lab_of_dispatcher_call(terminal, name)
+    fcntl.ioctl(terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))  # and the kernel tells it
+    terminal.type(">" * 10)
     terminal.until("that was the last stop")
     terminal.type("q")
     code, _raw, after = end(terminal)
     assert (code, after.strip()) == (0, "")
+
+
+def _run_the_lab_of_dispatcher_call(terminal: Terminal, tree: str) -> None:
+    """In place, with the real torch; then its Trail, and back from what one of the hops opens."""
+    terminal.type("L")
+    terminal.until(both("add-goes-through-autograd: passed; T walks what ran", r"passed \(\d+\.\d s\)"), seconds=240)
+    terminal.type("T")
+    terminal.until(r"▼ torch\.add\(a, b\)")
+    above = terminal.until(r"aten/src/ATen/native/BinaryOps\.cpp:\d+  (?:version-skew|consistent|located)")
+    assert "at::meta::structured_add_Tensor::meta" in above
+    rows = re.findall("[├└]", above.rpartition("▼ torch.add(a, b)")[2])  # each hangs on one of these
+    terminal.type("j" * len(rows))
+    terminal.until(rf"aten/src/ATen/native/BinaryOps\.cpp:\d+  {re.escape(tree)} ")  # the row under the cursor, whole
+    terminal.type("\r")
+    opened = "aten/src/ATen/native/BinaryOps.cpp  ›  at::meta::structured_add_Tensor::meta"
+    terminal.until(both(opened, r"TORCH_META_FUNC2 ?\(add, Tensor\)"))
+    terminal.type("=")
+    terminal.until("aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call")

@@ -16,10 +16,11 @@ from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.marks import marks
 from ptexplore.annotations.trust import trust
 from ptexplore.model import Finding, Hop, SourceRef, Trail, TreeInfo
+from ptexplore.source.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.card import CardScreen
 from ptexplore.tui.home import Home
-from ptexplore.tui.library import Library
+from ptexplore.tui.library import Apart, Library
 from ptexplore.tui.messages import OpenTour, OpenTrail
 from ptexplore.tui.palette import Palette
 from ptexplore.tui.recent import load_recent
@@ -209,6 +210,30 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: "blend_kernel" in screen(app))
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: "line 4 is another one there" in screen(app))
+
+    drive("", reading)
+
+
+def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(library, drive):
+    """A Trail names the commit of the release; what was fetched as an archive knows only which release it is."""
+    release, (one,) = releases()[0], library.trees
+    tree = replace(one.tree, info=replace(one.tree.info, version=release.version))
+    checkout = replace(one.checkout, kind="archive", release=release.version)
+    library.trees = [Apart(tree, one.store, checkout)]
+
+    async def reading(app, pilot):
+        for commit, opens in (("f00d", False), (release.commit, True)):
+            known = (replace(tree.info, commit=commit),)
+            app.post_message(OpenTrail(replace(trail(), trees=known)))
+            await until(pilot, lambda known=known: isinstance(app.screen, TrailScreen)
+                        and app.screen.query_one(TrailPane).trail.trees == known)  # fmt: skip
+            await until(pilot, lambda: "blend_kernel" in screen(app))
+            await pilot.press("j", "j", "enter")
+            if opens:
+                await until(pilot, lambda: app.reader.place is not None)
+            else:
+                await until(pilot, lambda: f"{release.version} (f00d), and" in screen(app))
+        assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
 
     drive("", reading)
 

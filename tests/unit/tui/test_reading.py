@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from ptexplore.tui.choice import Choice
 from ptexplore.tui.keys import Keys
@@ -75,6 +77,7 @@ def test_what_bears_one_name_is_chosen_by_the_reader(drive):
 def test_notes_marks_and_finding(drive):
     async def reading(app, pilot):
         reader = app.reader
+        await until(pilot, lambda: "●" in screen(app))
         await pilot.press("n")
         assert reader.place.line == 4
         await until(pilot, lambda: "● 4 " in screen(app).replace("●  4", "● 4"))
@@ -90,6 +93,31 @@ def test_notes_marks_and_finding(drive):
         assert len(set(seen)) == 3 or seen[1] != seen[0]
 
     drive(KERNEL, reading)
+
+
+def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, library):
+    may, read = threading.Event(), library.open_marks
+
+    def slow(trees):
+        assert may.wait(60)
+        return read(trees)
+
+    library.open_marks = slow
+
+    async def reading(app, pilot):
+        try:
+            await until(pilot, lambda: "the notes are being read …" in screen(app))
+            assert "blend_kernel" in screen(app)
+            await pilot.press("n")
+            await until(pilot, lambda: "the notes were not read yet" in screen(app))
+            assert "No note on this line" not in screen(app)
+            assert "●" not in screen(app)
+        finally:
+            may.set()
+        await until(pilot, lambda: "●" in screen(app) and "It blends." in screen(app))
+        assert "are being read" not in screen(app)
+
+    drive(KERNEL + ":4", reading)
 
 
 def test_hostile_text_and_long_lines_are_only_text(drive):
@@ -269,3 +297,41 @@ def test_forward_has_a_key_of_its_own_and_a_jump_shows_what_follows(drive):
         assert app.reader.place.line == 5000
 
     drive(KERNEL, reading)
+
+
+def test_the_mouse_opens_what_it_clicks(drive):
+    async def reading(app, pilot):
+        reader, source = app.reader, app.reader.source
+
+        async def click(words: str, piece: str, times: int = 1) -> None:
+            """Where `piece` stands, on the first line of the screen that has all `words`."""
+            await until(pilot, lambda: any(words in line for line in screen(app).split("\n")))
+            y, line = next((y, line) for y, line in enumerate(screen(app).split("\n")) if words in line)
+            await pilot.click(offset=(line.index(piece, line.index(words)), y), times=times)
+
+        await until(pilot, lambda: "▾ native" in screen(app))
+        await click("    Blend.h ", "Blend.h")  # in the tree
+        await until(pilot, lambda: reader.place.path == HEADER)
+        await click("int numel() const;", "numel")
+        assert source.file.name(reader.place.line, reader.place.column) == "numel"
+        await click("r Uses", "Uses")  # in the footer
+        await click("native/Blend.cpp:9", "Blend.cpp:")  # a use
+        await until(pilot, lambda: (reader.place.path, reader.place.line) == (HEADER.replace(".h", ".cpp"), 9))
+        await click("const BlendIterator& b)", "BlendIterator", times=2)  # its definition
+        await until(pilot, lambda: (reader.place.path, reader.place.line) == (HEADER, 3))
+        await click("^p Search", "Search")
+        await pilot.press(*"blend_k")
+        await click("at::native::blend_kernel(", "blend_kernel")  # a result
+        await until(pilot, lambda: (reader.place.path, reader.place.line) == (KERNEL, 4))
+        before = source.scroll_offset.y
+        app.reader.go(type(reader.place)("mini", "torch/csrc/tall.cpp", 1))
+        await pilot.pause()
+        source.post_message(events.MouseScrollDown(source, 5, 5, 0, 1, 0, False, False, False))
+        await until(pilot, lambda: source.scroll_offset.y > before)
+        assert reader.place.line == 1, "the wheel leaves the cursor where it is"
+        source.scroll_to(y=500, animate=False, immediate=True)
+        await until(pilot, lambda: "line_500(" in screen(app).split("\n")[1])
+        await click("line_500(", "line_500")
+        assert (reader.place.line, source.scroll_offset.y) == (501, 500), "a second click meets the same text"
+
+    drive(KERNEL, reading, size=(140, 40))
