@@ -212,6 +212,10 @@ class Store:
         found = self.bindings(method, table)
         return found[0] if len(found) == 1 else None
 
+    def bindings_of(self, c_function: str) -> list[Binding]:
+        """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
+        return [_binding(row) for row in self._rows(f"{_BINDING} WHERE c_function = ? ORDER BY b.id", c_function)]
+
     def bindings_for(self, op: str) -> list[Binding]:
         """The rows whose C function dispatches to `op`."""
         query = f"{_BINDING} JOIN binding_op o ON o.binding = b.id WHERE o.op = ? ORDER BY b.id"

@@ -235,3 +235,15 @@ def test_without_it_nothing_is_observed_natively(cli: Cli) -> None:
     assert not data["captured"]["native"]
     assert all(hop["instructions"] is None for hop in walk(data["hops"]))
     assert {hop["status"] for hop in walk(data["hops"]) if hop["kind"] == "key"} == {"derived"}
+
+
+def test_generated_functions_that_two_files_define(trace: Trace) -> None:
+    """What is no scalar is summed before its backward: by functions of Python's, of torch or of Tensor."""
+    hops = trace("a * 2", "--backward").hops
+    sources = {hop["name"]: hop["source"] for hop in hops if hop["kind"] == "native"}
+    told = sources["torch::autograd::THPVariable_is_complex"]
+    assert told["precision"] == "located", "the two of that name take two and three parameters"
+    assert told["path"] == "torch/csrc/autograd/generated/python_variable_methods.cpp"
+    either = sources["torch::autograd::THPVariable_sum"]
+    assert either["precision"] == "ambiguous"
+    assert len(either["candidates"]) == 2

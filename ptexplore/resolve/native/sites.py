@@ -34,6 +34,7 @@ THIRD_PARTIES = (
         r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
 )  # fmt: skip
+BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python's names
 _DEVICE = (".cu", ".cuh")  # of the libraries for devices; those whose source is looked for have none of it
 _HEAD = 24  # lines that a parameter list may take
 _MOST = 12  # lambdas of one function that are worth listing
@@ -119,7 +120,7 @@ class Sites:
 
     def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
         """The definition whose types are the function's; else, in the first source with any, as many parameters."""
-        generated = self.lookup.store.definitions(name.plain)
+        generated = self.lookup.store.definitions(name.plain) or self._bound(name)
         if len(generated) == 1:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
@@ -137,6 +138,15 @@ class Sites:
             places = [in_runtime(self.lookup.tree, *one) for one in generated]
             return several(places, f"{name.qualified} has {len(places)} definitions in generated files")
         return fallback
+
+    def _bound(self, name: Name) -> list[tuple[str, int, int | None]]:
+        """The generated functions behind Python's names, which have as many parameters."""
+        scope, _, last = name.plain.rpartition("::")
+        rows = self.lookup.store.bindings_of(last) if scope == BINDINGS else []
+        places = dict.fromkeys((row.path, row.line, row.end_line) for row in rows)
+        given = len(name.parameters or ())
+        heads = {at: "".join(self.lookup.tree.lines(at[0])[at[1] - 1 : at[1] + 2]).partition(")")[0] for at in places}
+        return [at for at, head in heads.items() if head.count(",") + 1 == given]
 
     def _sources(self) -> Iterator[Source]:
         if self.lookup.installed is not None:

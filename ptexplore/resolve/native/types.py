@@ -46,6 +46,7 @@ _NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!
 _QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
 _WORDS = re.compile(r"\b(?:class|struct|typename|enum)\s")
 _SIGNS = re.compile(r"\s*([&*<>,()])\s*")
+_INNER_CONST = re.compile(r"(?<=[<(,])const (\w+(?: \w+)*)(?=[&*,>)])")  # a demangled type has it behind
 
 
 def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
@@ -129,7 +130,7 @@ def _plain(parameter: str) -> str:
     while (shorter := _QUALIFIER.sub("", text)) != text:
         text = shorter
     text = _ALIAS.sub(lambda found: _ALIASES[found[0]], text)
-    text = " ".join(_SIGNS.sub(r"\1", text).split())
+    text = _INNER_CONST.sub(r"\1 const", " ".join(_SIGNS.sub(r"\1", text).split()))
     if not text.endswith(("&", "*")):
         text = text.removeprefix("const ").removesuffix(" const")  # a const of a value is no part of the type
     return re.sub(r"^(.*?\S) ?const(&&?|\*)$", r"const \1\2", text)

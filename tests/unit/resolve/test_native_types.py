@@ -35,6 +35,11 @@ def symbol(*parameters: str) -> Symbol:
             ("const std::string&",),
             2,
         ),
+        (
+            "n::f(std::function<std::string (std::string const&)> const&, std::vector<char const*>)",
+            ("const std::function<std::string(const std::string&)>&", "std::vector<const char*>"),
+            2,
+        ),
         ("n::f(_object*, long)", ("PyObject*", "Py_ssize_t"), 2),
         ("n::f(std::optional<c10::ScalarType>)", ("std::optional<ScalarType>",), 2),
         ("n::f()", ("void",), 2),
