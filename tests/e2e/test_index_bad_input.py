@@ -156,12 +156,19 @@ def test_killed_at_any_moment_the_next_run_gives_the_same(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
+def reads(process: subprocess.Popen[bytes]) -> None:
+    """Wait until its workers read files."""
+    assert process.stderr is not None
+    assert any(b": reading " in line for line in process.stderr), "it never came to that"
+
+
 def test_workers_end_with_the_indexer(tmp_path: Path) -> None:
     cli = fetched(tmp_path, small_source.write(tmp_path / "mini", copies=160))
     process = started(cli)
-    time.sleep(1.5)
+    reads(process)
     process.kill()
     process.communicate()
+    assert process.returncode == -signal.SIGKILL, "it was not at its end"
     deadline = time.monotonic() + 10
     while subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).stdout:
         assert time.monotonic() < deadline, "a worker outlived the indexer"
@@ -171,7 +178,7 @@ def test_workers_end_with_the_indexer(tmp_path: Path) -> None:
 def test_interrupted(tmp_path: Path) -> None:
     cli = fetched(tmp_path, small_source.write(tmp_path / "mini", copies=160))
     process = started(cli)
-    time.sleep(1.2)
+    reads(process)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
