@@ -63,8 +63,9 @@ def _compare_file(truth: Truth, index: IndexStore, path: str, result: Compared) 
 
 
 def _distinct(truth: Truth, path: str) -> dict[tuple[str, int, bool], Definition]:
-    """One definition a name and line: a macro's use can make several of one name."""
-    return {(plain(one.qualified), one.line, one.bodiless): one for one in truth.definitions.get(path, ())}
+    """One definition a name and line, in order of both: a macro's use can make several of one name."""
+    found = sorted(truth.definitions.get(path, ()), key=lambda one: (one.line, one.qualified))
+    return {(plain(one.qualified), one.line, one.bodiless): one for one in found}
 
 
 def _same_place(row: Symbol, one: Definition) -> bool:
