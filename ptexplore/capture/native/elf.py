@@ -22,6 +22,7 @@ _RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 _PROGBITS_EXEC, _SYMTAB, _DYNSYM, _NOTE = 0x4, 2, 11, 7
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 _SLOT = 16  # bytes of one slot of the table
+_FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
 
 
 class NotElf(Exception):
@@ -67,9 +68,7 @@ class Elf:
             self.build_id = self._build_id()
             self.stripped = not any(one.type == _SYMTAB for one in self.sections)
             self._strings, self._starts, self._sizes, self._names = self._functions(cache)
-            self._slots = [
-                (one.address, one.address + one.size) for one in self.sections if one.name.startswith(".plt")
-            ]
+            self._slots = [one for one in self.sections if one.name.startswith(".plt")]
             self._imports = self._imported()
         except (struct.error, ValueError, IndexError, OverflowError) as error:
             raise NotElf(str(error)) from error
@@ -83,10 +82,10 @@ class Elf:
 
     def at(self, address: int) -> Found:
         """What lies at a virtual address."""
-        for low, high in self._slots:
-            if low <= address < high:
-                slot = low + (address - low) // _SLOT * _SLOT
-                return Found("plt", slot, self._imports.get(slot, ""))
+        for table in self._slots:
+            if table.address <= address < table.address + table.size:
+                number = (address - table.address) // _SLOT
+                return Found("plt", table.address + number * _SLOT, self._import(table.name, number))
         index = int(np.searchsorted(self._starts, address, side="right")) - 1
         if index < 0:
             return Found("unknown", address, "")
@@ -94,6 +93,15 @@ class Elf:
         if size and address >= start + size:
             return Found("unknown", address, "")
         return Found("function", start, self._text(self._strings, int(self._names[index])))
+
+    def _import(self, table: str, slot: int) -> str:
+        """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
+
+        With .plt.sec (-z ibtplt) the slots called are those of .plt.sec, without a first slot of its own.
+        """
+        strings, names = self._imports
+        number = slot - _FIRST_SLOT[table] if table in _FIRST_SLOT else -1
+        return self._text(strings, int(names[number])) if 0 <= number < len(names) else ""
 
     def named(self, mangled: str) -> int | None:
         """The virtual address of the function of that mangled name; None where there is none."""
@@ -187,22 +195,13 @@ class Elf:
                 np.save(file, np.stack(found), allow_pickle=False)
             aside.replace(cache / f"{self.build_id}.npy")
 
-    def _imported(self) -> dict[int, str]:
-        """Slot address -> the name that it jumps to: slot k of the table serves relocation k of .rela.plt.
-
-        With .plt.sec (-z ibtplt) the slots called are those of .plt.sec, without a first slot of its own.
-        """
-        by_name = {one.name: one for one in self.sections}
-        relocations, dynamic = by_name.get(".rela.plt"), self._table(_DYNSYM)
+    def _imported(self) -> tuple[int, Any]:
+        """Offset of the names, and by relocation of .rela.plt that of the name which its slot jumps to."""
+        relocations = next((one for one in self.sections if one.name == ".rela.plt"), None)
+        dynamic = self._table(_DYNSYM)
         if relocations is None or dynamic is None:
-            return {}
+            return 0, np.zeros(0, np.uint32)
         rows, strings = dynamic
         count = relocations.size // _RELOCATION.itemsize
         indices = np.frombuffer(self._bytes, _RELOCATION, count, relocations.offset)["info"] >> np.uint64(32)
-        names = [self._text(strings, int(rows[int(index)]["name"])) for index in indices]
-        found = {}
-        for section, first in ((".plt", 1), (".plt.sec", 0)):
-            table = by_name.get(section)
-            for position, name in enumerate(names if table else ()):
-                found[(table.address if table else 0) + (position + first) * _SLOT] = name
-        return found
+        return strings, rows["name"][indices]
