@@ -52,7 +52,7 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
     start, masked = _masked(context, claim.hop.op, keys)
     doubt = _masked(context, claim.hop.op, keys | arguments.doubt & ~state.exclude)[0] & ~start
     steps = list(_walk(context, claim, start, doubt)) if state.known else []
-    call = Call(claim, arguments, state, masked, steps, _unsaid(context, doubt, steps) if state.known else ())
+    call = Call(claim, arguments, state, masked, steps, _unsaid(context, start, doubt, steps) if state.known else ())
     innermost = steps[-1].key if steps else None
     below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps], innermost)
     inner: dict[int, tuple[Claim, ...]] = {}
@@ -112,7 +112,7 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
     current = start
     for _ in range(STEPS):
         key = context.keys.highest(current) or "Undefined"
-        if context.keys.highest(current | doubt) != context.keys.highest(current):
+        if _decides(context, doubt, current):
             return
         entry = context.effective(op, key)
         if entry is None or entry.fallthrough:
@@ -133,9 +133,21 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
             doubt &= context.keys.after(then.after)
 
 
-def _unsaid(context: Context, doubt: int, steps: list[Step]) -> tuple[str, ...]:
+def _decides(context: Context, doubt: int, keys: int) -> bool:
+    """Whether keys that may be in a set besides would be its highest."""
+    return context.keys.highest(keys | doubt) != context.keys.highest(keys)
+
+
+def _unsaid(context: Context, start: int, doubt: int, steps: list[Step]) -> tuple[str, ...]:
     """Why no key is named after these steps, where it is that an argument may carry another."""
-    if not doubt or (steps and (steps[-1].onward is None or steps[-1].onward.after is None)):
+    left = start
+    if steps:
+        last = steps[-1].onward
+        if last is None or last.after is None:
+            return ()
+        mask = context.keys.after(last.after)
+        left, doubt = steps[-1].set & mask, doubt & mask
+    if not _decides(context, doubt, left):
         return ()
     keys = ", ".join(context.keys.names(doubt))
     where = f"after {steps[-1].key}" if steps else "here"

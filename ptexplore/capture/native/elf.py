@@ -7,6 +7,7 @@ memory and sorted by numpy; half a million symbols take a twentieth of a second.
 from __future__ import annotations
 
 import contextlib
+import io
 import mmap
 import struct
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from ptexplore.writing import write_whole
 
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -190,10 +193,9 @@ class Elf:
             return
         with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
             cache.mkdir(parents=True, exist_ok=True)
-            aside = cache / f".{self.build_id}.npy.{id(self)}"
-            with aside.open("wb") as file:
-                np.save(file, np.stack(found), allow_pickle=False)
-            aside.replace(cache / f"{self.build_id}.npy")
+            table = io.BytesIO()
+            np.save(table, np.stack(found), allow_pickle=False)
+            write_whole(cache / f"{self.build_id}.npy", table.getvalue())
 
     def _imported(self) -> tuple[int, Any]:
         """Offset of the names, and by relocation of .rela.plt that of the name which its slot jumps to."""
