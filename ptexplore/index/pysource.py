@@ -32,7 +32,7 @@ _DOTTED_END = re.compile(rb"[\w.]*\Z")
 _PLAIN = re.compile(rb"[\w.]*").fullmatch  # what `dotted` leaves as it is
 _CHAIN = re.compile(rb"[^\W\d]\w*(?:\s*\.\s*\w+)+")
 _NOT_CODE = frozenset({"comment", "string_content", "string", "string_start", "string_end", "escape_sequence"})
-_LINE = itemgetter(Ref._fields.index("line"))
+_PLACE = itemgetter(1, 2, 3, 4)  # line, name, text, kind
 _LONGEST = 400  # characters of a signature that are kept
 
 
@@ -73,7 +73,7 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
         reader.imports(node)
     reader.operators(tree.root_node)
     problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
-    reader.refs.sort(key=_LINE)  # captures come in no order
+    reader.refs.sort(key=_PLACE)  # captures come in no order
     return reader.symbols, reader.refs, problems
 
 

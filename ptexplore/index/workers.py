@@ -9,7 +9,7 @@ import pickle
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
 from ptexplore.index.cpp.macros import MacroTable
+from ptexplore.index.cpp.text import Words
 from ptexplore.index.tasks import Task, batches, language_of, parted
 from ptexplore.source import canonical
 from ptexplore.source.tree import LARGEST
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives its words alone
 _TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
 _ALONE = 1_500_000  # bytes that are read sooner than workers start
-_WORD_BYTES = bytes(c if c > 127 or c == 95 or chr(c).isalnum() else 32 for c in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +190,13 @@ def read(task: Task, macros: MacroTable) -> Result:
         return Same(task.path, stamp)
     text, problems = _text(task, data)
     seen = Read(task.file, task.layer, sha, len(data), stamp, text.count("\n") + (text[-1:] not in ("", "\n")))
+    words = Words.of(data)
     if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
         problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
         records = FileRecords(task.path, language_of(task.path), problems=tuple(problems))
     else:
-        words = _words(data)
         records = _records(task.path, text, macros, problems, words)
-        return pack(seen, records, _listed(words))
-    return pack(seen, records, _listed(_words(data)))
+    return pack(seen, records, words.listed)
 
 
 def _bytes(where: str) -> tuple[bytes, int]:
@@ -228,9 +227,7 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
     return text, problems
 
 
-def _records(
-    path: str, text: str, macros: MacroTable, problems: list[str], words: Set[bytes] | None = None
-) -> FileRecords:
+def _records(path: str, text: str, macros: MacroTable, problems: list[str], words: Words | None = None) -> FileRecords:
     language = language_of(path)
     symbols: list[Symbol] = []
     refs: list[Ref] = []
@@ -254,7 +251,7 @@ def _records(
 
 
 def _cpp(
-    path: str, text: str, macros: MacroTable, words: Set[bytes] | None
+    path: str, text: str, macros: MacroTable, words: Words | None
 ) -> tuple[list[Symbol], list[Ref], list[Dialect], list[str]]:
     from ptexplore.index.cpp.extract import extract
     from ptexplore.index.cpp.text import Text
@@ -264,13 +261,3 @@ def _cpp(
     whole.words = words
     symbols, refs, problems = extract(path, text, macros, whole)
     return symbols, refs, dialect(whole, macros), problems
-
-
-def _words(data: bytes) -> Set[bytes]:
-    """Every distinct word of a file."""
-    return set(data.translate(_WORD_BYTES).split())
-
-
-def _listed(words: Set[bytes]) -> str:
-    """Those that look like identifiers."""
-    return b" ".join([word for word in words if word[0] > 57]).decode("utf-8", "replace")

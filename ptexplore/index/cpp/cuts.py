@@ -22,6 +22,9 @@ class Cuts:
         for start, end in spans:
             self._at.append(start - self._gone[-1])
             self._gone.append(self._gone[-1] + end - start)
+        at, gone = self._at, self._gone
+        # The offset in the whole of a character that is left; no method, since every symbol asks several times.
+        self.whole: Callable[[int], int] = lambda offset: offset + gone[bisect_right(at, offset)]
 
     def left(self, text: str) -> str:
         """What is left of a text."""
@@ -30,10 +33,6 @@ class Cuts:
             kept.append(text[at:start])
             at = end
         return "".join(kept) + text[at:]
-
-    def whole(self, offset: int) -> int:
-        """The offset in the whole of a character that is left."""
-        return offset + self._gone[bisect_right(self._at, offset)]
 
     def shorter(self, offset: int) -> int:
         """The offset, in what is left, of a character of the whole; that of the cut where it stands in one."""

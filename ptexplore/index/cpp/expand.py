@@ -6,7 +6,7 @@ Only declarations are wanted: bodies are emptied before they are expanded.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from functools import lru_cache
 
 from ptexplore.index.cpp.macros import Define
@@ -18,6 +18,7 @@ _TOKEN = re.compile(
 )
 _LIMIT = 60_000  # tokens: what expands to more is no definition that anybody reads
 _NONE: frozenset[str] = frozenset()
+_COUNTING = frozenset(("__COUNTER__", "__LINE__"))
 
 Token = tuple[str, frozenset[str]]  # a token and the macros whose expansion it came from: those are not expanded again
 Lookup = Callable[[str, int], "Define | None"]  # a name, and the offset of the invocation
@@ -33,12 +34,17 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(" " if token.isspace() else token for token in _TOKEN.findall(text))
 
 
+def names_any(known: Iterable[Set[str]], words: Collection[str]) -> bool:
+    """Whether one of `words` stands in one of the sets."""
+    return any(not names.isdisjoint(words) for names in known)
+
+
 class Expander:
     """Expands with the macros that `lookup` gives for the names in `known`; `__COUNTER__` counts on over one file."""
 
-    def __init__(self, lookup: Lookup, known: frozenset[str]) -> None:
+    def __init__(self, lookup: Lookup, known: Sequence[Set[str]]) -> None:
         self.lookup, self.known = lookup, known
-        self._any = known | {"__COUNTER__", "__LINE__"}
+        self._any = (*known, _COUNTING)
         self.counter = 0
         self.line = self.at = 0
         self._made = 0
@@ -52,7 +58,7 @@ class Expander:
 
     def _expand(self, given: Sequence[Token]) -> list[Token]:
         """All macros in `given` replaced, and what they give scanned again with what follows."""
-        if self._any.isdisjoint({token for token, _ in given}):
+        if not names_any(self._any, {token for token, _ in given}):
             return list(given)
         todo = list(reversed(given))
         done: list[Token] = []
@@ -79,7 +85,7 @@ class Expander:
             return [(str(self.counter - 1), hidden)]
         if name == "__LINE__":
             return [(str(self.line), hidden)]
-        define = self.lookup(name, self.at) if name in self.known else None
+        define = self.lookup(name, self.at) if any(name in names for names in self.known) else None
         if define is None:
             return None
         if define.parameters is None:

@@ -61,7 +61,6 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     whole = view.decode("ascii")
     local = with_classes(whole, code) if code.balanced else []
     reader, failed = _without_bodies(text, view, code, made, local)
-    reader.line = text.line
     named = _add_made(prepared, reader, made)
     add_local(text, reader, whole, [(body, _named(reader.framed[body[0]][-1], named)) for body in local])
     return reader, failed
@@ -120,10 +119,10 @@ def _plainly(plain: PlainReader, marks: list[int]) -> Reader | None:
     found, failed = captures(left.encode("ascii"))
     if failed:
         return None
-    inner, line, shown = plain.whole, plain.line, plain.shown
-    reader = Reader(plain.path, left, lambda offset: line(cuts.whole(offset)), plain.guards)
-    reader.shown = lambda start, end: shown(cuts.whole(start), cuts.whole(end - 1) + 1)
-    reader.whole = lambda offset: inner(cuts.whole(offset))
+    inner, outer, shown = cuts.whole, plain.whole, plain.shown
+    reader = Reader(plain.path, left, plain.line, plain.guards)
+    reader.shown = lambda start, end: shown(inner(start), inner(end - 1) + 1)
+    reader.whole = lambda offset: outer(inner(offset))
     reader.placeholders = plain.placeholders
     plain.symbols, plain.offsets = reader.symbols, reader.offsets
     shorter = {mark: cuts.shorter(mark) for mark in plain.set_apart(scanned.statements, marks)}

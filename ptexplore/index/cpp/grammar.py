@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ptexplore.index.cpp.text import Words
+
 Rewrite = Callable[["re.Match[str]"], str]
 
 
@@ -71,7 +73,7 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
     ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
-    ("${", re.compile(r"\$\{\w+\}"), _blanked),
+    ("$", re.compile(r"\$\{\w+\}"), _blanked),
 )
 _OBJECTIVE = (
     ("@", re.compile(r"@(?:autoreleasepool|synchronized\s*\([^()]*\)|try|finally)\b"), _blanked),
@@ -86,14 +88,17 @@ _METAL = (
 )
 
 
-def rewrite(path: str, text: str) -> str:
-    """`text` (comments and literals blanked) with what the grammar lacks rewritten; the same length."""
+def rewrite(path: str, text: str, words: Words | None = None) -> str:
+    """`text` (comments and literals blanked) with what the grammar lacks rewritten; the same length.
+
+    With the `words` of its file, a rule is passed over without a look at the text.
+    """
     rules = _EVERYWHERE
-    if path.endswith((".mm", ".m")) or ("@interface" in text or "@protocol" in text):
+    if path.endswith((".mm", ".m")) or ("@" in text and ("@interface" in text or "@protocol" in text)):
         rules += _OBJECTIVE
     elif path.endswith(".metal"):
         rules += _METAL
     for word, pattern, made in rules:
-        if word in text:
+        if word in text if words is None or not word.isalpha() else word.encode() in words.all:
             text = pattern.sub(made, text)
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.index.cpp.expand import Expander, TooLongError, tokens
+from ptexplore.index.cpp.expand import Expander, TooLongError, names_any, tokens
 from ptexplore.index.cpp.macros import Define
 from ptexplore.index.cpp.prepare import Prepared, Use, blank
 from ptexplore.index.cpp.scopes import CodeRanges
@@ -126,7 +126,7 @@ class Invocations:
         line = self.prepared.text.line(use.start)
         counter = self.expander.counter
         for define in definitions[:_MOST_ALTERNATIVES]:
-            if found and "{" not in define.body and self.prepared.known.isdisjoint(tokens(define.body)):
+            if found and "{" not in define.body and not names_any(self.prepared.known, tokens(define.body)):
                 continue
             self.expander.counter = counter
             try:

@@ -47,8 +47,7 @@ def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body
 
 def reader_of(kind: type[_R], text: Text, short: str, whole: Callable[[int], int], shown: str) -> _R:
     """A reader of what is left of a text, whose offsets `whole` gives; signatures are as `shown` has them."""
-    line = text.line
-    reader = kind(text.path, short, lambda offset: line(whole(offset)), text.guards)
+    reader = kind(text.path, short, text.line, text.guards)
     reader.shown = lambda start, end: shown[whole(start) : whole(end - 1) + 1]
     reader.whole = whole
     return reader

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from ptexplore.index.cpp.text import Text, words
+from ptexplore.index.lazy import lazy
 
 HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc", ".hxx")
 _DEFINE = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\(([^()]*)\))?")
@@ -87,7 +87,7 @@ class MacroTable:
     def __init__(self, by_name: dict[str, tuple[Define, ...]]) -> None:
         self.by_name = by_name
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """Of every definition, whatever the order of the files."""
         lines = sorted(repr((*one[:3], one.likely)) for found in self.by_name.values() for one in found)
@@ -101,17 +101,17 @@ class MacroTable:
         """The macros of the table that a text names."""
         return set(_WORD.findall(text)) & self.by_name.keys()
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         """Every macro of the table, and the attributes that compilers bring."""
         return self.attributes | self.by_name.keys() | _ELSEWHERE.keys()
 
-    @cached_property
+    @lazy
     def encoded(self) -> frozenset[bytes]:
         """`names` as bytes."""
         return frozenset(name.encode("ascii", "replace") for name in self.names)
 
-    @cached_property
+    @lazy
     def attributes(self) -> frozenset[str]:
         """The macros that are nothing but attributes, specifiers or pragmas, with those that compilers bring."""
         return attributes(self.by_name, _FIXED)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import NamedTuple
 
 from ptexplore.index.cpp.arms import Span, hidden_spans
 from ptexplore.index.cpp.grammar import rewrite
 from ptexplore.index.cpp.macros import Define, MacroTable, attributes, defines
-from ptexplore.index.cpp.text import Text
+from ptexplore.index.cpp.text import Text, Words
+from ptexplore.index.lazy import lazy
 
-_WORD_BYTES = bytes(at if at < 128 and (chr(at).isalnum() or at == ord("_")) else 32 for at in range(256))
 _RAW_STRING = re.compile(r'R"([^"]*)"')
 BRACKETED = frozenset(("__attribute__", "__declspec", "__launch_bounds__", "_Pragma", "__pragma", "alignas"))
 _NOTHING = Define("", None, "", 0)
@@ -20,8 +20,7 @@ _NOTHING_WITH_BRACKETS = Define("", ("...",), "", 0)
 _NEXT = re.compile(r"\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One place that names a macro: the offsets of its name, and of the end of its brackets where it has some."""
 
     name: str
@@ -43,7 +42,7 @@ class Prepared:
     uses: list[Use] = field(default_factory=list)
     attributes: frozenset[str] = frozenset()
 
-    @cached_property
+    @lazy
     def local(self) -> dict[str, list[Define]]:
         """The file's own macros."""
         found: dict[str, list[Define]] = {}
@@ -51,12 +50,12 @@ class Prepared:
             found.setdefault(define.name, []).append(define)
         return found
 
-    @cached_property
-    def known(self) -> frozenset[str]:
-        """Every macro name that means something in this file."""
-        return self.table.names | self.local.keys() if self.local else self.table.names
+    @property
+    def known(self) -> tuple[Set[str], Set[str]]:
+        """The names of macros that mean something in this file: everybody's, its own."""
+        return self.table.names, self.local.keys()
 
-    @cached_property
+    @lazy
     def undefined(self) -> dict[str, list[int]]:
         """Where the file takes a macro back."""
         found: dict[str, list[int]] = {}
@@ -91,7 +90,7 @@ def prepare(text: Text, table: MacroTable) -> Prepared:
     """Everything before parsing that needs no syntax tree."""
     made = Prepared(text, table)
     bare = text.bare
-    buffer = bytearray(rewrite(text.path, bare).encode("ascii", "replace"))
+    buffer = bytearray(rewrite(text.path, bare, text.words).encode("ascii", "replace"))
     for directive in text.directives:
         blank(buffer, directive.start, directive.end)
     _plain_strings(bare, buffer)
@@ -131,11 +130,11 @@ def _plain_strings(bare: str, buffer: bytearray) -> None:
 
 def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
     """Blank attribute macros and their brackets; note every other macro's use."""
-    found = made.text.words
-    if found is None:
-        found = set(bytes(buffer).translate(_WORD_BYTES).split())
-    names = {name.decode() for name in found & made.table.encoded} | {
-        name for name in made.local if name.encode("ascii", "replace") in found
+    words = made.text.words
+    if words is None:
+        words = Words.of(bytes(buffer))
+    names = {name.decode() for name in words.all & made.table.encoded} | {
+        name for name in made.local if name.encode("ascii", "replace") in words.all
     }
     if not names:
         return

@@ -37,6 +37,7 @@ _REACHED = re.compile(r"(?:\s*::\s*\w*[A-Za-z_])*")
 _ADDRESS = re.compile(r"&\s*((?:::)?(?:\w+::)*[A-Za-z_]\w*)\s*[,)}]")
 _QUALIFIED = re.compile(r"::\s*([a-z_]\w*)\s*[,)}]")
 _NAMED = re.compile(r"(?:::)?(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _INCLUDE = re.compile(r'\s*([<"])([^>"\n]+)[>"]')
 _LONGEST = 120
 
@@ -139,8 +140,11 @@ def _addresses(prepared: Prepared, reader: Reader) -> list[Ref]:
         if bare[start - 1 : start] in ("(", ",", " ", "\n", "&", "{"):
             named[start] = bare[start : match.end(1)]
     for use in prepared.uses:
-        if use.arguments and use.name not in prepared.attributes and use.arguments[1] - use.arguments[0] < 2000:
-            named.update((one.start(), one[0]) for one in _NAMED.finditer(bare, *use.arguments))
+        given = use.arguments
+        if given and use.name not in prepared.attributes and given[1] - given[0] < 2000:
+            inside = bare[slice(*given)]
+            if "::" in inside or not functions.isdisjoint(_WORD.findall(inside)):
+                named.update({one.start(): one[0] for one in _NAMED.finditer(bare, *given)})
     refs = []
     for start, written in named.items():
         name, short = _plain(written)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Set
-from functools import cached_property, partial
+from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
+
+from ptexplore.index.lazy import lazy
 
 # Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
 _COMMENT_OR_STRING = re.compile(
@@ -21,6 +23,7 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 _DIRECTIVE = re.compile(r"#[ \t]*([a-z_]*)")
 _LOGICAL_LINE = re.compile(r"[^\n\\]*(?:\\\n?[^\n\\]*)*")
 _CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
+_WORD_BYTES = bytes(c if c > 127 or c == 95 or chr(c).isalnum() else 32 for c in range(256))
 _OPEN_CLOSE = re.compile(r"[(){}\[\]]")
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
 
@@ -28,6 +31,19 @@ _PAIRS = {"(": ")", "{": "}", "[": "]"}
 def words(text: str) -> frozenset[str]:
     """The words of a text, as a set."""
     return frozenset(text.split())
+
+
+class Words(NamedTuple):
+    """Every distinct word of a file, comments' too: as bytes; those that look like identifiers as one string."""
+
+    all: Set[bytes]
+    listed: str
+
+    @classmethod
+    def of(cls, data: bytes) -> Words:
+        """Those of a file's content."""
+        found = set(data.translate(_WORD_BYTES).split())
+        return cls(found, b" ".join([word for word in found if word[0] > 57]).decode("utf-8", "replace"))
 
 
 def blank(text: str) -> str:
@@ -50,6 +66,27 @@ class Directive(NamedTuple):
         return {"ifdef": f"defined({asked})", "ifndef": f"!defined({asked})"}.get(self.word, asked)
 
 
+def _blanked(raw: str, literals: bool) -> str:
+    """A text with comments blanked, and with the insides of literals blanked where that is asked for."""
+    if not literals and "/" not in raw:
+        return raw
+    at = 0
+    parts: list[str] = []
+    for match in _COMMENT_OR_STRING.finditer(raw):
+        start, end = match.span()
+        if raw[start] != "/":
+            if not literals:
+                continue
+            start += 2 if raw[start] == "R" else 1
+            end -= raw[end - 1] in "\"'"
+            if start >= end:
+                continue
+        word = raw[start:end]
+        parts += (raw[at:start], _NOT_NEWLINE.sub(" ", word) if "\n" in word else " " * (end - start))
+        at = end
+    return "".join(parts) + raw[at:]
+
+
 class Text:
     """`raw` as it is; `code` with comments blanked; `bare` with the insides of strings and characters blanked too.
 
@@ -59,47 +96,35 @@ class Text:
     def __init__(self, path: str, raw: str) -> None:
         self.path = path
         self.raw = raw
-        self.words: Set[bytes] | None = None  # every word of it, comments' too, where whoever made this had them
+        self.words: Words | None = None  # where whoever made this had them
 
-    @cached_property
+    @lazy
     def code(self) -> str:
         """Comments blanked, strings kept."""
-        return self._blanked(literals=False)
+        return _blanked(self.raw, literals=False)
+
+    @property
+    def names(self) -> str:
+        """A text that holds a part of an identifier if this one does: to look for it is quicker there."""
+        return self.raw if self.words is None else self.words.listed
 
     def code_between(self, start: int, end: int) -> str:
         """`code[start:end]`, without the cost of all of it; `start` must not lie inside a comment or literal."""
         if "code" in self.__dict__:
             return self.code[start:end]
-        return Text(self.path, self.raw[start:end]).code
+        return _blanked(self.raw[start:end], literals=False)
 
-    @cached_property
+    @lazy
     def bare(self) -> str:
         """Comments and the insides of literals blanked; the quotes stay."""
-        return self._blanked(literals=True)
+        return _blanked(self.raw, literals=True)
 
-    def _blanked(self, literals: bool) -> str:
-        raw, at = self.raw, 0
-        parts: list[str] = []
-        for match in _COMMENT_OR_STRING.finditer(raw):
-            start, end = match.span()
-            if raw[start] != "/":
-                if not literals:
-                    continue
-                start += 2 if raw[start] == "R" else 1
-                end -= raw[end - 1] in "\"'"
-                if start >= end:
-                    continue
-            word = raw[start:end]
-            parts += (raw[at:start], _NOT_NEWLINE.sub(" ", word) if "\n" in word else " " * (end - start))
-            at = end
-        return "".join(parts) + raw[at:]
-
-    @cached_property
+    @lazy
     def _starts(self) -> list[int]:
         """Where every line begins."""
         return [0, *accumulate(map((1).__add__, map(len, self.raw.split("\n"))))]
 
-    @cached_property
+    @lazy
     def line(self) -> Callable[[int], int]:
         """The 1-based line of an offset; no method, since every use of a name asks."""
         return partial(bisect_right, self._starts)
@@ -116,7 +141,7 @@ class Text:
                 return match.start()
         return -1
 
-    @cached_property
+    @lazy
     def directives(self) -> list[Directive]:
         """Every preprocessor line, in order."""
         bare, last = self.bare, 0
@@ -130,7 +155,7 @@ class Text:
             found.append(Directive(start, last, match[1], bare[match.end() : last]))
         return found
 
-    @cached_property
+    @lazy
     def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:
         """The first line, and the conditions, of every stretch between conditional directives."""
         stack: list[list[str]] = []  # the conditions tried so far of each open #if
@@ -152,7 +177,7 @@ class Text:
             conditions.append(tuple(_arm(tried) for tried in stack))
         return lines, conditions
 
-    @cached_property
+    @lazy
     def include_guard(self) -> str | None:
         """The condition of the file's own include guard, "!defined(X)", where it has one."""
         first, second = [*self.directives[:2], None, None][:2]
@@ -162,11 +187,16 @@ class Text:
         defines = second.word == "define" and not self.bare[first.end : second.start].strip()
         return f"!defined({name})" if name and defines and second.rest.split()[:1] == [name] else None
 
-    def guards(self, line: int) -> tuple[str, ...]:
-        """The conditions around `line`, outermost first, the include guard left out."""
+    @lazy
+    def guards(self) -> Callable[[int], tuple[str, ...]]:
+        """The conditions around a line, outermost first, the include guard left out; no method, as `line` is none."""
         lines, conditions = self._arms
-        arms = conditions[max(bisect_right(lines, line) - 1, 0)]
-        return arms[1:] if arms and arms[0] == self.include_guard else arms
+        guard = self.include_guard if len(lines) > 1 else None
+        arms = [one[1:] if one and one[0] == guard else one for one in conditions]
+        if not any(arms):
+            return lambda _: ()
+        arms.insert(0, arms[0])  # before the first line
+        return lambda line: arms[bisect_right(lines, line)]
 
 
 def _arm(tried: list[str]) -> str:

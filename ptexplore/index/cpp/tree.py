@@ -25,8 +25,9 @@ _PURE = re.compile(r"\s*=\s*0")
 class Reader:
     """Reads the captures of one text into `symbols`.
 
-    `text` is what was parsed (offsets count in it), `line` gives the line of an offset, `guards` the conditions of a
-    line. `marks` are offsets whose frames the caller wants to know: after `read`, `framed` holds them.
+    `text` is what was parsed (offsets count in it), `whole` gives the offset in the file's text of one in `text`,
+    `line` the line of an offset in the file's text, `guards` the conditions of a line. `marks` are offsets whose
+    frames the caller wants to know: after `read`, `framed` holds them.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Reader:
         self.path, self.text, self.line, self.guards = path, text, line, guards
         # What signatures are shown as, between two offsets: the caller may give the text as written.
         self.shown = between(text)
-        self.whole: Callable[[int], int] = int  # the offset in the file's text of one in this text
+        self.whole: Callable[[int], int] = int
         self.symbols: list[Symbol] = []
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
@@ -55,9 +56,8 @@ class Reader:
 
         `others` are called in their places among the captures, at an offset, with the scope there.
         """
-        self.inherited += [
-            (self.whole(node.start_byte), self.text[node.start_byte : node.end_byte]) for node in found.get("bases", ())
-        ]
+        bases = sorted((node.start_byte, node.end_byte) for node in found.get("bases", ()))  # they come in any order
+        self.inherited += [(self.whole(start), self.text[start:end]) for start, end in bases]
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
@@ -103,15 +103,18 @@ class Reader:
         static: bool = False,
     ) -> Symbol:
         qualified, scope = placed(outer, parts)
-        line, last = self.line(at), self.line(max(end - 1, at))
-        first = line if begin == at else min(self.line(begin), line)
+        whole, line_of = self.whole, self.line
+        offset = whole(at)
+        line = line_of(offset)
+        last = line_of(whole(end - 1)) if end > at else line
+        first = line if begin == at else line_of(whole(begin))
         symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
             Symbol,
-            (self.path, parts[-1], qualified, kind, line, last, first, role, scope, signature, parameters,
+            (self.path, parts[-1], qualified, kind, line, last, min(first, line), role, scope, signature, parameters,
              self.guards(line), None, template, static, "tree-sitter"),
         )  # fmt: skip
         self.symbols.append(symbol)
-        self.offsets.append(self.whole(at))
+        self.offsets.append(offset)
         return symbol
 
     def namespace(self, node: Node, outer: Frame, begin: int, _: bool) -> Frame | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cached_property
+
+from ptexplore.index.lazy import lazy
 
 _MARK = re.compile(r"[(){}\[\];]")
 _BRACKET = re.compile(r"[(){}\[\]]")
@@ -23,7 +24,7 @@ class Brackets:
         self.bare = bare
         self._pairs: dict[int, int] = {}  # both ways
 
-    @cached_property
+    @lazy
     def _marks(self) -> list[int]:
         """Where every bracket and semicolon stands, the brackets paired."""
         marks: list[int] = []

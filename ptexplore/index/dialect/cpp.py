@@ -41,19 +41,20 @@ def dialect(text: Text, macros: MacroTable | None = None) -> list[Dialect]:
 
 
 def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
-    raw = text.raw
-    if "define" in raw:
+    raw, names = text.raw, text.names
+    if "define" in names:
         yield from lists.lists(text)
-    dialects = "TORCH_LIBRARY" in raw
-    bound = ".def" in raw and ("py::" in raw or "pybind11" in raw)
-    kernels = "_DISPATCH" in raw or "TORCH_IMPL_FUNC" in raw or "META_FUNC" in raw
-    old = "RegisterOperators" in raw or "Operator(" in raw or "OperatorGenerator" in raw
-    flags = "C10_DEFINE_" in raw or "CAFFE2_DEFINE_" in raw or "TORCH_DEFINE_" in raw
+    dialects = "TORCH_LIBRARY" in names
+    bound = "def" in names and "py" in names and ".def" in raw and ("pybind11" in names or "py::" in raw)
+    kernels = "_DISPATCH" in names or "TORCH_IMPL_FUNC" in names or "META_FUNC" in names
+    old = "Operator" in names and ("RegisterOperators" in names or "OperatorGenerator" in names or "Operator(" in raw)
+    flags = "C10_DEFINE_" in names or "CAFFE2_DEFINE_" in names or "TORCH_DEFINE_" in names
+    methods = "PyMethodDef" in names
     inherited = _header_carriers(macros) if macros is not None else _NONE
     wrapped = _names_any(text, inherited)
-    if not (wrapped or dialects or bound or kernels or old or flags or "PyMethodDef" in raw):
+    if not (wrapped or dialects or bound or kernels or old or flags or methods):
         return
-    defines = "define" in raw and any(directive.word in ("define", "undef") for directive in text.directives)
+    defines = "define" in names and any(directive.word in ("define", "undef") for directive in text.directives)
     local = LocalMacros(text) if defines else None
     piece = Piece(text, lambda at: _lookup(local, macros, at))
     spans: list[tuple[int, int]] = []
@@ -67,7 +68,7 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
         yield from operators(piece)
     if flags:
         yield from tables.flags(piece)
-    if "PyMethodDef" in raw:
+    if methods:
         yield from tables.methods(piece)
     if bound:
         yield from tables.pybind(piece, spans, local)
@@ -79,7 +80,7 @@ def _names_any(text: Text, carriers: frozenset[str]) -> bool:
     """Whether a text names one of `carriers`, comments and literals looked through too."""
     if text.words is None:
         return any(one in text.raw for one in carriers)
-    return not _encoded(carriers).isdisjoint(text.words)
+    return not _encoded(carriers).isdisjoint(text.words.all)
 
 
 @lru_cache(maxsize=4)

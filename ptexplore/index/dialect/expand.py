@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from ptexplore.index.cpp.macros import Define, MacroTable
 from ptexplore.index.cpp.text import Text
+from ptexplore.index.lazy import lazy
 
 _TOKEN = re.compile(
     r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
@@ -37,11 +38,11 @@ class Macro:
     body: str
     variadic: bool = False
 
-    @cached_property
+    @lazy
     def tokens(self) -> list[str]:
         return [" " if token.isspace() else token for token in tokens(self.body)]
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         """The identifiers of the body."""
         return frozenset(re.findall(r"[A-Za-z_]\w*", self.body))

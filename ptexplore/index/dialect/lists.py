@@ -9,20 +9,22 @@ from ptexplore.index.cpp.text import Text
 from ptexplore.index.dialect.piece import one_line
 from ptexplore.symbols import Dialect
 
-_DEFINE = re.compile(r"define[ \t]+(\w+)\(([^()\n]*(?:\\\n[^()\n]*)*)\)((?:[^\\\n]|\\\r?\n|\\[^\n])*)")
+_DEFINED = re.compile(r"[ \t]+(\w+)\(([^()\n]*(?:\\\n[^()\n]*)*)\)")
 _GROUP = re.compile(r"\([^()]*\)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_HASH = re.compile(r"^[ \t]*#[ \t]*$")
 
 
 def lists(text: Text) -> Iterator[Dialect]:
     """A row for every list macro that a file defines."""
-    for match in _DEFINE.finditer(text.raw):
-        if "(" not in match[3] or not _directive(text, match.start()):
+    for directive in text.directives:
+        if directive.word != "define":
             continue
-        body = " ".join(text.code[match.start(3) : match.end(3)].replace("\\\n", " ").split())
+        match = _DEFINED.match(text.raw, directive.end - len(directive.rest), directive.end)
+        if match is None or "(" not in text.raw[match.end() : directive.end]:
+            continue
+        body = " ".join(text.code_between(match.end(), directive.end).replace("\\\n", " ").split())
         if any(_repeats(body, one.strip()) for one in match[2].replace("\\\n", " ").split(",")):
-            line, end = text.line(match.start()), text.line(match.end())
+            line, end = text.line(match.start()), text.line(directive.end)
             yield Dialect(
                 text.path, line, end, "list", match[1], macro="define", text=one_line(body), guards=text.guards(line)
             )
@@ -40,8 +42,3 @@ def _repeats(body: str, parameter: str) -> bool:
         outside, shorter = shorter, _GROUP.sub(" ", shorter)
     words = set(_WORD.findall(outside)) - {parameter, "impl", "def", "__VA_ARGS__"}
     return all(word.isupper() for word in words)
-
-
-def _directive(text: Text, at: int) -> bool:
-    start = text.bare.rfind("\n", 0, at) + 1
-    return _HASH.match(text.bare[start:at]) is not None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from ptexplore.index.cpp.text import Text
 from ptexplore.index.dialect.brackets import Brackets
 from ptexplore.index.dialect.expand import Lookup, Macro, TooLong, expand
+from ptexplore.index.lazy import lazy
 from ptexplore.symbols import Dialect, DialectKind
 
 LONGEST = 300  # characters of Dialect.text
@@ -35,7 +35,7 @@ class Piece:
     guards: tuple[str, ...] = ()
     budget: list[int] = field(default_factory=lambda: [FILE_BUDGET])
 
-    @cached_property
+    @lazy
     def brackets(self) -> Brackets:
         """The brackets of the text, paired."""
         return Brackets(self.text.bare)
