@@ -43,17 +43,20 @@ _STATEMENT = re.compile(
     rf"""(?:
     (?P<close>\}}(?:\s*;)?|;)
     |(?P<access>(?:public|private|protected)\s*:(?!:))
-    |(?P<scope>namespace)(?:\s+(?P<namespace>\w+(?:::\w+)*))?\s*\{{
+    |(?P<inline>inline\s+)?(?P<scope>namespace)(?:\s+(?P<namespace>\w+(?:::\w+)*))?\s*\{{
+    |(?P<linkage>extern\s*"[^"]*")\s*\{{
+    |(?P<other>namespace)\s+\w+\s*=\s*[\w:]+\s*;
     |(?P<template>template\s*{_HEAD}\s*)?(?:
      (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
       (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:(?!:)[\w\s:,<>]*)?\{{)
-     |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
+     |(?P<friend>friend)\s+(?:class|struct|union)\s+[\w:]+\s*;
+     |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+(?:{_ANGLES}[\w:]+)*\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
      |(?P<assertion>static_assert)\s*{_CALLED}\s*;
      |typedef\s+(?:struct\s+)?{_TYPE}{_THEN_NAME}(?P<typedef>\w+)\s*;
-     |(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct)\s+)*)
-      (?P<type>{_TYPE}){_THEN_NAME}(?P<name>{_NAME})\s*(?:
+     |(?!explicit\b)(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct)\s+)*)
+      (?P<type>{_TYPE})(?:\s+inline\b)?{_THEN_NAME}(?P<name>{_NAME})\s*(?:
        (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
-        (?:(?P<body>\{{\s*\}})(?!\s*;)|(?:=\s*0\s*)?;)
+        (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
        |(?:\[[\w\s:]*\]\s*)?(?P<value>=[^;{{}}<>,]*(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
       (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_parameters("made_bare")})
@@ -78,7 +81,8 @@ _CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\w+::)*(\w+)")
 class Plain(NamedTuple):
     """One statement that was understood, or the head of a scope: what the expression found, and where it ends."""
 
-    kind: str  # "function", "made" (constructor, destructor), "variable", "alias", "forward"; "namespace", "class"
+    # "function", "made" (constructor, destructor), "variable", "alias", "forward"; "namespace", "linkage", "class"
+    kind: str
     match: re.Match[str]
     start: int
     end: int
@@ -139,7 +143,7 @@ class _Scanner:
             if bare or not self._makes(made):
                 return self._other(at, match.start())
             self._leaf("made", match, at)
-        elif match["using"] or match["typedef"] or match["assertion"]:
+        elif match["using"] or match["typedef"] or match["assertion"] or match["friend"] or match["other"]:
             if match["all_of"] is None:  # looked for where it stands
                 self._leaf("typedef" if match["alias"] or match["typedef"] else "", match, at)
         elif match["forward"] is not None:
@@ -147,7 +151,7 @@ class _Scanner:
         else:
             self._cut(at, match.start())
             self.open.append((len(self.all), (match["class_name"],)))
-            kind = "namespace" if class_ is None else "class"
+            kind = "class" if class_ is not None else "namespace" if match["scope"] else "linkage"
             self.all.append(Plain(kind, match, match.start(), match.end()))
         return match.end()
 
@@ -175,7 +179,7 @@ class _Scanner:
             return
         one = self.all[opened]
         self.all[opened] = one._replace(end=start + 1)
-        self.known = self.known and (one.kind == "namespace" or len(close) > 1)
+        self.known = self.known and (one.kind != "class" or len(close) > 1)
 
     def _other(self, at: int, start: int) -> int:
         """Pass over what is left to the parser, up to its end or into its scope."""

@@ -46,8 +46,7 @@ class PlainReader(Reader):
             if one.kind in _LEAVES:
                 self.add(one, stack[-1])
             else:
-                frame = self._namespace(one, stack[-1]) if one.kind == "namespace" else self._class(one, stack[-1])
-                stack.append(frame._replace(end=one.end))
+                stack.append(_SCOPES[one.kind](self, one, stack[-1])._replace(end=one.end))
         while waiting:
             self._frame(stack, waiting.pop())
 
@@ -110,7 +109,11 @@ class PlainReader(Reader):
 
     def _namespace(self, one: Plain, outer: Frame) -> Frame:
         name = one.match["namespace"]
-        return self.opened(outer, name, one.match.start("namespace"), one.start, one.end)
+        inline = one.match["inline"] is not None
+        return self.opened(outer, name, one.match.start("namespace"), one.start, one.end, inline=inline)
+
+    def _linkage(self, _: Plain, outer: Frame) -> Frame:
+        return outer
 
     def _class(self, one: Plain, outer: Frame) -> Frame:
         match = one.match
@@ -130,3 +133,4 @@ _LEAVES = {
     "function": PlainReader._plain_function, "made": PlainReader._plain_made, "variable": PlainReader._plain_variable,
     "typedef": PlainReader._plain_typedef, "forward": PlainReader._plain_forward,
 }  # fmt: skip
+_SCOPES = {"namespace": PlainReader._namespace, "linkage": PlainReader._linkage, "class": PlainReader._class}
