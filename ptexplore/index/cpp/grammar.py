@@ -73,7 +73,7 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
     ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
-    ("$", re.compile(r"\$\{\w+\}"), _blanked),
+    ("$", re.compile(r"\$\{\w*\}"), _blanked),
 )
 _OBJECTIVE = (
     ("@", re.compile(r"@(?:autoreleasepool|synchronized\s*\([^()]*\)|try|finally)\b"), _blanked),

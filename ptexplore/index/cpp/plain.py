@@ -20,16 +20,21 @@ _HEAD = rf"<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}>{_GIVEN})*>{_GIVEN})*>{
 _SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+)?(?:int|long|char|short|double)\b"
 _TYPE = rf"(?:{_SIZED}|(?:::)?[A-Za-z_]\w*(?:{_ANGLES})?(?:::[A-Za-z_]\w*(?:{_ANGLES})?)*)(?:\s+const\b)?"
 _THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
-_DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\})"
+_DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\}|\"\s*\")"
+_PACK = rf"(?:const\s+)?{_TYPE}\s*[*&]*\s*\.\.\.\s*(?:[A-Za-z_]\w*)?|\.\.\."
 _UNNAMED = rf"const\s+{_TYPE}\s*[*&]*|{_TYPE}\s*[*&]+|void(?=\s*\))"
-_PARAMETER = (
-    rf"(?:(?:const\s+)?{_TYPE}{_THEN_NAME}[A-Za-z_]\w*|{_UNNAMED}|(?P<BARE>{_TYPE})(?=\s*[,)=]))(?:{_DEFAULT})?"
+_NAMED = (
+    rf"(?:const\s+)?(?:(?:struct|union)\s+)?{_TYPE}(?:\s*[*&]+\s*(?:const\b\s*)?|\s+)[A-Za-z_]\w*"
+    r"(?:\s*\[[\w\s]*\])*"
 )
+_PARAMETER = rf"(?:{_NAMED}(?=\s*[,)=])|{_PACK}|{_UNNAMED}|(?P<BARE>{_TYPE})(?=\s*[,)=]))(?:{_DEFAULT})?"
 _PARAMETERS = rf"\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\)"
 _OPERATOR = r"operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s()\[\]{};,\"']+)"
 _NAME = rf"(?:\w+(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+(?:{_ANGLES})?)"
 _CODE = r"[^(){};]*(?:\{\s*\}[^(){};]*)*"
 _CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*\){_CODE})*\)"
+_PLAIN_CODE = r"[^;{}<>,()]*"
+_VALUE = rf"{_PLAIN_CODE}(?:(?:{_ANGLES}(?=::|\()|{_CALLED}|->){_PLAIN_CODE})*"
 _INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
 _AFTER = rf"(?:\s*\b(?:const|noexcept|override|final)\b)*(?:\s*&{{1,2}})?(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
 
@@ -49,15 +54,15 @@ _STATEMENT = re.compile(
     |(?P<template>template\s*{_HEAD}\s*)?(?:
      (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
       (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:(?!:)[\w\s:,<>]*)?\{{)
-     |(?P<friend>friend)\s+(?:class|struct|union)\s+[\w:]+\s*;
+     |(?P<friend>friend)\s+(?:(?:class|struct|union)\s+)?[\w:]+(?:{_ANGLES}[\w:]*)*\s*;
      |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+(?:{_ANGLES}[\w:]+)*\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
      |(?P<assertion>static_assert)\s*{_CALLED}\s*;
      |typedef\s+(?:struct\s+)?{_TYPE}{_THEN_NAME}(?P<typedef>\w+)\s*;
-     |(?!explicit\b)(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct)\s+)*)
+     |(?!explicit\b)(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct|thread_local)\s+)*)
       (?P<type>{_TYPE})(?:\s+inline\b)?{_THEN_NAME}(?P<name>{_NAME})\s*(?:
        (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
-       |(?:\[[\w\s:]*\]\s*)?(?P<value>=[^;{{}}<>,]*(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
+       |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
       (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_parameters("made_bare")})
       (?P<made_after>(?:\s*\b(?:noexcept|override)\b)*)\s*

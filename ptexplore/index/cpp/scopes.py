@@ -15,7 +15,6 @@ _BODY = re.compile(
 _NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
 _CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
 _ENUM = re.compile(r"\benum\b[^()=;]*$")
-_WORTH_IT = 80  # characters
 _ANGLES = re.compile(r"<[^<>]*>")
 
 
@@ -95,7 +94,7 @@ def is_scope(head: str) -> bool:
 @lru_cache(maxsize=4096)
 def without_bodies(text: str) -> str:
     """A text with its bodies empty, where its braces balance: what is declared is all that matters of it."""
-    if "{" not in text or len(text) < _WORTH_IT:
+    if "{" not in text:
         return text
     code = CodeRanges(text)
     if not code.balanced:
