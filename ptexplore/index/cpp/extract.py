@@ -86,6 +86,7 @@ def _without_bodies(
     short = cuts.left(view.decode("ascii"))
     marks = {at: cuts.shorter(at) for at in [*(one.begin for one in made), *(start for start, _ in local)]}
     placeholders = frozenset(one.head for one in made if one.head is not None)
+    failed = False
     if code.balanced:
         plain = reader_of(PlainReader, text, short, cuts.whole, text.bare)
         plain.placeholders = placeholders
@@ -93,7 +94,9 @@ def _without_bodies(
         if reader is not None:
             reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
             return reader, False
-    found, failed = captures(short.encode("ascii"))
+        failed = True
+    if not (failed and bodies):
+        found, failed = captures(short.encode("ascii"))
     if failed and bodies:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
         for start, end in bodies:

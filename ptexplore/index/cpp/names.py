@@ -136,6 +136,7 @@ def _without_default(parameter: str) -> str:
     return parameter
 
 
+@lru_cache(maxsize=65536)
 def normal_type(text: str) -> str:
     """A type's text with spaces where words need them and after commas only."""
     text = _TIGHT.sub(r"\1", " ".join(text.split()))

@@ -18,19 +18,20 @@ _GIVEN = r"[\w\s:,*&.()=!]*"  # of a template's head
 _ANGLES = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>"
 _HEAD = rf"<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}>{_GIVEN})*>{_GIVEN})*>{_GIVEN})*>"
 _SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+)?(?:int|long|char|short|double)\b"
-_TYPE = rf"(?:{_SIZED}|(?:::)?[A-Za-z_]\w*(?:{_ANGLES})?(?:::[A-Za-z_]\w*(?:{_ANGLES})?)*)(?:\s+const\b)?"
+_WORD = r"[A-Za-z_]\w*\b"  # never the begin of one: what follows is not tried behind each of its letters
+_TYPE = rf"(?:{_SIZED}|(?:::)?{_WORD}(?:{_ANGLES})?(?:::{_WORD}(?:{_ANGLES})?)*)(?:\s+const\b)?"
 _THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
 _DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\}|\"\s*\")"
-_PACK = rf"(?:const\s+)?{_TYPE}\s*[*&]*\s*\.\.\.\s*(?:[A-Za-z_]\w*)?|\.\.\."
+_PACK = rf"(?:const\s+)?{_TYPE}\s*[*&]*\s*\.\.\.\s*(?:{_WORD})?|\.\.\."
 _UNNAMED = rf"const\s+{_TYPE}\s*[*&]*|{_TYPE}\s*[*&]+|void(?=\s*\))"
 _NAMED = (
-    rf"(?:const\s+)?(?:(?:struct|union)\s+)?{_TYPE}(?:\s*[*&]+\s*(?:const\b\s*)?|\s+)[A-Za-z_]\w*"
+    rf"(?:const\s+)?(?:(?:struct|union)\s+)?{_TYPE}(?:\s*[*&]+\s*(?:const\b\s*)?|\s+){_WORD}"
     r"(?:\s*\[[\w\s]*\])*"
 )
 _PARAMETER = rf"(?:{_NAMED}(?=\s*[,)=])|{_PACK}|{_UNNAMED}|(?P<BARE>{_TYPE})(?=\s*[,)=]))(?:{_DEFAULT})?"
 _PARAMETERS = rf"\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\)"
 _OPERATOR = r"operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s()\[\]{};,\"']+)"
-_NAME = rf"(?:\w+(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+(?:{_ANGLES})?)"
+_NAME = rf"(?:\w+\b(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+\b(?:{_ANGLES})?)"
 _CODE = r"[^(){};]*(?:\{\s*\}[^(){};]*)*"
 _CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*\){_CODE})*\)"
 _PLAIN_CODE = r"[^;{}<>,()]*"
@@ -64,7 +65,7 @@ _STATEMENT = re.compile(
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
        |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
-      (?P<made>(?:\w+(?:{_ANGLES})?::)*~?\w+)\s*(?P<made_of>{_parameters("made_bare")})
+      (?P<made>(?:\w+\b(?:{_ANGLES})?::)*~?\w+\b)\s*(?P<made_of>{_parameters("made_bare")})
       (?P<made_after>(?:\s*\b(?:noexcept|override)\b)*)\s*
       (?:(?P<unmade>;)|(?::(?!:)\s*{_INITIALISER}(?:\s*,\s*{_INITIALISER})*)?\s*\{{\s*\}}(?!\s*;))
     ))""",
