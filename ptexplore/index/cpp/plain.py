@@ -13,15 +13,14 @@ from typing import NamedTuple
 from ptexplore.index.cpp.scopes import is_scope
 from ptexplore.index.cpp.text import words
 
-_INSIDE = r"[\w\s:,*&.()]*"
-_GIVEN = r"[\w\s:,*&.()=!]*"  # of a template's head
+_INSIDE = r"[\w\s:,*&.()\[\]=!|+-]*"
 _ANGLES = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>"
-_HEAD = rf"<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}(?:<{_GIVEN}>{_GIVEN})*>{_GIVEN})*>{_GIVEN})*>"
-_SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+)?(?:int|long|char|short|double)\b"
+_HEAD = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>{_INSIDE})*>"
+_SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+){0,2}(?:int|long|char|short|double)\b"
 _WORD = r"[A-Za-z_]\w*\b"  # never the begin of one: what follows is not tried behind each of its letters
 _TYPE = rf"(?:{_SIZED}|(?:::)?{_WORD}(?:{_ANGLES})?(?:::{_WORD}(?:{_ANGLES})?)*)(?:\s+const\b)?"
 _THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
-_DEFAULT = r"\s*=\s*(?:[\w:.]+(?:\(\)|-\w+)?|-[\w.]+|\{\s*\}|\"\s*\")"
+_DEFAULT = rf"\s*=\s*(?:[\w:.]+(?:{_ANGLES}[\w:]*)?(?:\(\)|-\w+)?|-[\w.]+|\{{\s*\}}|\"\s*\")"
 _PACK = rf"(?:const\s+)?{_TYPE}\s*[*&]*\s*\.\.\.\s*(?:{_WORD})?|\.\.\."
 _UNNAMED = rf"const\s+{_TYPE}\s*[*&]*|{_TYPE}\s*[*&]+|void(?=\s*\))"
 _NAMED = (
@@ -31,13 +30,14 @@ _NAMED = (
 _PARAMETER = rf"(?:{_NAMED}(?=\s*[,)=])|{_PACK}|{_UNNAMED}|(?P<BARE>{_TYPE})(?=\s*[,)=]))(?:{_DEFAULT})?"
 _PARAMETERS = rf"\(\s*(?:{_PARAMETER}(?:\s*,\s*{_PARAMETER})*)?\s*\)"
 _OPERATOR = r"operator\s*(?:\(\s*\)|\[\s*\]|[^\w\s()\[\]{};,\"']+)"
-_NAME = rf"(?:\w+\b(?:{_ANGLES})?::)*(?:{_OPERATOR}|\w+\b(?:{_ANGLES})?)"
+_NAME = rf"(?:\w+\b(?:{_ANGLES})?::\s*)*(?:{_OPERATOR}|\w+\b(?:{_ANGLES})?)"
 _CODE = r"[^(){};]*(?:\{\s*\}[^(){};]*)*"
 _CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*\){_CODE})*\)"
 _PLAIN_CODE = r"[^;{}<>,()]*"
-_VALUE = rf"{_PLAIN_CODE}(?:(?:{_ANGLES}(?=::|\()|{_CALLED}|->){_PLAIN_CODE})*"
+_VALUE = rf"{_PLAIN_CODE}(?:(?:{_ANGLES}(?=::|\()|{_CALLED}|->|<<){_PLAIN_CODE})*"
+_NOEXCEPT = r"noexcept\b(?:\s*\(\w*\))?"
 _INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
-_AFTER = rf"(?:\s*\b(?:const|noexcept|override|final)\b)*(?:\s*&{{1,2}})?(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
+_AFTER = rf"(?:\s*(?:const\b|override\b|final\b|{_NOEXCEPT}|&))*(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
 
 
 def _parameters(bare: str) -> str:
@@ -56,17 +56,17 @@ _STATEMENT = re.compile(
      (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
       (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:(?!:)[\w\s:,<>]*)?\{{)
      |(?P<friend>friend)\s+(?:(?:class|struct|union)\s+)?[\w:]+(?:{_ANGLES}[\w:]*)*\s*;
-     |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+(?:{_ANGLES}[\w:]+)*\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
+     |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+(?:{_ANGLES}[\w:\s]+)*\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
      |(?P<assertion>static_assert)\s*{_CALLED}\s*;
      |typedef\s+(?:struct\s+)?{_TYPE}{_THEN_NAME}(?P<typedef>\w+)\s*;
-     |(?!explicit\b)(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct|thread_local)\s+)*)
-      (?P<type>{_TYPE})(?:\s+inline\b)?{_THEN_NAME}(?P<name>{_NAME})\s*(?:
+     |(?!explicit\b)(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct|enum|thread_local)\s+)*)
+      (?!(?:static|inline|constexpr|virtual|extern|const|mutable|struct|class)\b)(?P<type>{_TYPE})(?:\s+inline\b)?{_THEN_NAME}(?P<name>{_NAME})\s*(?:
        (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
        |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
       (?P<made>(?:\w+\b(?:{_ANGLES})?::)*~?\w+\b)\s*(?P<made_of>{_parameters("made_bare")})
-      (?P<made_after>(?:\s*\b(?:noexcept|override)\b)*)\s*
+      (?P<made_after>(?:\s*(?:override\b|{_NOEXCEPT}))*)\s*
       (?:(?P<unmade>;)|(?::(?!:)\s*{_INITIALISER}(?:\s*,\s*{_INITIALISER})*)?\s*\{{\s*\}}(?!\s*;))
     ))""",
     re.VERBOSE,
@@ -80,7 +80,7 @@ _NO_TYPE = words(
     while switch catch try concept requires export import module default thread_local consteval constinit register
     static_assert asm and or not co_return co_await co_yield final override noexcept sizeof decltype alignas"""
 )
-_NO_NAME = _NO_TYPE | words("int void bool char float double auto unsigned signed long short")
+_NO_NAME = (_NO_TYPE - words("module import")) | words("int void bool char float double auto unsigned signed long short")
 _CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\w+::)*(\w+)")
 
 
@@ -212,7 +212,7 @@ def _is_clear(match: re.Match[str], name: str) -> bool:
     type_, listed = match.group("type", "listed")
     if type_ in _NO_TYPE or type_.endswith("operator") or name in _NO_NAME:
         return False
-    if "::" in name and not _NO_NAME.isdisjoint(name.split("::")):
+    if "::" in name and not _NO_NAME.isdisjoint(map(str.strip, name.split("::"))):
         return False
     if listed is None:
         return "operator" not in name  # "operator>>=(…)" may look like a variable
