@@ -36,6 +36,8 @@ _CALLED = rf"\({_CODE}(?:\({_CODE}(?:\({_CODE}(?:\({_CODE}\){_CODE})*\){_CODE})*
 _PLAIN_CODE = r"[^;{}<>,()]*"
 _VALUE = rf"{_PLAIN_CODE}(?:(?:{_ANGLES}(?=::|\()|{_CALLED}|->|<<){_PLAIN_CODE})*"
 _NOEXCEPT = r"noexcept\b(?:\s*\(\w*\))?"
+_GIVEN = r"(?:[^,(){};<>\"]|<<|>>)*"
+ENUMERATOR = rf"\w+\s*(?:={_GIVEN}(?:\({_GIVEN}(?:\({_GIVEN}\){_GIVEN})*\){_GIVEN})*)?"
 _INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
 _AFTER = rf"(?:\s*(?:const\b|override\b|final\b|{_NOEXCEPT}|&))*(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
 
@@ -51,6 +53,8 @@ _STATEMENT = re.compile(
     |(?P<access>(?:public|private|protected)\s*:(?!:))
     |(?P<inline>inline\s+)?(?P<scope>namespace)(?:\s+(?P<namespace>\w+(?:::\w+)*))?\s*\{{
     |(?P<linkage>extern\s*"[^"]*")\s*\{{
+    |(?P<enum>enum)(?P<scoped>\s+(?:class|struct))?(?:\s+(?P<enum_name>\w+))?\s*(?::(?!:)[\w\s:]*)?
+      \{{\s*(?P<enumerators>(?:{ENUMERATOR},\s*)*(?:{ENUMERATOR})?)(?P<enum_end>\}})\s*;
     |(?P<other>namespace)\s+\w+\s*=\s*[\w:]+\s*;
     |(?P<template>template\s*{_HEAD}\s*)?(?:
      (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
@@ -63,7 +67,10 @@ _STATEMENT = re.compile(
       (?!(?:static|inline|constexpr|virtual|extern|const|mutable|struct|class)\b)(?P<type>{_TYPE})(?:\s+inline\b)?{_THEN_NAME}(?P<name>{_NAME})\s*(?:
        (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
+       |(?P<further>(?:,\s*\w+\b\s*)+);
        |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
+     |(?:(?:inline|constexpr|virtual|explicit)\s+)*(?P<conversion>operator)\s+{_TYPE}\s*[*&]*\s*
+      (?P<converted>\(\s*\))(?P<converted_after>{_AFTER})\s*(?:(?P<converts>\{{\s*\}})|;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
       (?P<made>(?:\w+\b(?:{_ANGLES})?::)*~?\w+\b)\s*(?P<made_of>{_parameters("made_bare")})
       (?P<made_after>(?:\s*(?:override\b|{_NOEXCEPT}))*)\s*
@@ -87,7 +94,8 @@ _CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\w+::)*(\w+)")
 class Plain(NamedTuple):
     """One statement that was understood, or the head of a scope: what the expression found, and where it ends."""
 
-    # "function", "made" (constructor, destructor), "variable", "alias", "forward"; "namespace", "linkage", "class"
+    # "function", "made" (constructor, destructor), "conversion", "variable", "alias", "enum", "forward"; or a scope:
+    # "namespace", "linkage", "class"
     kind: str
     match: re.Match[str]
     start: int
@@ -149,6 +157,10 @@ class _Scanner:
             if bare or not self._makes(made):
                 return self._other(at, match.start())
             self._leaf("made", match, at)
+        elif match["enum"] is not None:
+            self._leaf("enum", match, at)
+        elif match["conversion"] is not None:
+            self._leaf("conversion", match, at)
         elif match["using"] or match["typedef"] or match["assertion"] or match["friend"] or match["other"]:
             if match["all_of"] is None:  # looked for where it stands
                 self._leaf("typedef" if match["alias"] or match["typedef"] else "", match, at)

@@ -8,9 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
-from ptexplore.index.cpp.plain import Plain
+from ptexplore.index.cpp.plain import ENUMERATOR, Plain
 from ptexplore.index.cpp.syntax import ROOT, Frame, join, placed, through_using
 from ptexplore.index.cpp.tree import Reader
+
+_WORD = re.compile(r"\w+")
+_ENUMERATOR = re.compile(rf"(?=(\w+)){ENUMERATOR}")
 
 
 class PlainReader(Reader):
@@ -59,7 +62,9 @@ class PlainReader(Reader):
         """One statement that is no scope, declared in the scope `outer`."""
         _LEAVES[one.kind](self, one.match, one.start, one.end, outer)
         if one.start in self._inside:
-            frame = self.code(self.symbols[-1], outer) if one.kind in ("function", "made") else outer
+            if one.kind == "enum":
+                outer = self._enum_frame(one.match, outer)
+            frame = self.code(self.symbols[-1], outer) if one.kind in _FUNCTIONS else outer
             self.framed.update((mark, (frame,)) for mark in self._inside.pop(one.start))
 
     def _plain_function(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
@@ -86,15 +91,46 @@ class PlainReader(Reader):
             static=outer.hidden or (outer.kind == "namespace" and "static" in said.split()),
         )  # fmt: skip
 
-    def _plain_variable(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
-        parts = name_parts(match["name"])
-        specifiers = match["specifiers"].split()
-        declared = "extern" in specifiers and match["value"] is None
+    def _plain_conversion(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        at, opening = match.start("conversion"), match.start("converted")
         self._add(
-            "member" if outer.kind == "class" else "variable", outer, parts, match.end("name") - len(parts[-1]), start,
-            end, "declaration" if declared else "definition", template=match["template"] is not None,
-            static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
+            "function", outer, name_parts(self.text[at:opening]), at, start, end,
+            "declaration" if match["converts"] is None else "definition",
+            signature=one_line(self.shown(opening, match.end("converted_after"))), parameters=(),
+            template=match["template"] is not None, static=outer.hidden,
         )  # fmt: skip
+
+    def _plain_variable(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
+        specifiers = match["specifiers"].split()
+        names = [(name_parts(match["name"]), match.end("name"))]
+        if match["further"] is not None:
+            begin = match.start("further")
+            names += [((one[0],), begin + one.end()) for one in _WORD.finditer(match["further"])]
+        declared = "extern" in specifiers and match["value"] is None
+        for parts, behind in names:
+            self._add(
+                "member" if outer.kind == "class" else "variable", outer, parts, behind - len(parts[-1]), start,
+                end, "declaration" if declared else "definition", template=match["template"] is not None,
+                static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
+            )  # fmt: skip
+
+    def _plain_enum(self, match: re.Match[str], start: int, _: int, outer: Frame) -> None:
+        name = match["enum_name"]
+        if name is not None:
+            self._add("enum", outer, (name,), match.start("enum_name"), start, match.end("enum_end"))
+        frame = self._enum_frame(match, outer)
+        for one in _ENUMERATOR.finditer(self.text, *match.span("enumerators")):
+            end = one.start() + len(one[0].rstrip())
+            self._add("enumerator", frame, (one[1],), one.start(), one.start(), end)
+
+    @staticmethod
+    def _enum_frame(match: re.Match[str], outer: Frame) -> Frame:
+        """The scope of enumerators."""
+        name = match["enum_name"]
+        if name is None or match["scoped"] is None:
+            return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
+        qualified, scope = placed(outer, (name,))
+        return Frame(0, "enum", qualified, join(scope, name), outer.hidden)
 
     def _plain_typedef(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
         group = "typedef" if match["alias"] is None else "alias"
@@ -131,6 +167,8 @@ class PlainReader(Reader):
 
 _LEAVES = {
     "function": PlainReader._plain_function, "made": PlainReader._plain_made, "variable": PlainReader._plain_variable,
-    "typedef": PlainReader._plain_typedef, "forward": PlainReader._plain_forward,
+    "typedef": PlainReader._plain_typedef, "forward": PlainReader._plain_forward, "enum": PlainReader._plain_enum,
+    "conversion": PlainReader._plain_conversion,
 }  # fmt: skip
+_FUNCTIONS = ("function", "made", "conversion")
 _SCOPES = {"namespace": PlainReader._namespace, "linkage": PlainReader._linkage, "class": PlainReader._class}
