@@ -57,8 +57,13 @@ class Invocations:
         return self.found
 
     def _before(self, start: int) -> str:
-        """What stands before an offset, blanks apart; itself a blank where nothing is near."""
-        return self.view[max(0, start - 300) : start].rstrip()[-1:].decode("ascii") or " "
+        """The sign before an offset, blanks apart (a directive is nothing else by now); a blank where none is."""
+        near = 300
+        while True:
+            found = self.view[max(0, start - near) : start].rstrip()[-1:]
+            if found or near >= start:
+                return found.decode("ascii") or " "
+            near *= 8
 
     def _in_enum(self, use: Use) -> None:
         """A list macro between enumerators."""
