@@ -37,7 +37,8 @@ _PLAIN_CODE = r"[^;{}<>,()]*"
 _VALUE = rf"{_PLAIN_CODE}(?:(?:{_ANGLES}(?=::|\()|{_CALLED}|->|<<){_PLAIN_CODE})*"
 _NOEXCEPT = r"noexcept\b(?:\s*\(\w*\))?"
 _GIVEN = r"(?:[^,(){};<>\"]|<<|>>)*"
-ENUMERATOR = rf"\w+\s*(?:={_GIVEN}(?:\({_GIVEN}(?:\({_GIVEN}\){_GIVEN})*\){_GIVEN})*)?"
+_BRACKETED = r"\([^(){};\"]*(?:\([^(){};\"]*\)[^(){};\"]*)*\)"
+ENUMERATOR = rf"\w+\s*(?:={_GIVEN}(?:{_BRACKETED}{_GIVEN})*)?"
 _INITIALISER = rf"[\w:]+(?:{_ANGLES})?\s*(?:{_CALLED}|\{{\s*\}})"
 _AFTER = rf"(?:\s*(?:const\b|override\b|final\b|{_NOEXCEPT}|&))*(?:\s*->\s*{_TYPE}(?:\s*[*&]+)?)?"
 
@@ -69,7 +70,7 @@ _STATEMENT = re.compile(
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
        |(?P<further>(?:,\s*\w+\b\s*)+);
        |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
-     |(?:(?:inline|constexpr|virtual|explicit)\s+)*(?P<conversion>operator)\s+{_TYPE}\s*[*&]*\s*
+     |(?:(?:inline|constexpr|virtual|explicit)\s+)*(?P<conversion>operator)\s+(?:const\s+)?{_TYPE}\s*[*&]*\s*
       (?P<converted>\(\s*\))(?P<converted_after>{_AFTER})\s*(?:(?P<converts>\{{\s*\}})|;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)
       (?P<made>(?:\w+\b(?:{_ANGLES})?::)*~?\w+\b)\s*(?P<made_of>{_parameters("made_bare")})
@@ -87,7 +88,9 @@ _NO_TYPE = words(
     while switch catch try concept requires export import module default thread_local consteval constinit register
     static_assert asm and or not co_return co_await co_yield final override noexcept sizeof decltype alignas"""
 )
-_NO_NAME = (_NO_TYPE - words("module import")) | words("int void bool char float double auto unsigned signed long short")
+_NO_NAME = (_NO_TYPE - words("module import")) | words(
+    "int void bool char float double auto unsigned signed long short"
+)
 _CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\w+::)*(\w+)")
 
 
@@ -110,16 +113,20 @@ class Scan(NamedTuple):
     all: list[Plain] | None
 
 
-def scan(text: str) -> Scan:
-    """The plain statements of a text whose bodies are empty, with the white space before every statement cut too."""
-    found = _Scanner(text)
+def scan(text: str, around: str = "") -> Scan:
+    """The plain statements of a text whose bodies are empty, with the white space before every statement cut too.
+
+    `around` is the class that the whole text stands in.
+    """
+    found = _Scanner(text, around)
     found.run()
     return Scan(found.statements, found.cuts, found.all if found.known and not found.open else None)
 
 
 class _Scanner:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, around: str) -> None:
         self.text = text
+        self.around = (around,)
         self.statements: list[Plain] = []
         self.cuts: list[tuple[int, int]] = []
         self.all: list[Plain] = []
@@ -154,9 +161,10 @@ class _Scanner:
             self._cut(at, match.start("access"))
         elif made is not None:
             bare = match["unmade"] is not None and (match["made_bare1"] or match["made_bare2"])
-            if bare or not self._makes(made):
+            invoked = match["unmade"] is None and "::" not in made and not any(self._classes())
+            if not invoked and (bare or not self._makes(made)):
                 return self._other(at, match.start())
-            self._leaf("made", match, at)
+            self._leaf("" if invoked else "made", match, at)  # a macro with a body behind it declares nothing
         elif match["enum"] is not None:
             self._leaf("enum", match, at)
         elif match["conversion"] is not None:
@@ -176,8 +184,12 @@ class _Scanner:
     def _makes(self, name: str) -> bool:
         """Whether a function without a type is a constructor or destructor: it has the name of the class around it."""
         *around, last = name.split("::")
-        classes = [around[-1].partition("<")[0]] if around else self.open[-1][1] if self.open else ()
+        classes = [around[-1].partition("<")[0]] if around else self._classes()
         return last.lstrip("~") in classes
+
+    def _classes(self) -> Sequence[str | None]:
+        """What the class may be called that a statement stands in; nothing where it stands in none."""
+        return self.open[-1][1] if self.open else self.around
 
     def _leaf(self, kind: str, match: re.Match[str], at: int) -> None:
         """Cut a statement out, and keep it where it declares something."""

@@ -183,11 +183,18 @@ class Reader:
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
         named, function = descend(declarator)
-        if function is None:
+        if function is None or self._is_invocation(node, named, outer):
             return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
         return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
+
+    def _is_invocation(self, node: Node, named: Node, outer: Frame) -> bool:
+        """Whether what looks like a function is a macro with a body behind it: in no class, without a type."""
+        if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
+            return False
+        name = self.text[named.start_byte : named.end_byte]  # a constructor where the parser lost its class
+        return all(symbol.name != name for symbol in self.symbols)
 
     def code(self, symbol: Symbol | None, outer: Frame) -> Frame:
         """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
