@@ -54,7 +54,7 @@ struct Holder {
   std::unique_ptr<void*[]> memory_;
 };
 template <typename T, typename = std::enable_if_t<std::is_same_v<T, int> || !ok<T>>>
-std::enable_if_t<!is_complex<T>::value && N == 1, T> inline eps(const T& one, char* const name, T many[4]) { return one; };
+std::enable_if_t<!is_complex<T>::value && N == 1, T> inline eps(const T& a, char* const b, T c[4]) { return a; };
 template <class... Args> void call(Args&&... args) {}
 template <typename T> struct At<T, -1> { T at(int size = std::numeric_limits<int>::max()); };
 thread_local int depth = std::max(1, 2);
