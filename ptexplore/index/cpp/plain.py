@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ptexplore.index.cpp.scopes import is_scope
+from ptexplore.index.cpp.scopes import closing, is_scope
 from ptexplore.index.cpp.text import words
 
 _INSIDE = r"[\w\s:,*&.()\[\]=!|+-]*"
@@ -81,7 +81,6 @@ _STATEMENT = re.compile(
 )
 _SPACE = re.compile(r"\s*(?:\\\n\s*)*")
 _END = re.compile(r"[;{}]")
-_BRACE = re.compile(r"[{}]")
 _NO_TYPE = words(
     """static inline constexpr virtual extern const mutable volatile explicit friend return using typedef struct class
     enum union typename template namespace public private protected operator goto case new delete throw else do if for
@@ -227,7 +226,8 @@ class _Scanner:
             if is_scope(head):
                 self.open.append((-1, _CLASS.findall(head)))
                 return found.end()
-            return _closing(text, found.end())
+            end = closing(text, found.start())
+            return len(text) if end < 0 else end
         return found.end() if found[0] == ";" else found.start()
 
 
@@ -244,13 +244,3 @@ def _is_clear(match: re.Match[str], name: str) -> bool:
         return True
     # "T x(y);" may be a variable
     return bool(match["body"] or match["after"]) or "virtual" in match["specifiers"]
-
-
-def _closing(text: str, start: int) -> int:
-    """Behind the brace that closes the one before `start`."""
-    depth = 1
-    for match in _BRACE.finditer(text, start):
-        depth += 1 if match[0] == "{" else -1
-        if not depth:
-            return match.end()
-    return len(text)

@@ -141,10 +141,10 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
     plain = buffer.decode("ascii")
     for start, name in sorted(_occurrences(plain, names)):
         end = start + len(name)
-        after = _NEXT.match(plain, end)
-        opening = after.end() if after else end
+        after = plain[end : end + 1]
+        opening = _NEXT.match(plain, end).end() if after.isspace() else end  # type: ignore[union-attr]
         brackets = None
-        if opening < len(plain) and plain[opening] == "(":
+        if plain[opening : opening + 1] == "(":
             closing = made.text.closing(opening)
             brackets = None if closing < 0 else (opening + 1, closing)
         if name in made.attributes:

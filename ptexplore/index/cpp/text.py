@@ -144,15 +144,18 @@ class Text:
     @lazy
     def directives(self) -> list[Directive]:
         """Every preprocessor line, in order."""
-        bare, last = self.bare, 0
+        raw, bare, last = self.raw, self.bare, 0
         found: list[Directive] = []
         for match in _DIRECTIVE.finditer(bare):
-            start = bare.rfind("\n", 0, match.start()) + 1
-            if start < last or bare[start : match.start()].strip(" \t"):
+            hash_, behind = match.span()
+            start = hash_ if hash_ == 0 or bare[hash_ - 1] == "\n" else bare.rfind("\n", 0, hash_) + 1
+            if start < last or bare[start:hash_].strip(" \t"):
                 continue
             # In the raw text, since a comment may hide the backslash that continues a line.
-            last = _LOGICAL_LINE.match(self.raw, match.end()).end()  # type: ignore[union-attr]
-            found.append(Directive(start, last, match[1], bare[match.end() : last]))
+            last = raw.find("\n", behind)
+            if last < 0 or raw[last - 1] == "\\":
+                last = _LOGICAL_LINE.match(raw, behind).end()  # type: ignore[union-attr]
+            found.append(Directive(start, last, match[1], bare[behind:last]))
         return found
 
     @lazy

@@ -102,7 +102,11 @@ class Reader:
         template: bool = False,
         static: bool = False,
     ) -> Symbol:
-        qualified, scope = placed(outer, parts)
+        name = parts[-1]
+        if len(parts) == 1:
+            qualified, scope = join(outer.qualified, name), outer.scope
+        else:
+            qualified, scope = placed(outer, parts)
         whole, line_of = self.whole, self.line
         offset = whole(at)
         line = line_of(offset)
@@ -110,7 +114,7 @@ class Reader:
         first = line if begin == at else line_of(whole(begin))
         symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
             Symbol,
-            (self.path, parts[-1], qualified, kind, line, last, min(first, line), role, scope, signature, parameters,
+            (self.path, name, qualified, kind, line, last, min(first, line), role, scope, signature, parameters,
              self.guards(line), None, template, static, "tree-sitter"),
         )  # fmt: skip
         self.symbols.append(symbol)
