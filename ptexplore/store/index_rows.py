@@ -13,7 +13,7 @@ from typing import Any, get_args
 from ptexplore.symbols import Dialect, DialectKind, Extractor, FileRecords, Ref, RefKind, Symbol, SymbolKind
 
 FORMAT = 1  # of the tables: store/index.sql
-RECIPE = 8  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
+RECIPE = 9  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
 
 SYMBOL_KINDS: tuple[SymbolKind, ...] = get_args(SymbolKind)
 REF_KINDS: tuple[RefKind, ...] = get_args(RefKind)

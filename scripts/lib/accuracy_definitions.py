@@ -27,25 +27,33 @@ class Compared:
     extra: list[Symbol] = field(default_factory=list)
 
 
-def compare(truth: Truth, index: IndexStore) -> Compared:
-    """Over every file of the tree that a unit read.
+KINDS = {
+    "function": frozenset(("function",)),
+    "type": frozenset(("class", "struct", "union", "enum", "typedef")),
+    "enumerator": frozenset(("enumerator",)),
+    "value": frozenset(("member", "variable")),
+}
+
+
+def compare(truth: Truth, index: IndexStore, kind: str = "function") -> Compared:
+    """Over every file of the tree that a unit read, definitions of one kind.
 
     A row is a definition's when path, qualified name and line agree; of what a macro made, any line of the macro's use
     will do. `= default` and `= delete` count neither way, nor do rows in lines that every unit skipped.
     """
     result = Compared()
     for path in sorted(truth.active):
-        _compare_file(truth, index, path, result)
+        _compare_file(truth, index, path, kind, result)
     return result
 
 
-def _compare_file(truth: Truth, index: IndexStore, path: str, result: Compared) -> None:
-    rows = [one for one in index.outline(path) if one.kind == "function"]
+def _compare_file(truth: Truth, index: IndexStore, path: str, kind: str, result: Compared) -> None:
+    rows = [one for one in index.outline(path) if one.kind in KINDS[kind]]
     by_name: dict[str, list[Symbol]] = defaultdict(list)
     for row in rows:
         by_name[plain(row.qualified)].append(row)
     explained: set[int] = set()
-    for (name, _, bodiless), one in _distinct(truth, path).items():
+    for (name, _, bodiless), one in _distinct(truth, path, kind).items():
         fitting = [row for row in by_name.get(name, ()) if _same_place(row, one)]
         explained.update(id(row) for row in fitting)
         if bodiless:
@@ -62,9 +70,10 @@ def _compare_file(truth: Truth, index: IndexStore, path: str, result: Compared) 
                 result.extra.append(row)
 
 
-def _distinct(truth: Truth, path: str) -> dict[tuple[str, int, bool], Definition]:
+def _distinct(truth: Truth, path: str, kind: str = "function") -> dict[tuple[str, int, bool], Definition]:
     """One definition a name and line, in order of both: a macro's use can make several of one name."""
-    found = sorted(truth.definitions.get(path, ()), key=lambda one: (one.line, one.qualified))
+    of_kind = (one for one in truth.definitions.get(path, ()) if one.kind == kind)
+    found = sorted(of_kind, key=lambda one: (one.line, one.qualified))
     return {(plain(one.qualified), one.line, one.bodiless): one for one in found}
 
 
@@ -109,7 +118,29 @@ def figures(truth: Truth, index: IndexStore, tags: Tags | None) -> tuple[list[Fi
         ("Definitions missed", _missed(one)),
         ("Rows of the index that libclang does not bear out", _extra(one)),
     ]
-    return [recall, precision], details
+    others = {kind: compare(truth, index, kind) for kind in KINDS if kind != "function"}
+    details += [
+        (f"Of {_NAMED[kind]} missed, or not borne out", [*_missed(one), *(f"extra: {row}" for row in _extra(one))])
+        for kind, one in others.items()
+    ]
+    return [recall, precision, *(figure for kind, one in others.items() for figure in _pair(kind, one))], details
+
+
+_NAMED = {"type": "types", "enumerator": "enumerators", "value": "members and variables"}
+_WHAT = {
+    "type": "classes, structures, unions, enumerations and typedefs, those in functions left out",
+    "enumerator": "enumerators",
+    "value": "members of classes and variables of namespaces",
+}
+
+
+def _pair(kind: str, one: Compared) -> list[Figure]:
+    name, what = _NAMED[kind], _WHAT[kind]
+    missed, extra = len(one.missed), len(one.extra)
+    return [
+        Figure(f"{name}: recall", one.found, one.found + missed, 99.0, f"{what}, by the same rule in the same files"),
+        Figure(f"{name}: precision", one.borne_out, one.borne_out + extra, 99.0, "the index's rows of these kinds"),
+    ]
 
 
 def _missed(one: Compared) -> list[str]:

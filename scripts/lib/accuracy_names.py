@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _CAPABILITIES = "CPU_CAPABILITY|DEFAULT|AVX2|AVX512|VSX|ZVECTOR|SVE256"
-_SEEN_THROUGH = re.compile(rf"(?:\(anonymous namespace\)|__anon\w+|\b(?:{_CAPABILITIES}))::")
+_SEEN_THROUGH = re.compile(rf"(?:\((?:anonymous|unnamed)[^()]*\)|__anon\w+|\b(?:{_CAPABILITIES}))::")
 _SIGN = re.compile(r"operator\s*(?=[^\w\s])\s*")
 _COUNTER = re.compile(r"(TORCH_LIBRARY\w*_init_\w+?)_\d+$")
 _CONVERSION = re.compile(r"((?:^|::)operator)(?:\s+(?!new\b|delete\b|co_await\b).*|::.*)$", re.DOTALL)

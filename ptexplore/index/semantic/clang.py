@@ -18,6 +18,8 @@ from ptexplore.errors import MISSING, PtexploreError
 
 # Cursor kinds.
 UNEXPOSED_DECL, FUNCTION, CXX_METHOD, NAMESPACE, LINKAGE_SPEC = 1, 8, 21, 22, 23
+STRUCT, UNION, CLASS, ENUM, FIELD, ENUMERATOR, VARIABLE, TYPEDEF = 2, 3, 4, 5, 6, 7, 9, 20
+CLASS_TEMPLATE, PARTIAL_SPECIALISATION, ALIAS = 31, 32, 36
 CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE = 24, 25, 26, 30
 TYPE_REF, BASE_SPECIFIER, TEMPLATE_REF, OVERLOADED_REF = 43, 44, 45, 49
 DECL_REF_EXPR, MEMBER_REF_EXPR, CALL_EXPR = 101, 102, 103
@@ -94,6 +96,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "clang_isCursorDefinition": (c_uint, [Cursor]),
     "clang_Cursor_isInlineNamespace": (c_uint, [Cursor]),
     "clang_Cursor_isAnonymous": (c_uint, [Cursor]),
+    "clang_EnumDecl_isScoped": (c_uint, [Cursor]),
     "clang_getCursorAvailability": (c_int, [Cursor]),
     "clang_CXXMethod_isDefaulted": (c_uint, [Cursor]),
     "clang_getOverriddenCursors": (None, [Cursor, POINTER(POINTER(Cursor)), POINTER(c_uint)]),
