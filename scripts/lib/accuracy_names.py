@@ -18,6 +18,7 @@ def plain(qualified: str) -> str:
     (each tool spells it its own way), the number that a registration block takes from __COUNTER__.
     """
     name = _SEEN_THROUGH.sub("", qualified)
+    name = name.removesuffix("::CPU_CAPABILITY") + "::DEFAULT" if name.endswith("::CPU_CAPABILITY") else name
     name = _SIGN.sub("operator", name)
     name = _CONVERSION.sub(r"\1 T", name)
     return _COUNTER.sub(r"\1", name)

@@ -13,11 +13,12 @@ _BEFORE_WORD = re.compile(r"([>&*])(?=[A-Za-z_])")
 _TIGHT = re.compile(r"\s*(::|[<>(),\[\]]|&&|[&*]|\.\.\.)\s*")
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-_BUILTIN = words(
+BUILTIN = words(
     """void bool char short int long float double signed unsigned wchar_t char16_t char32_t char8_t auto const volatile
     struct class enum union typename mutable register constexpr __int128"""
 )
 _QUALIFIERS = words("const volatile struct class enum union typename register mutable")
+CAST = r"(?:static|const|reinterpret|dynamic)_cast\b"  # begins an argument, never a parameter
 OPEN, CLOSE = "([{<", ")]}>"
 
 
@@ -111,7 +112,7 @@ def _type(parameter: str) -> str:
     else:
         rest = text.rstrip(_WORD_LETTERS)
         name = text[len(rest) :]
-        if name and rest and name not in _BUILTIN and not name[0].isdigit() and not _only_qualifiers(rest.rstrip()):
+        if name and rest and name not in BUILTIN and not name[0].isdigit() and not _only_qualifiers(rest.rstrip()):
             text = rest
     return normal_type(text) + array
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ptexplore.index.cpp.names import CAST
 from ptexplore.index.cpp.scopes import closing, is_scope
 from ptexplore.index.cpp.text import words
 
@@ -69,7 +70,7 @@ _STATEMENT = re.compile(
        (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
        |(?P<further>(?:,\s*\w+\b\s*)+);
-       |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*"){_CALLED})?\s*;)
+       |(?:\[[\w\s:*+-]*\]\s*)*(?P<value>={_VALUE}(?:\{{\s*\}})?|\{{\s*\}}|:\s*\d+|(?=\(\s*(?:"|{CAST})){_CALLED})?\s*;)
      |(?:(?:inline|constexpr|virtual|explicit)\s+)*(?P<conversion>operator)\s+(?:const\s+)?{_TYPE}\s*[*&]*\s*
       (?P<converted>\(\s*\))(?P<converted_after>{_AFTER})\s*(?:(?P<converts>\{{\s*\}})|;)
      |(?P<made_specifiers>(?:(?:inline|constexpr|virtual|explicit)\s+)*)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.index.cpp.cuts import between
-from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
+from ptexplore.index.cpp.names import BUILTIN, CAST, name_parts, one_line, parameter_types
 from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed, through_using
 from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Role, Symbol, SymbolKind
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
+_INITIALISED = re.compile(rf"\w+\s*\(\s*{CAST}")
 _PURE = re.compile(r"\s*=\s*0")
 
 
@@ -144,7 +145,7 @@ class Reader:
     def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
         named = node.child_by_field_name("name")
         if named is None:
-            return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
+            return self._unnamed(node, outer)
         if named.type == "template_type":  # a specialisation's arguments may compare: their > closes nothing
             named = named.child_by_field_name("name") or named
         parts = name_parts(self.text[named.start_byte : named.end_byte])
@@ -155,6 +156,16 @@ class Reader:
                 kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
             )
         return Frame(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
+
+    def _unnamed(self, node: Node, outer: Frame) -> Frame:
+        """The scope of a class without a name: what a typedef calls it, else what is around it."""
+        parent = node.parent
+        declarator = parent.child_by_field_name("declarator") if parent and parent.type == "type_definition" else None
+        if declarator is None or declarator.type != "type_identifier" or outer.kind == "code":
+            return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
+        name = self.text[declarator.start_byte : declarator.end_byte]
+        qualified, scope = placed(outer, (name,))
+        return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
 
     def forward(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
         named = node.child_by_field_name("name")
@@ -257,6 +268,8 @@ class Reader:
             return
         for declarator in declarators:
             named, function = descend(declarator)
+            if function is not None and _INITIALISED.match(self.text, function.start_byte, function.end_byte):
+                function = None  # "Symbol add(static_cast<…>(…));"
             if function is not None:
                 # The grammar takes `f() {};` for a declaration with a braced initialiser.
                 value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
@@ -284,7 +297,7 @@ class Reader:
         for declarator in node.children_by_field_name("declarator"):
             named, _ = descend(declarator)
             parts = name_parts(self.text[named.start_byte : named.end_byte])
-            if parts[-1].isidentifier():
+            if parts[-1].isidentifier() and parts[-1] not in BUILTIN:  # "typedef int(name)[5];"
                 self._add("typedef", outer, parts, named.start_byte, begin, node.end_byte, template=template)
 
     def alias(self, node: Node, outer: Frame, begin: int, template: bool) -> None:

@@ -205,6 +205,34 @@ def test_member_makers_leave_their_initialiser_alone() -> None:
     assert {one.qualified for one in symbols(text) if one.kind == "member"} == {"O::lr_", "O::sizes_", "O::other"}
 
 
+def test_a_list_macro_is_found_behind_many_directives() -> None:
+    text = "enum Key : int {\n  First,\n" + f"// {'-' * 90}\n" * 5 + "#define E(t, n) n,\n  MINI_FORALL(E)\n#undef E\n"
+    made = symbols(f"{text}  Last = Float,\n}};\n")
+    assert [one.name for one in made if one.kind != "macro"] == ["Key", "First", "Last", "Int", "Float"]
+    assert {one.kind for one in made if one.name != "Key"} == {"enumerator", "macro"}
+
+
+def test_an_unknown_macro_with_a_body_is_no_function() -> None:
+    text = "namespace a {\nOTHER_TEST(Suite, Case) { run(); }\nTensor made(Tensor self) { return self; }\n}\n"
+    assert [one.qualified for one in symbols(text)] == ["a", "a::made"]
+    assert [one.qualified for one in symbols(text.replace("Tensor made", "union { int x; };\nTensor made"))][
+        -1
+    ] == "a::made"
+    assert "OTHER_TEST" in {ref.name for ref in refs(text, "call")}
+
+
+def test_a_cast_is_no_parameter() -> None:
+    made = symbols("namespace a { constexpr Symbol add(static_cast<unique_t>(_keys::aten_add)); union { int x; }; }")
+    assert [(one.kind, one.qualified) for one in made[:2]] == [("namespace", "a"), ("variable", "a::add")]
+
+
+def test_members_of_what_a_typedef_names() -> None:
+    made = symbols("typedef struct {\n  int index;\n} Iterator;\nstruct S { typedef unsigned int(digest)[5]; };\n")
+    assert [(one.kind, one.qualified) for one in made] == [
+        ("typedef", "Iterator"), ("member", "Iterator::index"), ("struct", "S"),
+    ]  # fmt: skip
+
+
 def test_enumerators_from_a_list_macro() -> None:
     text = "#define E(t, n) n,\nenum class Type {\n  MINI_FORALL(E) Last\n};\n"
     assert {one.qualified for one in symbols(text) if one.kind == "enumerator"} == {
