@@ -166,6 +166,32 @@ def placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
     return _placed_in(outer.qualified, outer.scope, parts)
 
 
+def class_name(named: Node, text: str) -> str:
+    """What a class is called. (A specialisation's arguments may compare: their > closes nothing.)"""
+    written = text[named.start_byte : named.end_byte]
+    cut_early = text[named.end_byte : named.end_byte + 99].lstrip().startswith(">")
+    return written.partition("<")[0] if cut_early or named.type == "template_type" else written
+
+
+def unnamed(node: Node, text: str, outer: Frame) -> Frame:
+    """The scope of a class without a name: what a typedef calls it, else what is around it."""
+    parent = node.parent
+    declarator = parent.child_by_field_name("declarator") if parent and parent.type == "type_definition" else None
+    if declarator is None or declarator.type != "type_identifier" or outer.kind == "code":
+        return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
+    name = text[declarator.start_byte : declarator.end_byte]
+    qualified, scope = placed(outer, (name,))
+    return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
+
+
+def is_invocation(node: Node, named: Node, text: str, outer: Frame, symbols: Sequence[Symbol]) -> bool:
+    """Whether what looks like a function is a macro with a body behind it: in no class, without a type."""
+    if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
+        return False
+    name = text[named.start_byte : named.end_byte]  # a constructor where the parser lost its class
+    return all(symbol.name != name for symbol in symbols)
+
+
 def through_using(parts: tuple[str, ...], text: str, at: int, symbols: Sequence[Symbol]) -> tuple[str, ...]:
     """A member defined outside every namespace belongs to a class of a namespace that the text before it uses."""
     if parts[0] in _TOP:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.index.cpp.cuts import between
 from ptexplore.index.cpp.names import BUILTIN, CAST, name_parts, one_line, parameter_types
-from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed, through_using
+from ptexplore.index.cpp.syntax import (
+    ROOT,
+    Frame,
+    class_name,
+    descend,
+    in_order,
+    is_invocation,
+    join,
+    placed,
+    through_using,
+    unnamed,
+)
 from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Role, Symbol, SymbolKind
 
@@ -145,10 +156,8 @@ class Reader:
     def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
         named = node.child_by_field_name("name")
         if named is None:
-            return self._unnamed(node, outer)
-        if named.type == "template_type":  # a specialisation's arguments may compare: their > closes nothing
-            named = named.child_by_field_name("name") or named
-        parts = name_parts(self.text[named.start_byte : named.end_byte])
+            return unnamed(node, self.text, outer)
+        parts = name_parts(class_name(named, self.text))
         kind: Any = _SPECIFIERS[node.type]
         qualified, scope = placed(outer, parts)
         if outer.kind != "code":
@@ -156,16 +165,6 @@ class Reader:
                 kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
             )
         return Frame(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
-
-    def _unnamed(self, node: Node, outer: Frame) -> Frame:
-        """The scope of a class without a name: what a typedef calls it, else what is around it."""
-        parent = node.parent
-        declarator = parent.child_by_field_name("declarator") if parent and parent.type == "type_definition" else None
-        if declarator is None or declarator.type != "type_identifier" or outer.kind == "code":
-            return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
-        name = self.text[declarator.start_byte : declarator.end_byte]
-        qualified, scope = placed(outer, (name,))
-        return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
 
     def forward(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
         named = node.child_by_field_name("name")
@@ -198,18 +197,11 @@ class Reader:
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
         named, function = descend(declarator)
-        if function is None or self._is_invocation(node, named, outer):
+        if function is None or is_invocation(node, named, self.text, outer, self.symbols):
             return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
         return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
-
-    def _is_invocation(self, node: Node, named: Node, outer: Frame) -> bool:
-        """Whether what looks like a function is a macro with a body behind it: in no class, without a type."""
-        if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
-            return False
-        name = self.text[named.start_byte : named.end_byte]  # a constructor where the parser lost its class
-        return all(symbol.name != name for symbol in self.symbols)
 
     def code(self, symbol: Symbol | None, outer: Frame) -> Frame:
         """The scope of a function's body, of that noted last; what is around it where the function has no name here."""

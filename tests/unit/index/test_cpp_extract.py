@@ -221,6 +221,14 @@ def test_an_unknown_macro_with_a_body_is_no_function() -> None:
     assert "OTHER_TEST" in {ref.name for ref in refs(text, "call")}
 
 
+def test_a_specialisation_that_compares_has_the_name_of_its_template() -> None:
+    head = "template <class A>\nstruct Gemm<A, float, typename other::enable_if<A::least >= 80>::type> {"
+    made = symbols(f"namespace a {{\n{head}\n  int one;\n}};\n}}\n")
+    assert [(one.kind, one.qualified, one.line) for one in made] == [
+        ("namespace", "a", 1), ("struct", "a::Gemm", 3), ("member", "a::Gemm::one", 4),
+    ]  # fmt: skip
+
+
 def test_a_cast_is_no_parameter() -> None:
     made = symbols("namespace a { constexpr Symbol add(static_cast<unique_t>(_keys::aten_add)); union { int x; }; }")
     assert [(one.kind, one.qualified) for one in made[:2]] == [("namespace", "a"), ("variable", "a::add")]
