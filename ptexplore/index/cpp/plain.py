@@ -20,6 +20,7 @@ _HEAD = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSID
 _SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+){0,2}(?:int|long|char|short|double)\b"
 _WORD = r"[A-Za-z_]\w*\b"  # never the begin of one: what follows is not tried behind each of its letters
 _TYPE = rf"(?:{_SIZED}|(?:::)?{_WORD}(?:{_ANGLES})?(?:::{_WORD}(?:{_ANGLES})?)*)(?:\s+const\b)?"
+_SPECIFIER = "static|inline|constexpr|virtual|extern|const|mutable"
 _THEN_NAME = r"(?:\s*[*&]+\s*|\s+)"
 _DEFAULT = rf"\s*=\s*(?:[\w:.]+(?:{_ANGLES}[\w:]*)?(?:\(\)|-\w+)?|-[\w.]+|\{{\s*\}}|\"\s*\")"
 _PACK = rf"(?:const\s+)?{_TYPE}\s*[*&]*\s*\.\.\.\s*(?:{_WORD})?|\.\.\."
@@ -65,8 +66,9 @@ _STATEMENT = re.compile(
      |(?P<using>using)\s+(?:(?P<all_of>namespace\s+)?[\w:]+(?:{_ANGLES}[\w:\s]+)*\s*;|(?P<alias>\w+)\s*=[^;{{}}]*;)
      |(?P<assertion>static_assert)\s*{_CALLED}\s*;
      |typedef\s+(?:struct\s+)?{_TYPE}{_THEN_NAME}(?P<typedef>\w+)\s*;
-     |(?!explicit\b)(?P<specifiers>(?:(?:static|inline|constexpr|virtual|extern|const|mutable|struct|enum|thread_local)\s+)*)
-      (?!(?:static|inline|constexpr|virtual|extern|const|mutable|struct|class)\b)(?P<type>{_TYPE})(?:\s+inline\b)?{_THEN_NAME}(?P<name>{_NAME})\s*(?:
+     |(?!explicit\b)(?P<specifiers>(?:(?:{_SPECIFIER}|struct|enum|thread_local)\s+)*)
+      (?!(?:{_SPECIFIER}|struct|class)\b)(?P<type>{_TYPE})(?:\s+inline\b)?
+      {_THEN_NAME}(?P<name>{_NAME})\s*(?:
        (?P<listed>{_parameters("bare")})(?P<after>{_AFTER})\s*
         (?:(?P<body>\{{\s*\}})|(?:=\s*0\s*)?;)
        |(?P<further>(?:,\s*\w+\b\s*)+);
