@@ -51,6 +51,20 @@ def _swapped(match: re.Match[str]) -> str:
     return match[2] + match[1]
 
 
+def _struct(match: re.Match[str]) -> str:
+    return "struct".ljust(len(match[0]))
+
+
+def _inside(match: re.Match[str]) -> str:
+    """`PyAPI_FUNC(void)` is a type."""
+    return match[1].ljust(len(match[0]))
+
+
+def _pointer(match: re.Match[str]) -> str:
+    """What a typedef calls a block is written as a function pointer with another sign."""
+    return f"{match[1]}(*"
+
+
 def _some_type(match: re.Match[str]) -> str:
     """A trailing `-> decltype(…)` whose expression the grammar may not know."""
     return "-> T".ljust(len(match[0]))
@@ -73,12 +87,21 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
     ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
+    ("unsigned", re.compile(r"\bunsigned\s*:\s*\d+\s*;"), _blanked),  # bits without a name
+    # Macros of headers that are in no tree of ours.
+    ("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT", re.compile(r"FLATBUFFERS_MANUALLY_ALIGNED_STRUCT\(\w+\)"), _struct),
+    ("PyAPI_FUNC", re.compile(r"PyAPI_FUNC\(([\w *]+)\)"), _inside),
+    *(
+        (f"PYBIND11_{word}", re.compile(rf"PYBIND11_{word}\s*{_NESTED}"), _blanked)
+        for word in ("MAKE_OPAQUE", "DECLARE_HOLDER_TYPE", "TYPE_CASTER")
+    ),
     ("$", re.compile(r"\$\{\w*\}"), _blanked),
 )
 _OBJECTIVE = (
     ("@", re.compile(r"@(?:autoreleasepool|synchronized\s*\([^()]*\)|try|finally)\b"), _blanked),
     ("@", re.compile(r"@(?:interface|implementation|protocol)\b.*?@end", re.DOTALL), _blanked),
-    ("@", re.compile(r"@(?:class|import)\b[^;\n]*;"), _blanked),
+    ("(^", re.compile(r"(typedef\s[^;{}()]*)\(\^(?=\w+\))"), _pointer),
+    ("@", re.compile(r"@(?:class|import|compatibility_alias)\b[^;\n]*;"), _blanked),
     ("@", re.compile(r'@["(\[{]'), _after_at),
     ("^", re.compile(r"\^(?=\s*[({])"), _blanked),
 )
@@ -99,6 +122,6 @@ def rewrite(path: str, text: str, words: Words | None = None) -> str:
     elif path.endswith(".metal"):
         rules += _METAL
     for word, pattern, made in rules:
-        if word in text if words is None or not word.isalpha() else word.encode() in words.all:
+        if word in text if words is None or not word.isidentifier() else word.encode() in words.all:
             text = pattern.sub(made, text)
     return text

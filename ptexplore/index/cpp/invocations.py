@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from ptexplore.index.cpp.expand import Expander, TooLongError, names_any, tokens
 from ptexplore.index.cpp.macros import Define
+from ptexplore.index.cpp.plain import TEMPLATE
 from ptexplore.index.cpp.prepare import Prepared, Use, blank
 from ptexplore.index.cpp.scopes import CodeRanges
 
 _ACCESS = re.compile(r"^\s*(?:(?:public|private|protected)\s*:\s*)+")
-_TEMPLATE = re.compile(r"^\s*(?:template\s*<[^;{}()=]*>\s*)+")
+_TEMPLATE = re.compile(rf"^\s*(?:{TEMPLATE}\s*)+")
 _FUNCTION_GOES_ON = re.compile(r"\s*(?:[({:]|->|const\b|noexcept\b|override\b|final\b|try\b)")
 _TYPE_GOES_ON = re.compile(r"\s*(?:[A-Za-z_*&<~]|::)")
 _GOES_ON_WITHOUT = re.compile(rb"\s\s*[A-Za-z_}]")

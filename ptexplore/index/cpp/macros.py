@@ -16,8 +16,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 # What compilers and CUDA themselves give, and what may stand in an attribute's expansion.
 _ATTRIBUTE_WORDS = words(
     """__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__
-    __inline inline static extern constexpr __restrict__ __restrict __launch_bounds__ __shared__ __constant__ __cdecl
-    __stdcall _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__"""
+    __inline inline static extern constexpr virtual __restrict__ __restrict __launch_bounds__ __shared__ __constant__
+    __cdecl __stdcall _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__"""
 )
 _FIXED = words(
     """__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict
@@ -26,7 +26,8 @@ _FIXED = words(
     PYBIND11_DEPRECATED GTEST_API_ PyObject_HEAD PyObject_VAR_HEAD Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS
     PRIu8 PRIi8 PRId8 PRIu16 PRId16 PRIu32 PRId32 PRIu64 PRId64 PRIx32 PRIx64 PRIX64 PRIuPTR PRIxPTR
     CUTLASS_DEVICE CUTLASS_HOST_DEVICE CUTLASS_GLOBAL CUTLASS_HOST CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST
-    NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END"""
+    NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END API_AVAILABLE __align__ CUDAAPI CALLBACK VKAPI_ATTR VKAPI_CALL
+    SYCL_EXTERNAL C10_HIP_API FLATBUFFERS_FINAL_CLASS"""
 )
 _UNLIKELY = re.compile(
     r"(?<![!\w])(?<!!\()defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"

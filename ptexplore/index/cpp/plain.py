@@ -16,7 +16,7 @@ from ptexplore.index.cpp.text import words
 
 _INSIDE = r"[\w\s:,*&.()\[\]=!|+-]*"
 _ANGLES = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>"
-_HEAD = rf"<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>{_INSIDE})*>"
+TEMPLATE = rf"template\s*<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE})*>{_INSIDE})*>{_INSIDE})*>"
 _SIZED = r"(?:unsigned|signed|long|short)\s+(?:long\s+){0,2}(?:int|long|char|short|double)\b"
 _WORD = r"[A-Za-z_]\w*\b"  # never the begin of one: what follows is not tried behind each of its letters
 _TYPE = rf"(?:{_SIZED}|(?:::)?{_WORD}(?:{_ANGLES})?(?:::{_WORD}(?:{_ANGLES})?)*)(?:\s+const\b)?"
@@ -59,7 +59,7 @@ _STATEMENT = re.compile(
     |(?P<enum>enum)(?P<scoped>\s+(?:class|struct))?(?:\s+(?P<enum_name>\w+))?\s*(?::(?!:)[\w\s:]*)?
       \{{\s*(?P<enumerators>(?:{ENUMERATOR},\s*)*(?:{ENUMERATOR})?)(?P<enum_end>\}})\s*;
     |(?P<other>namespace)\s+\w+\s*=\s*[\w:]+\s*;
-    |(?P<template>template\s*{_HEAD}\s*)?(?:
+    |(?P<template>{TEMPLATE}\s*)?(?:
      (?P<class>struct|class)\s+(?P<class_name>\w+)(?P<special>{_ANGLES})?\s*
       (?:(?P<forward>;)|(?:final\s*)?(?P<bases>:(?!:)[\w\s:,<>]*)?\{{)
      |(?P<friend>friend)\s+(?:(?:class|struct|union)\s+)?[\w:]+(?:{_ANGLES}[\w:]*)*\s*;

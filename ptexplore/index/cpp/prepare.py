@@ -14,7 +14,9 @@ from ptexplore.index.cpp.text import Text, Words
 from ptexplore.index.lazy import lazy
 
 _RAW_STRING = re.compile(r'R"([^"]*)"')
-BRACKETED = frozenset(("__attribute__", "__declspec", "__launch_bounds__", "_Pragma", "__pragma", "alignas"))
+BRACKETED = frozenset(
+    ("__attribute__", "__declspec", "__launch_bounds__", "_Pragma", "__pragma", "alignas", "API_AVAILABLE", "__align__")
+)
 _NOTHING = Define("", None, "", 0)
 _NOTHING_WITH_BRACKETS = Define("", ("...",), "", 0)
 _NEXT = re.compile(r"\s*")

@@ -229,6 +229,39 @@ def test_a_specialisation_that_compares_has_the_name_of_its_template() -> None:
     ]  # fmt: skip
 
 
+def test_macros_of_headers_elsewhere_hide_nothing() -> None:
+    text = """namespace a {
+struct __align__(8) Pair { int x; };
+typedef struct __align__(4) { int y; } half4;
+class API_AVAILABLE(ios(11.0), macos(10.13)) Kernel { void run(); };
+API_AVAILABLE(ios(11.0)) static Tensor relu(const Tensor& self) { return self; }
+static CUresult CUDAAPI encode(int x) { return x; }
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) Int FLATBUFFERS_FINAL_CLASS { long z; };
+PYBIND11_MAKE_OPAQUE(std::vector<uint8_t>)
+struct Bits { unsigned one : 1; unsigned : 5; };
+PyAPI_FUNC(void) clear(Ref* self);
+}
+"""
+    made = {(one.kind, one.qualified, one.line) for one in symbols(text)}
+    assert made == {
+        ("namespace", "a", 1), ("struct", "a::Pair", 2), ("member", "a::Pair::x", 2), ("typedef", "a::half4", 3),
+        ("member", "a::half4::y", 3), ("class", "a::Kernel", 4), ("function", "a::Kernel::run", 4),
+        ("function", "a::relu", 5), ("function", "a::encode", 6), ("struct", "a::Int", 7), ("member", "a::Int::z", 7),
+        ("struct", "a::Bits", 9), ("member", "a::Bits::one", 9), ("function", "a::clear", 10),
+    }  # fmt: skip
+    assert extract("mini/a.cpp", text, MACROS)[2] == []
+
+
+def test_a_macro_makes_an_alias_behind_a_template_head() -> None:
+    text = "#define OLD(name, of) using name = of;\n"
+    text += (
+        "template <typename T, template <typename U> class P = D, typename I = int>\nOLD(Packed, Generic<T, P, I>)\n"
+    )
+    assert [(one.kind, one.qualified, one.line, one.template) for one in symbols(text) if one.kind != "macro"] == [
+        ("typedef", "Packed", 3, True)
+    ]
+
+
 def test_a_cast_is_no_parameter() -> None:
     made = symbols("namespace a { constexpr Symbol add(static_cast<unique_t>(_keys::aten_add)); union { int x; }; }")
     assert [(one.kind, one.qualified) for one in made[:2]] == [("namespace", "a"), ("variable", "a::add")]
