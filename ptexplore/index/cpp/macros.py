@@ -16,8 +16,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 # What compilers and CUDA themselves give, and what may stand in an attribute's expansion.
 _ATTRIBUTE_WORDS = words(
     """__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__
-    __inline inline static extern const constexpr virtual __restrict__ __restrict __launch_bounds__ __shared__ __constant__
-    __cdecl __stdcall _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__"""
+    __inline inline static extern const constexpr virtual __restrict__ __restrict __launch_bounds__ __shared__
+    __constant__ __cdecl __stdcall _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__"""
 )
 _FIXED = words(
     """__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict

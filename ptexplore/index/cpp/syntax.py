@@ -42,6 +42,7 @@ _QUERY = """
 _IN_ORDER = itemgetter(0, 1, 2)
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
+_CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
 _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
 
 
@@ -164,6 +165,22 @@ def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str,
 def placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
     """The qualified name of what is declared as `parts` in a scope, and the scope it stands in."""
     return _placed_in(outer.qualified, outer.scope, parts)
+
+
+def function_name(node: Node, named: Node, listed: Node, text: str) -> tuple[int, str]:
+    """Where a function's name begins, and the name as written; given its declaration, its name and its parameters."""
+    start, end = named.start_byte, min(named.end_byte, listed.start_byte)
+    if text.find("operator", node.start_byte, start) >= 0:
+        conversion = _CONVERSION.search(text, node.start_byte, start)
+        if conversion:  # "inline A::operator float()" is taken for a type and a name
+            start = conversion.start()
+    return start, text[start:end]
+
+
+def end_of_body(node: Node, declarator: Node, function: Node, text: str) -> int:
+    """Where the body of a declared function ends, 0 where it has none: `f() {};` is taken for a braced initialiser."""
+    value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
+    return 0 if value is None or text[function.end_byte : value.start_byte].strip() else value.end_byte
 
 
 def class_name(named: Node, text: str) -> str:

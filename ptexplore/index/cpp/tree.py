@@ -5,20 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.index.cpp import syntax
 from ptexplore.index.cpp.cuts import between
 from ptexplore.index.cpp.names import BUILTIN, CAST, name_parts, one_line, parameter_types
-from ptexplore.index.cpp.syntax import (
-    ROOT,
-    Frame,
-    class_name,
-    descend,
-    in_order,
-    is_invocation,
-    join,
-    placed,
-    through_using,
-    unnamed,
-)
+from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed, through_using
 from ptexplore.index.cpp.text import words
 from ptexplore.symbols import Role, Symbol, SymbolKind
 
@@ -29,7 +19,6 @@ if TYPE_CHECKING:
 
 _KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
-_CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
 _INITIALISED = re.compile(rf"\w+\s*\(\s*{CAST}")
 _PURE = re.compile(r"\s*=\s*0")
 
@@ -156,8 +145,8 @@ class Reader:
     def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
         named = node.child_by_field_name("name")
         if named is None:
-            return unnamed(node, self.text, outer)
-        parts = name_parts(class_name(named, self.text))
+            return syntax.unnamed(node, self.text, outer)
+        parts = name_parts(syntax.class_name(named, self.text))
         kind: Any = _SPECIFIERS[node.type]
         qualified, scope = placed(outer, parts)
         if outer.kind != "code":
@@ -197,7 +186,7 @@ class Reader:
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
         named, function = descend(declarator)
-        if function is None or is_invocation(node, named, self.text, outer, self.symbols):
+        if function is None or syntax.is_invocation(node, named, self.text, outer, self.symbols):
             return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
@@ -226,14 +215,8 @@ class Reader:
         listed = function.child_by_field_name("parameters")
         if listed is None:
             return None
-        name_end = min(named.end_byte, listed.start_byte)
-        name_start = named.start_byte
-        written = text[name_start:name_end]
-        head = text[node.start_byte : name_start]
-        conversion = _CONVERSION.search(text, node.start_byte, name_start) if "operator" in head else None
-        if conversion:  # "inline A::operator float()" is taken for a type and a name
-            name_start = conversion.start()
-            written = text[name_start:name_end]
+        head = text[node.start_byte : named.start_byte]
+        name_start, written = syntax.function_name(node, named, listed, text)
         parts = name_parts(written)
         if parts[-1] in _KEYWORDS or not parts[-1]:
             return None
@@ -263,13 +246,10 @@ class Reader:
             if function is not None and _INITIALISED.match(self.text, function.start_byte, function.end_byte):
                 function = None  # "Symbol add(static_cast<…>(…));"
             if function is not None:
-                # The grammar takes `f() {};` for a declaration with a braced initialiser.
-                value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
-                body = value is not None and not self.text[function.end_byte : value.start_byte].strip()
-                end = value.end_byte if body and value is not None else 0
-                role: Role = "definition" if body else "declaration"
+                end = syntax.end_of_body(node, declarator, function, self.text)
+                role: Role = "definition" if end else "declaration"
                 symbol = self._function(node, (named, function), outer, begin, template, role, end)
-                if body:
+                if end:
                     self._braced = self.code(symbol, outer)._replace(end=end)
                 continue
             parts = name_parts(self.text[named.start_byte : named.end_byte])

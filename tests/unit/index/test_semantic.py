@@ -104,7 +104,7 @@ def test_what_depends_on_a_template_stays_open(uses: dict[str, FileUses]) -> Non
 def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
     with parsed(libclang.load(), headers.root, f"{headers.root}/{PATH}", arguments(headers, PATH)) as unit:
         seen = definitions(unit, lambda _: True)
-        found = {(one.path, one.qualified, one.line) for one in seen if not one.bodiless}
+        found = {(one.path, one.qualified, one.line) for one in seen if one.kind == "function" and not one.bodiless}
         without = {(one.path, one.qualified, one.line) for one in seen if one.bodiless}
         assert unit.skipped()[PATH] == [(12, 14)]
     assert found == {
@@ -116,6 +116,30 @@ def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
         (PATH, "shapes::pick", 15),
     }
     assert without == {(HEADER, "shapes::Shape::~Shape", 4), (HEADER, "shapes::scale", 15)}
+
+
+def test_types_enumerators_and_values_are_found_outside_of_functions(headers: Headers) -> None:
+    text = """namespace a {
+struct Outer { int one; static int shared; enum class Kind { A }; enum { Open }; union { int seen; }; class Later; };
+int Outer::shared = 1;
+enum Plain { B };
+typedef struct { int index; } Old;
+using Name = Outer;
+extern int elsewhere;
+int here = 0;
+inline int f() { struct Local { int x; }; enum { Hidden }; int y = 0; return y; }
+}
+"""
+    Path(headers.root, PATH).write_text(text, encoding="utf-8")
+    with parsed(libclang.load(), headers.root, f"{headers.root}/{PATH}", arguments(headers, PATH)) as unit:
+        seen = [one for one in definitions(unit, lambda _: True) if one.kind != "function"]
+    found = {(one.kind, one.qualified, one.line) for one in seen if "(" not in one.qualified}
+    assert found == {
+        ("type", "a::Outer", 2), ("value", "a::Outer::one", 2), ("value", "a::Outer::shared", 2),
+        ("type", "a::Outer::Kind", 2), ("enumerator", "a::Outer::Kind::A", 2), ("enumerator", "a::Outer::Open", 2),
+        ("value", "a::Outer::shared", 3), ("type", "a::Plain", 4), ("enumerator", "a::B", 4), ("type", "a::Old", 5),
+        ("value", "a::Old::index", 5), ("type", "a::Name", 6), ("value", "a::here", 8),
+    }  # fmt: skip
 
 
 def test_errors_are_counted_and_named(headers: Headers) -> None:
