@@ -90,6 +90,7 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("unsigned", re.compile(r"\bunsigned\s*:\s*\d+\s*;"), _blanked),  # bits without a name
     # Macros of headers that are in no tree of ours.
     ("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT", re.compile(r"FLATBUFFERS_MANUALLY_ALIGNED_STRUCT\(\w+\)"), _struct),
+    ("CALLBACK", re.compile(r"(?<=\w )CALLBACK(?= \w+\()"), _blanked),
     ("PyAPI_FUNC", re.compile(r"PyAPI_FUNC\(([\w *]+)\)"), _inside),
     *(
         (f"PYBIND11_{word}", re.compile(rf"PYBIND11_{word}\s*{_NESTED}"), _blanked)
