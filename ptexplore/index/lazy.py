@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 class lazy(Generic[_T]):  # noqa: N801  (used as `property` is)
-    """functools.cached_property, which in Python 3.11 takes a lock each time: a fiftieth of reading a source file."""
+    """functools.cached_property, which before Python 3.12 takes a lock for every value it works out."""
 
     def __init__(self, worked_out: Callable[[Any], _T]) -> None:
         self._worked_out = worked_out

@@ -38,7 +38,8 @@ KINDS = {
 def compare(truth: Truth, index: IndexStore, kind: str = "function", own: IndexStore | None = None) -> Compared:
     """Over every file of the tree that a unit read, definitions of one kind.
 
-    What only `own` has, the index of the installed torch's own text, counts neither way: lists of torchgen's make it.
+    What a macro makes by `own` alone, the index of the installed torch's own text, counts neither way: the headers that
+    define such macros are in the wheel and not in the tree.
 
     A row is a definition's when path, qualified name and line agree; of what a macro made, any line of the macro's use
     will do. `= default` and `= delete` count neither way, nor do rows in lines that every unit skipped.
@@ -47,13 +48,18 @@ def compare(truth: Truth, index: IndexStore, kind: str = "function", own: IndexS
     for path in sorted(truth.active):
         _compare_file(truth, index, path, kind, result)
     if own is not None:
-        result.missed = [one for one in result.missed if not _has(own, one, kind)]
+        result.missed = _not_made_in(own, result.missed, kind)
     return result
 
 
-def _has(index: IndexStore, one: Definition, kind: str) -> bool:
-    name = plain(one.qualified)
-    return any(row.kind in KINDS[kind] and plain(row.qualified) == name for row in index.outline(one.path))
+def _not_made_in(own: IndexStore, missed: list[Definition], kind: str) -> list[Definition]:
+    """Those that no macro makes at that place by another index."""
+    made: dict[tuple[str, str], list[Symbol]] = defaultdict(list)
+    for path in {one.path for one in missed}:
+        for row in own.outline(path):
+            if row.macro is not None and row.kind in KINDS[kind]:
+                made[path, plain(row.qualified)].append(row)
+    return [one for one in missed if not any(_same_place(row, one) for row in made[one.path, plain(one.qualified)])]
 
 
 def _compare_file(truth: Truth, index: IndexStore, path: str, kind: str, result: Compared) -> None:

@@ -203,7 +203,7 @@ def _reader_of_made(
 ) -> Reader:
     """A reader of one expansion that stands in the scopes `frames`."""
     parsed = rewrite(path, made)
-    scanned = scan(parsed, frames[-1].name or " " if frames[-1].kind == "class" else "")
+    scanned = scan(parsed, frames[-1].name if frames[-1].kind == "class" else None)
     if scanned.all is not None:
         plain = PlainReader(path, parsed, line, guards)
         plain.shown = between(made)

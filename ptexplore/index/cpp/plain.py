@@ -115,10 +115,10 @@ class Scan(NamedTuple):
     all: list[Plain] | None
 
 
-def scan(text: str, around: str = "") -> Scan:
+def scan(text: str, around: str | None = None) -> Scan:
     """The plain statements of a text whose bodies are empty, with the white space before every statement cut too.
 
-    `around` is the class that the whole text stands in.
+    `around` names the class that the whole text stands in, "" where that has no name; None where it stands in none.
     """
     found = _Scanner(text, around)
     found.run()
@@ -126,7 +126,7 @@ def scan(text: str, around: str = "") -> Scan:
 
 
 class _Scanner:
-    def __init__(self, text: str, around: str) -> None:
+    def __init__(self, text: str, around: str | None) -> None:
         self.text = text
         self.around = (around,)
         self.statements: list[Plain] = []
@@ -163,7 +163,7 @@ class _Scanner:
             self._cut(at, match.start("access"))
         elif made is not None:
             bare = match["unmade"] is not None and (match["made_bare1"] or match["made_bare2"])
-            invoked = match["unmade"] is None and "::" not in made and not any(self._classes())
+            invoked = match["unmade"] is None and "::" not in made and all(one is None for one in self._classes())
             if not invoked and (bare or not self._makes(made)):
                 return self._other(at, match.start())
             self._leaf("" if invoked else "made", match, at)  # a macro with a body behind it declares nothing
@@ -190,7 +190,7 @@ class _Scanner:
         return last.lstrip("~") in classes
 
     def _classes(self) -> Sequence[str | None]:
-        """What the class may be called that a statement stands in; nothing where it stands in none."""
+        """What the class may be called that a statement stands in; None, or nothing, where it stands in none."""
         return self.open[-1][1] if self.open else self.around
 
     def _leaf(self, kind: str, match: re.Match[str], at: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptexplore.index.cpp.names import name_parts, one_line, parameter_types
 from ptexplore.index.cpp.plain import ENUMERATOR, Plain
-from ptexplore.index.cpp.syntax import ROOT, Frame, join, placed, through_using
+from ptexplore.index.cpp.syntax import ROOT, Frame, enumerators_frame, join, placed, through_using
 from ptexplore.index.cpp.tree import Reader
 
 _WORD = re.compile(r"\w+")
@@ -126,11 +126,7 @@ class PlainReader(Reader):
     @staticmethod
     def _enum_frame(match: re.Match[str], outer: Frame) -> Frame:
         """The scope of enumerators."""
-        name = match["enum_name"]
-        if name is None or match["scoped"] is None:
-            return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
-        qualified, scope = placed(outer, (name,))
-        return Frame(0, "enum", qualified, join(scope, name), outer.hidden)
+        return enumerators_frame(outer, (match["enum_name"] or "",), scoped=match["scoped"] is not None)
 
     def _plain_typedef(self, match: re.Match[str], start: int, end: int, outer: Frame) -> None:
         group = "typedef" if match["alias"] is None else "alias"

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from tree_sitter import Node
 
@@ -201,12 +201,22 @@ def unnamed(node: Node, text: str, outer: Frame) -> Frame:
     return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
 
 
-def is_invocation(node: Node, named: Node, text: str, outer: Frame, symbols: Sequence[Symbol]) -> bool:
-    """Whether what looks like a function is a macro with a body behind it: in no class, without a type."""
+def enumerators_frame(outer: Frame, parts: tuple[str, ...], *, scoped: bool) -> Frame:
+    """The scope of what an enumeration enumerates; without `scoped` that around it."""
+    if not scoped:
+        return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
+    qualified, scope = placed(outer, parts)
+    return Frame(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
+
+
+def is_invocation(node: Node, named: Node, text: str, outer: Frame, classes: Set[str]) -> bool:
+    """Whether what looks like a function is a macro with a body behind it: in no class, without a type.
+
+    One called as one of `classes` is a constructor of a class that the parser lost.
+    """
     if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
         return False
-    name = text[named.start_byte : named.end_byte]  # a constructor where the parser lost its class
-    return all(symbol.name != name for symbol in symbols)
+    return text[named.start_byte : named.end_byte] not in classes
 
 
 def through_using(parts: tuple[str, ...], text: str, at: int, symbols: Sequence[Symbol]) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ class Reader:
         self.symbols: list[Symbol] = []
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
+        self._classes: set[str] = set()  # names of those with a body
         self._around: Frame | None = None  # the namespace around a class
         self._braced = ROOT._replace(end=0)  # the body of a function that the grammar takes for a variable
         self.framed: dict[int, tuple[Frame, ...]] = {}
@@ -147,6 +148,7 @@ class Reader:
         if named is None:
             return syntax.unnamed(node, self.text, outer)
         parts = name_parts(syntax.class_name(named, self.text))
+        self._classes.add(parts[-1])
         kind: Any = _SPECIFIERS[node.type]
         qualified, scope = placed(outer, parts)
         if outer.kind != "code":
@@ -170,10 +172,7 @@ class Reader:
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
         words = self.text[node.start_byte : named.start_byte].split()
-        if "class" in words or "struct" in words:
-            qualified, scope = placed(outer, parts)
-            return Frame(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
-        return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
+        return syntax.enumerators_frame(outer, parts, scoped="class" in words or "struct" in words)
 
     def enumerator(self, node: Node, outer: Frame, begin: int, _: bool) -> None:
         named = node.child_by_field_name("name")
@@ -186,7 +185,7 @@ class Reader:
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
         named, function = descend(declarator)
-        if function is None or syntax.is_invocation(node, named, self.text, outer, self.symbols):
+        if function is None or syntax.is_invocation(node, named, self.text, outer, self._classes):
             return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
