@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.index.cpp.extract import extract
-from ptexplore.index.cpp.macros import collect
-from ptexplore.symbols import Ref, Symbol
-
-MACROS = collect([("mini/macros.h", "#define MINI_IMPL_FUNC(name) void structured_##name::impl\n")])
-
-
-def symbols(text: str) -> list[Symbol]:
-    return extract("mini/a.cpp", text, MACROS)[0]
-
-
-def refs(text: str, kind: str) -> list[Ref]:
-    return [ref for ref in extract("mini/a.cpp", text, MACROS)[1] if ref.kind == kind]
-
+from tests.unit.index.cpp_text import refs, symbols
 
 _LOCAL = """{
   struct {

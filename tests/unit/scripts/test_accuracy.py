@@ -6,6 +6,7 @@ import importlib
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -103,6 +104,20 @@ def compared(definitions: list[Definition], rows: list[Symbol], skipped: tuple[t
     truth.active["a.cpp"] = [list(skipped)]
     index: IndexStore = Index(*rows)  # type: ignore[assignment]
     return lib("definitions").compare(truth, index)
+
+
+def test_what_only_a_macro_of_the_installed_headers_makes_does_not_count() -> None:
+    truth = lib("truth").Truth()
+    names = ("a::made", "a::elsewhere", "a::written", "a::gone")
+    truth.definitions["a.cpp"] = {replace(seen(name, 5), kind="enumerator") for name in names}
+    truth.active["a.cpp"] = [[]]
+    own = Index(
+        row("a::made", 5, macro="LIST")._replace(kind="enumerator"),
+        row("a::elsewhere", 9, macro="LIST")._replace(kind="enumerator"),
+        row("a::written", 5)._replace(kind="enumerator"),
+    )
+    result = lib("definitions").compare(truth, Index(), "enumerator", own)
+    assert {one.qualified for one in result.missed} == {"a::elsewhere", "a::written", "a::gone"}
 
 
 def test_one_line_off_is_a_miss_and_a_false_row() -> None:
