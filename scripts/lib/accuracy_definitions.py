@@ -156,9 +156,7 @@ _WHAT = {
 def _pair(kind: str, one: Compared) -> list[Figure]:
     name, what = _NAMED[kind], _WHAT[kind]
     missed, extra = len(one.missed), len(one.extra)
-    least = (
-        98.0 if kind == "value" else 99.0
-    )  # more than one in a hundred is a macro's of Python's or pybind11's headers
+    least = 98.0 if kind == "value" else 99.0  # most that is missed is made by macros of pybind11's headers
     return [
         Figure(f"{name}: recall", one.found, one.found + missed, least, f"{what}, by the same rule in the same files"),
         Figure(f"{name}: precision", one.borne_out, one.borne_out + extra, 99.0, "the index's rows of these kinds"),
