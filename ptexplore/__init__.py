@@ -1,3 +1,35 @@
-"""From a PyTorch expression to every function that ran, in the source, on the stock wheel."""
+"""From a PyTorch expression to every function that ran, in the source, on the stock wheel.
 
+The names of the API are loaded when they are used: importing this package imports neither torch nor anything heavy.
+"""
+
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+if TYPE_CHECKING:
+    from ptexplore.api.questions import PublicWorkspace as Workspace
+    from ptexplore.api.questions import find, load, op, refs, show, trace
+    from ptexplore.api.trail import PublicTrail as Trail
+    from ptexplore.errors import PtexploreError
+
+__all__ = ["PtexploreError", "Trail", "Workspace", "find", "load", "op", "refs", "show", "trace"]
 __version__ = "0.1.0"
+
+_PLACES = {
+    "PtexploreError": ("errors", "PtexploreError"),
+    "Trail": ("api.trail", "PublicTrail"),
+    "Workspace": ("api.questions", "PublicWorkspace"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'ptexplore' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _PLACES.get(name, ("api.questions", name))
+    value = getattr(import_module(f"ptexplore.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

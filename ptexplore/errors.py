@@ -11,6 +11,13 @@ class PtexploreError(Exception):
     """An error in three parts; the exit code rides on it to the one boundary in cli/app.py.
 
     message: what failed. why: the reason, may be empty. hint: what to type next, may be empty.
+
+    >>> import ptexplore
+    >>> try:
+    ...     ptexplore.trace(len)
+    ... except ptexplore.PtexploreError as error:
+    ...     print(error.message)
+    expression is a callable, not a text
     """
 
     def __init__(self, message: str, why: str = "", hint: str = "", exit_code: int = FAILED) -> None:

@@ -55,6 +55,11 @@ def index_file(tree: str) -> Path:
     return cache_root() / "index" / f"{tree}.sqlite"
 
 
+def read_ahead_file(tree: str) -> Path:
+    """The rows of a tree's generated files that were read before its index is built; named as the index is."""
+    return cache_root() / "index" / f"{tree}.read-ahead"
+
+
 def symbols_dir() -> Path:
     """The function tables of the libraries that were stepped through, a file a build id."""
     return cache_root() / "symbols"

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from tests.harness import Cli, torch_version
+from ptexplore.capture import probing
+from ptexplore.model.places import Runtime
+from ptexplore.source.runtime.describe import find_runtime
+from tests.harness import DROPPED, TARGET, Cli, InProcess, torch_version
+from tests.warm_probe import WarmProbe, warm_probe
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -113,6 +117,42 @@ def cli(warm_cache: Path, tmp_path: Path) -> Cli:
     folder = tmp_path / "cwd"
     folder.mkdir()
     return Cli(warm_cache, folder)
+
+
+@pytest.fixture(scope="session")
+def runtime() -> Runtime:
+    """The torch under test."""
+    return find_runtime(TARGET)
+
+
+@pytest.fixture(scope="session")
+def forking(runtime: Runtime) -> Iterator[WarmProbe]:
+    """A probe that has imported the torch under test, and forks."""
+    with warm_probe(runtime.python) as probe:
+        yield probe
+
+
+@pytest.fixture
+def warm(forking: WarmProbe, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    """The torch under test; captures of it run in forks of a probe that has imported it."""
+    monkeypatch.setattr(probing, "_start", forking.start)
+    return runtime
+
+
+@pytest.fixture
+def command(
+    warm: Runtime, warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> InProcess:
+    """The command without a process of its own, warm, in an empty folder."""
+    del warm
+    for name in [name for name in os.environ if name.startswith(DROPPED)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
+    monkeypatch.setenv("COLUMNS", "100")
+    folder = tmp_path / "cwd"
+    folder.mkdir(exist_ok=True)
+    monkeypatch.chdir(folder)
+    return InProcess(capsys)
 
 
 @pytest.fixture

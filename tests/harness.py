@@ -12,10 +12,15 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+if TYPE_CHECKING:
+    import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is looked at; None: our own
@@ -23,6 +28,25 @@ TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is lo
 THOROUGH = bool(TARGET or os.environ.get("PTEXPLORE_TEST_THOROUGH"))
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 KNOWN = ("registered", "located")
+HEAVY = {
+    "torch",
+    "git",
+    "tree_sitter",
+    "clang",
+    "numpy",
+    "textual",
+    "msgspec",
+    "ptexplore.capture",
+    "ptexplore.index.build",
+    "ptexplore.index.cpp",
+    "ptexplore.index.workers",
+    "ptexplore.model.trace",
+    "ptexplore.resolve.claims",
+    "ptexplore.resolve.observed",
+    "ptexplore.source.fetch.fetch",
+    "ptexplore.source.fetch.git",
+}  # what a look-up in an index must not import
+DROPPED = ("PTEXPLORE_", "PYTHON", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM", "TORCH")  # of the caller's variables
 STATUSES = {"observed", "derived", "predicted", "inlined", "cut"}
 PRECISIONS = {"registered", "located", "consistent", "version-skew", "ambiguous", "unknown"}
 
@@ -48,7 +72,13 @@ class Result:
 
     @property
     def hops(self) -> list[dict[str, Any]]:
-        return list(walk(self.data["hops"]))
+        """Every hop, parent before child, each with its `children` as well."""
+        return nested(self.data["hops"])
+
+    @property
+    def tree(self) -> list[dict[str, Any]]:
+        """The outermost hops."""
+        return [hop for hop in self.hops if hop["parent"] is None]
 
     def three_parts(self, *codes: int) -> Result:
         """Check that this is an error as every error should be: what, why, try; one of `codes`; stdout untouched."""
@@ -61,11 +91,22 @@ class Result:
         return self
 
 
-def walk(hops: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every hop, parent before child."""
-    for hop in hops:
-        yield hop
-        yield from walk(hop["children"])
+def as_in_the_repository(file: Path) -> str:
+    """The text of an installed file: from 2.9 on an `#if` that setup.py adds stands above a header's first line."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    first, _, after = text.partition("\n")
+    return after if first.startswith("#if !defined(TORCH_STABLE_ONLY)") else text
+
+
+def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a Trail's table, each with a list of its `children`."""
+    by_id: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        row["children"] = []
+        if row["parent"] is not None:
+            by_id[row["parent"]]["children"].append(row)
+        by_id[row["id"]] = row
+    return rows
 
 
 @dataclass(frozen=True)
@@ -99,10 +140,18 @@ class Cli:
         out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
         return Result(arguments, done.returncode, out, err, time.monotonic() - started, _cpu() - used)
 
+    def imported(self, *arguments: str) -> set[str]:
+        """The modules that the command imports, packages too, by their whole names."""
+        command = [self.python, "-X", "importtime", "-m", "ptexplore", *arguments]
+        done = subprocess.run(command, env=self.environment(), cwd=self.cwd, capture_output=True, text=True, check=True)
+        rows = [line.split("|") for line in done.stderr.splitlines() if line.startswith("import time:")]
+        found = {row[-1].strip() for row in rows}
+        assert "ptexplore" in found
+        return found
+
     def environment(self) -> dict[str, str]:
         """The caller's, less what would change what the command prints or reads."""
-        dropped = ("PTEXPLORE_", "PYTHON", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM", "TORCH")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
         kept |= {"PTEXPLORE_CACHE": str(self.cache), "COLUMNS": "100"}
         if not installed():
             kept["PYTHONPATH"] = str(REPOSITORY)
@@ -122,10 +171,10 @@ class Cli:
         }
         for prefix, folder in table.items():
             if path.startswith(prefix) and (site / folder / path[len(prefix) :]).is_file():
-                return (site / folder / path[len(prefix) :]).read_text(encoding="utf-8", errors="replace")
+                return as_in_the_repository(site / folder / path[len(prefix) :])
         for folder in ("torch/include", "torch/include/torch/csrc/api/include"):
             if (site / folder / path).is_file():
-                return (site / folder / path).read_text(encoding="utf-8", errors="replace")
+                return as_in_the_repository(site / folder / path)
         raise AssertionError(f"{path} is neither in the generated layer nor in the wheel")
 
     def line_of(self, ref: dict[str, Any]) -> str:
@@ -134,6 +183,35 @@ class Cli:
             return self.text_of(ref["path"]).splitlines()[ref["line"] - 1]
         file = Path(os.environ["PTEXPLORE_TEST_SOURCE"]) / ref["path"]
         return file.read_text(encoding="utf-8", errors="replace").splitlines()[ref["line"] - 1]
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """The command in this process, its probe a fork of one that has imported torch: for what needs no start."""
+
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str) -> Result:
+        from ptexplore.cli.app import main
+
+        if TARGET and arguments and arguments[0] in ("trace", "op", "doctor", "survey"):
+            arguments = (*arguments, "--python", TARGET)
+        self.capture.readouterr()
+        code = main(list(arguments))
+        out, err = self.capture.readouterr()
+        return Result(arguments, code, out, err, 0.0)
+
+
+def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A file of that name that `make` writes, once for all workers of this run. Tests only read it."""
+    base = folders.getbasetemp()
+    file = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / name
+    with FileLock(f"{file}.lock"):
+        if not file.exists():
+            aside = file.with_name(f"{name}.part")
+            make(aside)
+            aside.rename(file)
+    return file
 
 
 def _cpu() -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import html
 import re
@@ -12,18 +11,22 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from ptexplore.annotations.load import NoteLibrary as Notes
 from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.marks import marks
-from ptexplore.cli.browse_runs import runs
-from ptexplore.cli.ready import Indexed
-from ptexplore.index.sources import Source, build
-from ptexplore.model import Checkout
+from ptexplore.cli.browse_child import run_child
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
+from ptexplore.render.terminal.pager import open_in_editor
 from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenTour
+from ptexplore.view.trees import IndexedTree
+from ptexplore.workspace.workspace import Workspace
 from tests import searched_source
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +41,7 @@ def small_library(folder: Path) -> Library:
     """The small tree with the small tour, indexed below `folder`."""
     root = searched_source.write(folder / "mini")
     checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
-    build(Source("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    build(IndexInput("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
     return library_over(folder, TOURS)
 
 
@@ -46,16 +49,20 @@ def library_over(folder: Path, notes_dir: Path) -> Library:
     """What the screens read: the small tree that is indexed below `folder`, and the notes of a folder."""
     root = folder / "mini"
     checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
-    trees = [Indexed(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)]
+    trees = [IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)]
     notes = load(layers([str(notes_dir)], shipped=False))
-    return Library(
-        trees=trees,
-        runs=runs(argparse.Namespace(python=None, tree=None, notes=[])),
-        open_catalogue=lambda _: None,
-        open_notes=lambda: notes,
-        open_marks=lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which},
-        torch="2.13.0",
-    )
+    workspace = Workspace()
+    workspace.catalogue_at_hand = lambda trees: None  # type: ignore[method-assign]
+    return with_notes(Library(workspace, trees, run_child, open_in_editor, "2.13.0"), notes)
+
+
+def with_notes(library: Library, notes: Notes) -> Library:
+    """The same with these notes alone, placed anew each time."""
+    library.workspace.library = notes
+    library.workspace.marks = lambda trees: {  # type: ignore[method-assign]
+        indexed.tree.info.name: marks(notes, indexed.tree, indexed.store) for indexed in trees
+    }
+    return library
 
 
 def picture(library: Library, reading: Reading, start: Start | None = None) -> str:

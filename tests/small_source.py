@@ -6,7 +6,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 
 FILES = {
     "version.txt": "2.99.0a0\n",

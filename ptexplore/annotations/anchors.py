@@ -8,30 +8,32 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from ptexplore.annotations import candidates
-from ptexplore.annotations.candidates import Candidate
+from ptexplore.annotations.candidates import AnchorCandidate, NarrowTarget, occurrences, on_lines, target
 from ptexplore.annotations.fingerprint import Token, digest, fingerprint, places, tokens
-from ptexplore.annotations.lock import Entry
-from ptexplore.annotations.narrow import Target, occurrences, on_lines, target
+from ptexplore.annotations.lock import LockEntry
 from ptexplore.annotations.records import Anchor, Problem
+from ptexplore.model.symbols import DIALECT_KINDS
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.load import Library
+    from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Stop, Tour
-    from ptexplore.model import TreeInfo
+    from ptexplore.model.places import TreeInfo
+    from ptexplore.model.symbols import Symbol
     from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index_store import IndexStore
-    from ptexplore.symbols import Symbol
+    from ptexplore.store.index.reader import IndexStore
 
 Outcome = Literal["exact", "moved", "changed", "ambiguous", "lost", "unpinned", "absent"]
 OUTCOMES: tuple[Outcome, ...] = ("exact", "moved", "changed", "ambiguous", "lost")
 BESIDE: tuple[Outcome, ...] = ("unpinned", "absent")  # placed, but never compared; this tree cannot hold the file
 PLACED: tuple[Outcome, ...] = ("exact", "moved", "changed", "unpinned")
 _NAMED = 5  # of the places a reason names
-_KINDS = {"struct": "class", "union": "class", "member": "variable", "stub-declare": "stub-define"}
+_LIKE: dict[str, str] = {"struct": "class", "union": "class", "member": "variable"} | {
+    kind: traits.like for kind, traits in DIALECT_KINDS.items() if traits.like
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedAnchor:
     """What became of one anchor on one tree.
 
     `line` to `end_line` is what the anchor means: its token's line, its lines, or the symbol from its name's line on;
@@ -52,7 +54,7 @@ class Resolved:
     symbol_end: int = 0
     why: str = ""
     candidates: tuple[tuple[str, int], ...] = ()
-    was: Entry | None = None
+    was: LockEntry | None = None
 
     @property
     def placed(self) -> bool:
@@ -68,7 +70,7 @@ class Resolver:
     _outlines: dict[str, list[Symbol]] = field(default_factory=dict)
     _kinds: set[tuple[str, str]] | None = None
 
-    def resolve(self, name: str, anchor: Anchor, entry: Entry | None = None) -> Resolved:
+    def resolve(self, name: str, anchor: Anchor, entry: LockEntry | None = None) -> ResolvedAnchor:
         """What became of the anchor of stop `name`, whose place on the baseline is `entry`."""
         if entry is not None and entry.asked != asked(anchor):
             entry = None  # the anchor was rewritten after it was pinned
@@ -85,9 +87,9 @@ class Resolver:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         spots = tuple((one.path, one.line) for one in found)
         why = f"{anchor.symbol} is {len(found)} things: {named}{more}"
-        return Resolved(name, anchor, "ambiguous", why=why, candidates=spots, was=entry)
+        return ResolvedAnchor(name, anchor, "ambiguous", why=why, candidates=spots, was=entry)
 
-    def _here(self, anchor: Anchor, entry: Entry | None) -> list[Candidate]:
+    def _here(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
         outline = self._outline(anchor.path)
         found = candidates.in_file(self.store, anchor, outline, entry.symbol if entry else None)
         if entry is None:
@@ -99,7 +101,7 @@ class Resolver:
         loose = candidates.in_file(self.store, anchor, outline, None)
         return [one for one in loose if self._print(one) == entry.hash]
 
-    def _told_apart(self, found: list[Candidate], entry: Entry | None) -> list[Candidate]:
+    def _told_apart(self, found: list[AnchorCandidate], entry: LockEntry | None) -> list[AnchorCandidate]:
         """Of several the one that is the baseline's text, or has its parameter types; else all of them."""
         if entry is None:
             return found
@@ -108,7 +110,7 @@ class Resolver:
             same = [one for one in found if digest([one.overload]) == entry.overload]
         return same if len(same) == 1 else found
 
-    def _moved(self, anchor: Anchor, entry: Entry | None) -> list[Candidate]:
+    def _moved(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
         """The definitions of its qualified name in other files."""
         found = candidates.elsewhere(self.store, anchor, entry.symbol if entry else anchor.symbol)
         if entry is None:
@@ -129,64 +131,64 @@ class Resolver:
             self._kinds = {_folder_and_suffix(one.path) for one in self.store.files()}
         return _folder_and_suffix(path) in self._kinds
 
-    def _placed(self, name: str, anchor: Anchor, one: Candidate, entry: Entry | None) -> Resolved:
+    def _placed(self, name: str, anchor: Anchor, one: AnchorCandidate, entry: LockEntry | None) -> ResolvedAnchor:
         found = self.tokens(one)
         where = target(anchor, one, found, entry)
         if where is None:
             what = f"no {anchor.token}" if anchor.token else "no such lines"
             why = f"{one.name} is at {one.path}:{one.line}, and has {what}"
-            return Resolved(name, anchor, "lost", why=why, was=entry)
+            return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
         outcome: Outcome = "unpinned"
         why = where.why if one.path == anchor.path or entry is not None else f"it is not in {anchor.path}"
         if entry is not None:
             still = (one.path, one.line, where.first) == (entry.path, entry.line, entry.at or entry.line)
             outcome = "changed" if fingerprint(found) != entry.hash else "exact" if still else "moved"
-        return Resolved(
+        return ResolvedAnchor(
             name, anchor, outcome, one.path, where.first, where.last, one.name, one.begin, one.line, one.end,
             why, (), entry,
         )  # fmt: skip
 
-    def _nowhere(self, name: str, anchor: Anchor, entry: Entry | None) -> Resolved:
+    def _nowhere(self, name: str, anchor: Anchor, entry: LockEntry | None) -> ResolvedAnchor:
         version = f"{self.tree.info.name} ({self.tree.info.version})"
         if not self.holds(anchor.path):
-            return Resolved(name, anchor, "absent", why=f"{version} has no such files", was=entry)
+            return ResolvedAnchor(name, anchor, "absent", why=f"{version} has no such files", was=entry)
         if self.store.file(anchor.path) is None:
             why = f"{version} has no {anchor.path}, and no other file that defines {anchor.symbol}"
-            return Resolved(name, anchor, "lost", why=why, was=entry)
+            return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
         signature = f" with {anchor.signature}" if anchor.signature else ""
         why = f"{anchor.path} has no {anchor.symbol}{signature}" + (f" in {anchor.inside}" if anchor.inside else "")
         last = anchor.symbol.replace(".", "::").rpartition("::")[2]
         near = [one for one in self._outline(anchor.path) if one.name == last][:_NAMED]
         if near:
             why += f"; there is {', '.join(f'{one.qualified}{one.signature} ({one.kind}, {one.line})' for one in near)}"
-        return Resolved(name, anchor, "lost", why=why, was=entry)
+        return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
 
     def _outline(self, path: str) -> list[Symbol]:
         if path not in self._outlines:
             self._outlines[path] = self.store.outline(path)
         return self._outlines[path]
 
-    def _print(self, one: Candidate) -> str:
+    def _print(self, one: AnchorCandidate) -> str:
         return fingerprint(self.tokens(one))
 
-    def tokens(self, one: Candidate) -> list[Token]:
+    def tokens(self, one: AnchorCandidate) -> list[Token]:
         """The tokens of a candidate's lines."""
         known = self.store.file(one.path)
         return tokens(self.tree.lines(one.path), one.begin, one.end, known.language if known else "cpp")
 
-    def pin(self, resolved: Resolved, baseline: str) -> Entry:
+    def pin(self, resolved: ResolvedAnchor, baseline: str) -> LockEntry:
         """The entry of an anchor that is placed on its baseline's tree."""
         anchor = resolved.anchor
         found = candidates.in_file(self.store, anchor, self._outline(anchor.path), resolved.name)
         one = next(each for each in found if (each.line, each.end) == (resolved.symbol, resolved.symbol_end))
         whole = self.tokens(one)
-        entry = Entry(
+        entry = LockEntry(
             resolved.stop, asked(anchor), baseline, one.path, one.name, one.kind, one.line, one.end,
             fingerprint(whole), digest([one.overload]) if one.overload else "",
         )  # fmt: skip
         if anchor.token is None and anchor.lines is None:
             return entry
-        where = Target(resolved.line, resolved.end_line)
+        where = NarrowTarget(resolved.line, resolved.end_line)
         run = on_lines(whole, where)
         near = fingerprint(run)
         alone = len(places(whole, near, len(run))) == 1
@@ -197,7 +199,7 @@ class Resolver:
 
 
 def _kind(kind: str) -> str:
-    return _KINDS.get(kind, kind)
+    return _LIKE.get(kind, kind)
 
 
 def _folder_and_suffix(path: str) -> tuple[str, str]:
@@ -218,8 +220,8 @@ def is_baseline(tree: TreeInfo, baseline: str) -> bool:
 
 
 def resolve_all(
-    library: Library, resolver: Resolver, only: Iterable[str] | None = None
-) -> list[tuple[Tour, Stop, Resolved]]:
+    library: NoteLibrary, resolver: Resolver, only: Iterable[str] | None = None
+) -> list[tuple[Tour, Stop, ResolvedAnchor]]:
     """Every stop of the library (or of `only` these tours and stops) with what became of its anchor."""
     wanted = None if only is None else set(only)
     found = []
@@ -230,7 +232,7 @@ def resolve_all(
     return found
 
 
-def broken_links(found: Iterable[tuple[Tour, Stop, Resolved]], resolver: Resolver) -> Iterator[Problem]:
+def broken_links(found: Iterable[tuple[Tour, Stop, ResolvedAnchor]], resolver: Resolver) -> Iterator[Problem]:
     """The `src:` links that lead nowhere on the very tree that they were written on; to several places is no fault."""
     for tour, stop, _ in found:
         for see in stop.anchor.see if is_baseline(resolver.tree.info, tour.baseline) else ():
@@ -240,6 +242,6 @@ def broken_links(found: Iterable[tuple[Tour, Stop, Resolved]], resolver: Resolve
                     yield Problem(see.where, f"{see.text!r} leads nowhere: {there.why}")
 
 
-def count(found: Sequence[Resolved]) -> dict[str, int]:
+def count(found: Sequence[ResolvedAnchor]) -> dict[str, int]:
     """How many of each outcome, those of the issue first."""
     return {outcome: sum(one.outcome == outcome for one in found) for outcome in (*OUTCOMES, *BESIDE)}

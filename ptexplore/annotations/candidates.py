@@ -1,4 +1,4 @@
-"""Everything in an index that an anchor's name may mean: symbols, YAML entries, registration blocks; none chosen."""
+"""What an anchor may mean in an index: every candidate, none chosen; and the token or lines inside one of them."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptexplore.annotations.fingerprint import Token, fingerprint, places
+from ptexplore.annotations.lock import LockEntry
+from ptexplore.annotations.records import Anchor
+from ptexplore.cpp.types import unqualified_types
+from ptexplore.model.symbols import DIALECT_KINDS
+
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Anchor
-    from ptexplore.store.index_store import IndexStore
-    from ptexplore.symbols import Dialect, DialectKind, Symbol
+    from ptexplore.model.symbols import Dialect, Symbol
+    from ptexplore.store.index.reader import IndexStore
 
-_QUALIFIER = re.compile(r"(?:[^\W\d]\w*)?::\s*")
+
 _BLOCK = re.compile(r"[A-Z][A-Z0-9_]+\(.*\)?")
-_YAML: tuple[DialectKind, ...] = ("yaml-function", "yaml-derivative")
-_NAMED: tuple[DialectKind, ...] = (
-    "stub-define",
-    "stub-declare",
-    "stub-register",
-    "list",
-    "flag",
-    "def",
-    "impl",
-    "method",
-)
+_BLOCKS = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "block")
+_ENTRIES = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "entry")
+_NAMED = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "name")
 _CLASSES = ("class", "struct", "union")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class AnchorCandidate:
     """One thing of that name: where (`begin` <= `line` <= `end`) and what it is. `local`: no other file sees it."""
 
     path: str
@@ -43,19 +41,14 @@ class Candidate:
     local: bool = False
 
 
-def plain_types(parameters: str) -> str:
-    """Parameter types without spaces and qualifiers: `c10::optional<at::Tensor>` is `optional<Tensor>` anywhere."""
-    return "".join(_QUALIFIER.sub("", parameters).split())
-
-
-def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known: str | None) -> list[Candidate]:
+def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known: str | None) -> list[AnchorCandidate]:
     """What the anchor may mean in its own path. `known` is the qualified name that it had on its baseline.
 
     With that only what still bears it; else what bears the anchor's own, or ends in it.
     """
     block = _squeezed(anchor.symbol)
     if _BLOCK.fullmatch(block):
-        rows = [row for row in store.dialect_in(anchor.path) if row.kind == "library" and _is_block(row.text, block)]
+        rows = [row for row in store.dialect_in(anchor.path) if row.kind in _BLOCKS and _is_block(row.text, block)]
         return [_of_row(row, _squeezed(row.text)) for row in rows]
     if anchor.path.endswith((".yaml", ".yml")):
         return _yaml(store.dialect_in(anchor.path), anchor.symbol)
@@ -72,22 +65,24 @@ def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known:
     return found
 
 
-def elsewhere(store: IndexStore, anchor: Anchor, qualified: str) -> list[Candidate]:
+def elsewhere(store: IndexStore, anchor: Anchor, qualified: str) -> list[AnchorCandidate]:
     """Definitions of exactly that qualified name in other files; stubs (.pyi) only repeat what the .py defines."""
     if _BLOCK.fullmatch(_squeezed(anchor.symbol)):
         return []
     if anchor.path.endswith((".yaml", ".yml")):
         name = qualified if "::" in qualified else f"aten::{qualified}"
-        return [_of_row(row, row.name) for row in store.dialect(name, _YAML) if row.path.endswith(_suffix(anchor.path))]
+        return [
+            _of_row(row, row.name) for row in store.dialect(name, _ENTRIES) if row.path.endswith(_suffix(anchor.path))
+        ]
     found = [one for one in store.definitions(qualified) if one.path != anchor.path and not one.path.endswith(".pyi")]
     return best([_of_symbol(one) for one in found], anchor.signature)
 
 
-def best(found: Iterable[Candidate], signature: str | None) -> list[Candidate]:
+def best(found: Iterable[AnchorCandidate], signature: str | None) -> list[AnchorCandidate]:
     """Of these those with the signature; definitions rather than declarations; a class rather than its constructors."""
     left = list(found)
     if signature is not None:
-        wanted = plain_types(signature)
+        wanted = unqualified_types(signature)
         left = [one for one in left if one.overload == wanted]
     left = [one for one in left if not one.declared] or left
     left = [one for one in left if one.kind != "namespace"] or left
@@ -99,9 +94,9 @@ def _suffix(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _yaml(rows: Iterable[Dialect], symbol: str) -> list[Candidate]:
+def _yaml(rows: Iterable[Dialect], symbol: str) -> list[AnchorCandidate]:
     names = (symbol, f"aten::{symbol}")
-    return [_of_row(row, row.name) for row in rows if row.kind in _YAML and row.name in names]
+    return [_of_row(row, row.name) for row in rows if row.kind in _ENTRIES and row.name in names]
 
 
 def _is_row(row: Dialect, symbol: str) -> bool:
@@ -130,13 +125,84 @@ def _is_inside(one: Symbol, inside: str, outline: Sequence[Symbol]) -> bool:
     return False
 
 
-def _of_symbol(one: Symbol) -> Candidate:
-    overload = plain_types(f"({','.join(one.parameters)})") if one.parameters is not None else ""
-    return Candidate(
+def _of_symbol(one: Symbol) -> AnchorCandidate:
+    overload = unqualified_types(f"({','.join(one.parameters)})") if one.parameters is not None else ""
+    return AnchorCandidate(
         one.path, one.qualified, one.kind, one.line, one.begin, one.end_line, overload, one.role == "declaration",
         one.static,
     )  # fmt: skip
 
 
-def _of_row(row: Dialect, name: str) -> Candidate:
-    return Candidate(row.path, name, row.kind, row.line, row.line, row.end_line)
+def _of_row(row: Dialect, name: str) -> AnchorCandidate:
+    return AnchorCandidate(row.path, name, row.kind, row.line, row.line, row.end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowTarget:
+    """First and last line of what is meant; `why` is set where that is the whole symbol for want of anything surer."""
+
+    first: int
+    last: int
+    why: str = ""
+
+
+def target(
+    anchor: Anchor, one: AnchorCandidate, found: Sequence[Token], entry: LockEntry | None
+) -> NarrowTarget | None:
+    """What the anchor means inside `one`, whose tokens are `found`; None where it never was there.
+
+    In a symbol whose text is the baseline's own, places count as written. In one that changed they hold only where the
+    tokens on those lines are the same and stand there once, or the anchor's token stood and stands there once.
+    """
+    if anchor.token is None and anchor.lines is None:
+        return NarrowTarget(one.line, one.end)
+    whole = NarrowTarget(one.line, one.end)
+    if entry is None or not entry.at:
+        return _as_written(anchor, one, found)
+    same = fingerprint(found) == entry.hash
+    if same and (anchor.token is not None or not entry.near):
+        return _as_written(anchor, one, found)
+    if same and anchor.lines is not None:
+        written = _as_written(anchor, one, found)
+        if written is not None and fingerprint(on_lines(found, written)) == entry.near:
+            return written
+    if entry.near:
+        matches = places(found, entry.near, entry.size)
+        if len(matches) == 1:
+            return NarrowTarget(*matches[0])
+    return _single(anchor, found, entry) or NarrowTarget(whole.first, whole.last, _why(anchor, found))
+
+
+def _single(anchor: Anchor, found: Sequence[Token], entry: LockEntry) -> NarrowTarget | None:
+    lines = occurrences(found, anchor.token)
+    return NarrowTarget(lines[0], lines[0]) if anchor.token and entry.count == len(lines) == 1 else None
+
+
+def _why(anchor: Anchor, found: Sequence[Token]) -> str:
+    if anchor.token is None:
+        return "the lines meant are not there as they were: this is the whole symbol"
+    count = len(occurrences(found, anchor.token))
+    times = f"stands there {count} times, and which is meant cannot be told" if count else "is not there any more"
+    return f"{anchor.token} {times}: this is the whole symbol"
+
+
+def _as_written(anchor: Anchor, one: AnchorCandidate, found: Sequence[Token]) -> NarrowTarget | None:
+    if anchor.token is not None:
+        lines = occurrences(found, anchor.token)
+        if len(lines) < anchor.occurrence:
+            return None
+        line = lines[anchor.occurrence - 1]
+        return NarrowTarget(line, line)
+    assert anchor.lines is not None
+    first, last = one.line + anchor.lines[0], one.line + anchor.lines[1]
+    return NarrowTarget(first, last) if one.begin <= first and last <= one.end else None
+
+
+def occurrences(found: Sequence[Token], token: str | None) -> list[int]:
+    """The lines on which an identifier stands, once for each time."""
+    return [one.line for one in found if one.text == token]
+
+
+def on_lines(found: Sequence[Token], where: NarrowTarget) -> list[Token]:
+    """The tokens on the lines of a target."""
+    return [one for one in found if where.first <= one.line <= where.last]

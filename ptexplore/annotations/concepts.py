@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from ptexplore.annotations import blocks
 from ptexplore.annotations.fields import Wrong, read, required
+from ptexplore.annotations.format import Unreadable, decode, without_controls
 from ptexplore.annotations.load import read_bytes
 from ptexplore.annotations.markdown import tokens, troubles
 from ptexplore.annotations.records import Problem, Where
-from ptexplore.annotations.text import Unreadable, decode, without_controls
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-    from ptexplore.annotations.load import Layer, Library
+    from ptexplore.annotations.load import Layer, NoteLibrary
 
 FILE = "concepts.md"
 STAGES = {
@@ -44,7 +44,7 @@ class Concept:
 
 
 @dataclass
-class Path:
+class LearningPath:
     """Every concept by id, in order, and what is wrong with the list."""
 
     concepts: dict[str, Concept] = field(default_factory=dict)
@@ -55,9 +55,9 @@ class Path:
         return [one for one in self.concepts.values() if one.stage == stage]
 
 
-def load_path(library: Library) -> Path:
+def load_path(library: NoteLibrary) -> LearningPath:
     """The concepts of every layer: a later layer's replaces an earlier one's of its id. What is wrong is told."""
-    path = Path()
+    path = LearningPath()
     for layer in library.layers:
         found, problems = _read(layer)
         path.problems += problems
@@ -167,7 +167,7 @@ def _line(token: Token) -> int:
     return token.map[0] + 1 if token.map else 1
 
 
-def _dangling(library: Library, path: Path) -> Iterator[Problem]:
+def _dangling(library: NoteLibrary, path: LearningPath) -> Iterator[Problem]:
     """Stops and labs that concepts name and nobody wrote; concepts that tours name and the list does not have."""
     for one in path.concepts.values():
         for name in one.stops:

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ptexplore.annotations.format import Kind, Origin, is_note, parse
-from ptexplore.annotations.lock import LOCK, Entry, read_lock
+from ptexplore.annotations.format import LARGEST, Kind, Origin, is_note, parse
+from ptexplore.annotations.lock import LOCK, LockEntry, read_lock
 from ptexplore.annotations.records import Problem, Stop, Tour, Where
-from ptexplore.annotations.text import LARGEST
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.source.project import find_project
+from ptexplore.source.fetch.project_file import find_project
 
 OWN = "notes"  # the folder that is looked into where nothing else is said
 NOT_NOTES = ("readme.md", "concepts.md")
@@ -31,12 +30,12 @@ class Layer:
 
 
 @dataclass
-class Library:
+class NoteLibrary:
     """Everything that loaded: tours and notes by id (a later layer's replaces an earlier one's), locks, problems."""
 
     layers: tuple[Layer, ...]
     tours: dict[str, Tour] = field(default_factory=dict)
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, LockEntry] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     layer_of: dict[str, Layer] = field(default_factory=dict)
 
@@ -96,9 +95,9 @@ def _asked(path: Path, shown: str, why: str) -> Layer:
     return Layer(path, shown.rstrip("/") or "/")
 
 
-def load(folders: Sequence[Layer]) -> Library:
+def load(folders: Sequence[Layer]) -> NoteLibrary:
     """Read every file of every layer; what is wrong with one is a problem of the library, and the rest is there."""
-    library = Library(tuple(folders))
+    library = NoteLibrary(tuple(folders))
     for layer in folders:
         own: dict[str, Tour] = {}
         entries, trouble = read_lock(layer.root / LOCK, f"{layer.shown}/{LOCK}")
@@ -121,7 +120,7 @@ def load(folders: Sequence[Layer]) -> Library:
     return library
 
 
-def _files(library: Library, layer: Layer) -> Iterator[tuple[Kind, Path]]:
+def _files(library: NoteLibrary, layer: Layer) -> Iterator[tuple[Kind, Path]]:
     """A layer's files by name: loose notes at its top and under notes/, tours under tours/."""
     count = 0
     folders: tuple[tuple[Kind, Path], ...] = (
@@ -144,7 +143,7 @@ def _files(library: Library, layer: Layer) -> Iterator[tuple[Kind, Path]]:
             yield kind, folder / name
 
 
-def _read(library: Library, layer: Layer, kind: Kind, file: Path) -> Tour | None:
+def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | None:
     shown = f"{layer.shown}/{file.relative_to(layer.root).as_posix()}"
     try:
         data = read_bytes(file)
@@ -167,7 +166,7 @@ def read_bytes(file: Path) -> bytes:
         return stream.read(LARGEST + 1)
 
 
-def _dangling(library: Library) -> Iterator[Problem]:
+def _dangling(library: NoteLibrary) -> Iterator[Problem]:
     """Links to stops and tours that are not there."""
     for tour in library.tours.values():
         for name in tour.prerequisites:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.annotations.records import Problem, Where
-from ptexplore.writing import write_whole
 
 LOCK = "anchors.lock"
 FORMAT = 1
@@ -19,7 +18,7 @@ _COUNTS = ("line", "end", "at", "at_end", "size", "count")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LockEntry:
     """One anchor on its baseline.
 
     `asked` is a hash of the anchor as it was written then. `line` to `end` is the symbol (its name's line, its last),
@@ -45,9 +44,9 @@ class Entry:
     count: int = 0
 
 
-def read_lock(file: Path, shown: str) -> tuple[dict[str, Entry], list[Problem]]:
+def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Problem]]:
     """The entries by stop, and the lines that are none."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, LockEntry] = {}
     problems: list[Problem] = []
     try:
         with file.open("rb") as stream:
@@ -73,7 +72,7 @@ def read_lock(file: Path, shown: str) -> tuple[dict[str, Entry], list[Problem]]:
     return entries, problems
 
 
-def _line(line: str, number: int) -> Entry | str | None:
+def _line(line: str, number: int) -> LockEntry | str | None:
     """An entry, None for the head, or what is wrong."""
     try:
         data: Any = json.loads(line)
@@ -81,25 +80,20 @@ def _line(line: str, number: int) -> Entry | str | None:
         return "this is no line of JSON: `ptexplore notes pin` writes the file anew"
     if number == 1:
         return None if isinstance(data, dict) and data.get("format") == FORMAT else f"its format is not {FORMAT}"
-    known = {one.name for one in fields(Entry)}
+    known = {one.name for one in fields(LockEntry)}
     right = isinstance(data, dict) and data.keys() <= known
     right = right and all(isinstance(data.get(name, ""), str) for name in _TEXTS)
     right = right and all(type(data.get(name, 0)) is int and 0 <= data.get(name, 0) < 1 << 31 for name in _COUNTS)
     try:
-        return Entry(**data) if right else "this is no entry of a lock"
+        return LockEntry(**data) if right else "this is no entry of a lock"
     except TypeError:
         return "this is no whole entry of a lock"
 
 
-def lock_text(entries: Iterable[Entry]) -> str:
+def lock_text(entries: Iterable[LockEntry]) -> str:
     """The file's text: a head, then one line a stop, in order; what is empty is left out."""
     rows = [json.dumps({"format": FORMAT})]
     for entry in sorted(entries, key=lambda one: one.stop):
         filled = {key: value for key, value in asdict(entry).items() if value not in ("", 0)}
         rows += [json.dumps(filled, ensure_ascii=False)]
     return "\n".join(rows) + "\n"
-
-
-def write_lock(file: Path, entries: Iterable[Entry]) -> None:
-    """Write the whole file or leave the old one. Raises OSError."""
-    write_whole(file, lock_text(entries))

@@ -17,9 +17,9 @@ from ptexplore.writing import write_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ptexplore.annotations.load import Layer, Library
+    from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index_store import IndexStore
+    from ptexplore.store.index.reader import IndexStore
 
 FORMAT = 1
 _KEPT = 50  # files of marks; older ones go
@@ -59,7 +59,7 @@ class Mark:
         return f"ptexplore tour {self.stop.replace('#', ' ')}"
 
 
-def marks(library: Library, tree: SourceTree, store: IndexStore) -> list[Mark]:
+def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mark]:
     """Every stop of the library, placed on the tree where its anchor is."""
     from ptexplore.annotations.anchors import Resolver, resolve_all
 

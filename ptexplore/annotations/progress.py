@@ -23,7 +23,7 @@ _LARGEST = 4 * 1024 * 1024  # bytes
 
 
 @dataclass
-class Progress:
+class ReadingProgress:
     """Stops that were read ("tour#stop"), labs that passed ("tour#stop/lab"), and where each tour was left.
 
     `trouble` says why what was kept before is not here.
@@ -39,23 +39,23 @@ class Progress:
         return sum(tour.name_of(stop) in self.done for stop in tour.stops)
 
 
-def load_progress() -> Progress:
+def load_progress() -> ReadingProgress:
     """What was kept. A file that cannot be read gives none, and says so; it is moved aside before one is written."""
     file = progress_file()
     try:
         if file.stat().st_size > _LARGEST:
-            return Progress(trouble=f"{file} is larger than {_LARGEST:,} bytes")
+            return ReadingProgress(trouble=f"{file} is larger than {_LARGEST:,} bytes")
         data: Any = json.loads(file.read_bytes())
     except FileNotFoundError:
-        return Progress()
+        return ReadingProgress()
     except OSError as error:
-        return Progress(trouble=f"{file} cannot be read: {error.strerror or error}")
+        return ReadingProgress(trouble=f"{file} cannot be read: {error.strerror or error}")
     except (ValueError, RecursionError):
-        return Progress(trouble=f"{file} is no whole JSON")
+        return ReadingProgress(trouble=f"{file} is no whole JSON")
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        return Progress(trouble=f"{file} is not of format {FORMAT}")
+        return ReadingProgress(trouble=f"{file} is not of format {FORMAT}")
     last = data.get("last")
-    return Progress(
+    return ReadingProgress(
         {one for one in _texts(data.get("done")) if STOP.fullmatch(one)},
         {one for one in _texts(data.get("labs")) if STOP.fullmatch(one.partition("/")[0])},
         {k: v for k, v in last.items() if ID.fullmatch(k) and isinstance(v, str) and ID.fullmatch(v)}
@@ -83,7 +83,7 @@ def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str
     _write(progress_file(), known)
 
 
-def _write(file: Path, known: Progress) -> None:
+def _write(file: Path, known: ReadingProgress) -> None:
     data = {"format": FORMAT, "done": sorted(known.done), "labs": sorted(known.labs), "last": known.last}
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, json.dumps(data, indent=1))

@@ -80,7 +80,7 @@ class Lab:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StopPart:
     """A stretch of a stop as it is read: Markdown, or the lab that stands there. `line` is its first."""
 
     line: int
@@ -96,7 +96,7 @@ class Stop:
     id: str
     title: str
     anchor: Anchor
-    parts: tuple[Part, ...]
+    parts: tuple[StopPart, ...]
     end_line: int
 
     @property

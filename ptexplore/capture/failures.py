@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 EXAMPLE = 'ptexplore trace "torch.add(a, b)"'

@@ -1,4 +1,4 @@
-"""Talk to a probe: start it, give it its request, yield its messages, and leave nothing of it behind."""
+"""Talk to a probe: what a trace is asked for, how the probe is started, its messages, and nothing left of it behind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,26 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from ptexplore import processes
 from ptexplore.errors import FAILED, MISSING, PtexploreError
-from ptexplore.model import Runtime
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import TraceOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRequest(TraceOptions):
+    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for each run.
+
+    `native` asks for the native pass, `native_op` ("add.Tensor#2") for one operator call to be stepped in it.
+    """
+
+    expression: str | None = None
+    cwd: str = "/"
+
 
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk

@@ -6,7 +6,7 @@ from typing import Any
 
 from ptexplore.capture.probing import ask
 from ptexplore.errors import PtexploreError
-from ptexplore.model import Runtime
+from ptexplore.model.places import Runtime
 
 TIMEOUT = 300.0  # seconds; it takes one on the reference machine
 

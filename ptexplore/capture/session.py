@@ -1,21 +1,24 @@
-"""Sessions as JSON documents and back; a saved one is data nobody vouches for."""
+"""Saved sessions: records as JSON text and back. A saved one is data that nobody vouches for."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model import FORMAT, Observation, Session
+from ptexplore.model.trace import TRAIL_FORMAT, Observation, Session
 
 MAX_OBSERVATIONS = 2_000_000
-MAX_TEXT = 512 * 1024 * 1024  # characters of a whole document
+MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
 MAX_DEPTH = 24  # lists and objects within one another, in one observation
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 
+Record = TypeVar("Record")
 Check = Callable[[Any], bool]
 
 
@@ -49,12 +52,12 @@ def _are_counts(value: Any) -> bool:
 
 def _are_functions(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(one, list) and len(one) == 4 and all(map(_is_text, one)) for one in value
+        isinstance(function, list) and len(function) == 4 and all(map(_is_text, function)) for function in value
     )
 
 
 def _are_registers(value: Any) -> bool:
-    return isinstance(value, dict) and all(_are_counts(one) and len(one) == 3 for one in value.values())
+    return isinstance(value, dict) and all(_are_counts(given) and len(given) == 3 for given in value.values())
 
 
 def _is_tree(data: dict[str, Any]) -> bool:
@@ -65,7 +68,7 @@ def _is_tree(data: dict[str, Any]) -> bool:
     deeper = zip([-1, *depths], depths, strict=False)
     nested = all(depth <= before + 1 for before, depth in deeper)
     timed = all(begin <= end for begin, end in zip(data["begin"], data["end"], strict=True))
-    return nested and timed and all(one < count for one in data["function"])
+    return nested and timed and all(function < count for function in data["function"])
 
 
 # What each kind of observation must have; others and further keys are let through: a format only ever grows.
@@ -102,96 +105,116 @@ EVENTS: Mapping[str, Mapping[str, Check]] = {
 }
 
 
-def session_to_document(session: Session) -> dict[str, Any]:
-    """A session as plain JSON data, without the folders of the machine it was made on."""
-    folder = os.path.dirname(str(session.torch.get("torch_dir") or "")).rstrip("/")
-    return {
-        "format": session.format,
-        "expression": session.expression,
-        "torch": {k: v for k, v in session.torch.items() if k != "torch_dir"},
-        "bound": list(session.bound),
-        "options": dict(session.options),
-        "captured": session.captured,
-        "result": session.result,
-        "observations": [{**asdict(o), "data": _portable(o.data, folder)} for o in session.observations],
-    }
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What every saved trace begins with, whatever its format."""
+
+    format: int
 
 
-def session_to_json(session: Session) -> str:
-    """A session as JSON text."""
-    return json.dumps(session_to_document(session))
+def to_json(record: Any) -> str:
+    """A record of model/trace.py as JSON text in ASCII. What is not Unicode becomes a question mark."""
+    import msgspec
 
-
-def session_from_json(text: str | bytes, name: str) -> Session:
-    """Read JSON text back; `name` is the file's, for messages. Raises as `session_from_document` does."""
-    if len(text) > MAX_TEXT:
-        raise _refused(name, f"it is longer than {MAX_TEXT} characters")
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _refused(name, f"not whole JSON: {str(error)[:100]}") from error
-    return session_from_document(data, name)
+        text = msgspec.json.encode(record).decode()
+    except UnicodeEncodeError:  # a file name that the system could not decode
+        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace").decode()
+    return re.sub(r"[^\x00-\x7f]+", lambda match: json.dumps(match[0])[1:-1], text)
 
 
-def session_from_document(data: Any, name: str) -> Session:
-    """Read a session back from a document, or from the part of one that holds it. Nothing in it is executed.
+def from_json(data: bytes, kind: type[Record], name: str) -> Record:
+    """JSON text as a record: no value is coerced, and keys that the record lacks are passed over.
+
+    `name` is the file's, for messages. Raises PtexploreError (USAGE) for what is no JSON, and where a value is missing
+    or of the wrong kind.
+    """
+    import msgspec
+
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise refused(name, str(error)[:200]) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise refused(name, f"not whole JSON: {str(error)[:100]}") from error
+
+
+def from_document(document: Any, kind: type[Record], name: str) -> Record:
+    """Plain JSON data as a record, in the same way."""
+    import msgspec
+
+    try:
+        return msgspec.convert(document, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise refused(name, str(error)[:200]) from error
+
+
+def unpacked(data: bytes, name: str) -> bytes:
+    """A saved trace's text, packed (`survey` packs its traces) or not. Raises PtexploreError if it is too long."""
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = zlib.decompressobj(31).decompress(data, MAX_BYTES + 1)
+        except zlib.error as error:
+            raise refused(name, f"it cannot be unpacked: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise refused(name, f"it is longer than {MAX_BYTES} bytes")
+    return data
+
+
+def format_of(data: bytes, name: str) -> int:
+    """The format of a saved trace's text.
 
     Raises PtexploreError: exit code USAGE where it is not one of ours, MISSING where a newer ptexplore wrote it.
     """
-    if not isinstance(data, dict):
-        raise _refused(name, "a session is an object")
-    _check_format(data.get("format"), name)
-    parts = {"expression": str, "torch": dict, "bound": list, "options": dict, "captured": dict, "result": dict}
-    for part, kind in parts.items():
-        if not isinstance(data.get(part), kind) or _depth(data[part]) > MAX_DEPTH:
-            raise _refused(name, f"the session's `{part}` is missing or of the wrong kind")
-    if not all(
-        isinstance(b, dict) and _is_text(b.get("name")) and _is_text(b.get("description")) for b in data["bound"]
-    ):
-        raise _refused(name, "a bound name has no name or no description")
-    observations = data.get("observations")
-    if not isinstance(observations, list) or len(observations) > MAX_OBSERVATIONS:
-        raise _refused(name, "the session's observations are missing or too many")
-    read = tuple(_observation(o, name) for o in observations)
-    if len({o.id for o in read}) != len(read):
-        raise _refused(name, "two of the session's observations have one id")
-    return Session(
-        expression=data["expression"],
-        torch=data["torch"],
-        bound=tuple(data["bound"]),
-        options=data["options"],
-        captured=data["captured"],
-        result=data["result"],
-        observations=read,
-    )
+    return _known_format(from_json(data, _Head, name).format, name)
 
 
-def _check_format(number: Any, name: str) -> None:
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise _refused(name, "the session has no format number")
-    if number > FORMAT:
-        message = f"{name} is of format {str(number)[:20]}, and this ptexplore knows formats up to {FORMAT}"
+def _known_format(number: int, name: str) -> int:
+    if number < 1:
+        raise refused(name, "it has no format number")
+    if number > TRAIL_FORMAT:
+        message = f"{name} is of format {str(number)[:20]}, and this ptexplore knows formats up to {TRAIL_FORMAT}"
         hint = "pip install --upgrade ptexplore"
-        raise PtexploreError(message, "a newer ptexplore saved it", hint, MISSING)
+        raise PtexploreError(message, "it was saved by a newer ptexplore", hint, MISSING)
+    return number
 
 
-def _observation(data: Any, name: str) -> Observation:
-    kinds = {"id": int, "recorder": str, "kind": str, "data": dict}
-    if not isinstance(data, dict) or not all(isinstance(data.get(k), t) for k, t in kinds.items()):
-        raise _refused(name, "an observation is not one of ours")
-    found = Observation(data["id"], data["recorder"], data["kind"], data["data"])
-    required = dict(REQUIRED.get(found.kind, {}))
-    if found.kind == "event" and _is_text(found.data.get("type")):
-        required |= EVENTS.get(found.data["type"], {})
-    wrong = [key for key, is_right in required.items() if not is_right(found.data.get(key))]
-    if not _is_count(found.id) or wrong:
-        what = f"`{wrong[0]}` of observation {str(found.id)[:20]}" if wrong else "an observation's id"
-        raise _refused(name, f"{what} is missing or of the wrong kind")
-    if found.kind == "calls" and not _is_tree(found.data):
-        raise _refused(name, f"the calls of observation {found.id} are no tree")
-    if _depth(found.data) > MAX_DEPTH:
-        raise _refused(name, f"observation {found.id} nests deeper than any real one")
-    return found
+def portable(session: Session) -> Session:
+    """The session without the folders of the machine it was made on."""
+    folder = os.path.dirname(session.torch.torch_dir).rstrip("/")
+    observations = tuple(replace(o, data=_portable(o.data, folder)) for o in session.observations)
+    return replace(session, torch=replace(session.torch, torch_dir=""), observations=observations)
+
+
+def checked(session: Session, name: str) -> Session:
+    """A session as it was read, if every observation has what its kind must have. Nothing in it is executed.
+
+    Raises PtexploreError: exit code USAGE where it is not one of ours, MISSING where a newer ptexplore wrote it.
+    """
+    _known_format(session.format, name)  # format 1 had the same keys
+    if len(session.observations) > MAX_OBSERVATIONS:
+        raise refused(name, "the session has too many observations")
+    for observation in session.observations:
+        _check(observation, name)
+    if len({o.id for o in session.observations}) != len(session.observations):
+        raise refused(name, "two of the session's observations have one id")
+    return replace(session, format=TRAIL_FORMAT, torch=replace(session.torch, torch_dir=""))
+
+
+def _check(observation: Observation, name: str) -> None:
+    """Raise PtexploreError where an observation lacks what its kind must have."""
+    data = observation.data
+    required = dict(REQUIRED.get(observation.kind, {}))
+    if observation.kind == "event" and _is_text(data.get("type")):
+        required |= EVENTS.get(data["type"], {})
+    wrong = [key for key, is_right in required.items() if not is_right(data.get(key))]
+    if not _is_count(observation.id) or wrong:
+        what = f"`{wrong[0]}` of observation {str(observation.id)[:20]}" if wrong else "an observation's id"
+        raise refused(name, f"{what} is missing or of the wrong kind")
+    if observation.kind == "calls" and not _is_tree(data):
+        raise refused(name, f"the calls of observation {observation.id} are no tree")
+    if _depth(data) > MAX_DEPTH:
+        raise refused(name, f"observation {observation.id} nests deeper than any real one")
 
 
 def _depth(value: Any) -> int:
@@ -222,5 +245,6 @@ def _relative(path: str, folder: str) -> str:
     return os.path.basename(path) if os.path.isabs(path) else path
 
 
-def _refused(name: str, why: str) -> PtexploreError:
+def refused(name: str, why: str) -> PtexploreError:
+    """The error for a file that is not a saved trace."""
     return PtexploreError(f"{name} is no saved trace", why, WRITE_ONE, USAGE)

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import IO, Any
 
 from ptexplore.capture.failures import failure
-from ptexplore.capture.probing import converse
-from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.probing import TraceRequest, converse
 from ptexplore.capture.trace import gather
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.model import Runtime, Session
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import Session
 
 PLAIN = "plain"
 NEEDED = ("expecttest", "numpy")  # what torch.testing._internal imports and torch itself does not bring

@@ -1,19 +1,64 @@
-"""Capture one trace: the passes' messages become one session of numbered observations."""
+"""Capture one trace: the messages of all passes become one session; passes that differ are a finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ptexplore.capture.compare import AGAIN, compare
 from ptexplore.capture.failures import failure, no_native
-from ptexplore.capture.probing import Stopped, ask
-from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.probing import Stopped, TraceRequest, ask
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
-from ptexplore.model import Observation, Runtime, Session
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import (
+    BoundName,
+    Captured,
+    FirstCall,
+    Observation,
+    ResultInfo,
+    Session,
+    TorchInfo,
+    TraceOptions,
+)
+
+AGAIN = "again"  # the ops pass run a second time, which the probe does only where passes differ
+
+
+def compare(passes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Observations (kind and data) of passes that saw other operators than the first pass did.
+
+    "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does.
+    `passes` are the probe's messages by recorder, the first pass first.
+    """
+    names = {recorder: operators(message["observations"]) for recorder, message in passes.items()}
+    reference = next(iter(names), None)
+    if reference is None:
+        return []
+    kind = "perturbed" if names.get(AGAIN) == names[reference] else "nondeterministic"
+    return [
+        (kind, _difference(kind, reference, recorder, names[reference], seen))
+        for recorder, seen in names.items()
+        if seen != names[reference]
+    ]
+
+
+def operators(observations: list[dict[str, Any]]) -> list[str]:
+    """The operators and autograd nodes of one pass, in order."""
+    events = (o["data"] for o in observations if o["kind"] == "event")
+    return [str(e["name"]) for e in events if e["type"] in ("op", "node")]
+
+
+def _difference(kind: str, reference: str, recorder: str, first: list[str], second: list[str]) -> dict[str, Any]:
+    pairs = zip(first, second, strict=False)
+    position = next((n for n, (one, two) in enumerate(pairs) if one != two), min(len(first), len(second)))
+    one, two = (names[position] if position < len(names) else None for names in (first, second))
+    what = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
+    seen = f"{one or 'the end'} in the {reference} pass, {two or 'the end'} in {recorder}"
+    text = f"{what}: number {position + 1} was {seen}"
+    return {"passes": [reference, recorder], "position": position, "operators": [one, two], "text": text}
+
 
 RECORDERS = ("ops", "frames", "dispatch")
 NATIVE = "native"
@@ -63,7 +108,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
-    first: dict[str, Any] = field(default_factory=dict)  # why it is the first call that is told, where modules came in
+    first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
         """Keep one observation."""
@@ -75,8 +120,8 @@ class _Heard:
         if kind == "begin":
             self.running = recorder
         elif kind == "first":
-            self.first = {"imported": message["imported"], "why": str(message["why"])}
-            self.no_native = f"it steps a later call than the first, and the second {self.first['why']}"
+            self.first = FirstCall(message["imported"], str(message["why"]))
+            self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
         elif recorder == NATIVE:
             self._native(message)
         elif kind == "output" and not self.passes and message.get("text"):
@@ -98,12 +143,17 @@ class _Heard:
             self.no_native = no_native(message)
 
     @property
-    def native(self) -> dict[str, Any]:
-        """Whether the native pass told anything, and why not."""
-        if any(o.kind == "calls" for o in self.observations):
-            return {"native": True, "reason": None}
+    def stepped(self) -> bool:
+        """Whether the native pass told anything."""
+        return any(o.kind == "calls" for o in self.observations)
+
+    @property
+    def why_not_native(self) -> str | None:
+        """Why the native pass told nothing; None if it did."""
+        if self.stepped:
+            return None
         given = ONCE if self.request.once else self.no_native if self.request.native else NOT_ASKED
-        return {"native": False, "reason": given or "the native pass said nothing"}
+        return given or "the native pass said nothing"
 
 
 def _check(request: TraceRequest) -> None:
@@ -118,26 +168,22 @@ def _check(request: TraceRequest) -> None:
 
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
-    captured: dict[str, Any] = {name: "once" in heard.passes or name in heard.passes for name in RECORDERS}
-    if request.script is not None:
-        captured["dispatch"] = False
-    if first.get("warm"):
-        captured["warm"] = first["imported"]
-    if heard.first:
-        captured["first"] = heard.first
-    torch = {
-        "version": runtime.version,
-        "git_version": runtime.git_version,
-        "build": runtime.build,
-        "python": runtime.python_version,
-        "torch_dir": runtime.torch_dir,
-    }
+    ran = {name: "once" in heard.passes or name in heard.passes for name in RECORDERS}
+    captured = Captured(
+        ops=ran["ops"],
+        frames=ran["frames"],
+        dispatch=ran["dispatch"] and request.script is None,
+        native=heard.stepped,
+        reason=heard.why_not_native,
+        warm=first["imported"] if first.get("warm") else None,
+        first=heard.first,
+    )
     return Session(
         expression=request.expression.strip() if request.expression else f"--script {request.script}",
-        torch=torch,
-        bound=tuple(first["bound"]),
-        options={k: v for k, v in asdict(request).items() if k not in ("cwd", "expression")},
-        captured={**captured, **heard.native},
-        result=first["result"],
+        torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
+        bound=tuple(BoundName(**bound) for bound in first["bound"]),
+        options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
+        captured=captured,
+        result=ResultInfo(**first["result"]),
         observations=tuple(heard.observations),
     )

@@ -1,71 +1,115 @@
-"""The entry point: arguments, the one error boundary, exit codes. Each command's work is in a file of its own."""
+"""The entry point: the command line, the one error boundary, exit codes. Each command stands in a file of its own."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+import typer.main
+from typer.core import TyperGroup
 
 from ptexplore import __version__
+from ptexplore.cli import completion
+from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
 from ptexplore.errors import USAGE, PtexploreError
 
-COMMANDS = (  # each has a file of its name here
-    "trace", "op", "find", "show", "refs", "browse", "tour", "notes", "html", "fetch", "index", "survey", "doctor",
-    "completion",
-)  # fmt: skip
+COMMANDS = {  # each has a file of its name here
+    "trace": "what runs when I write this, and where is it?",
+    "op": "what is this operator: schema, keys, kernels, derivative?",
+    "find": "where is this name? symbols, operators, files, notes, text",
+    "show": "show me: the source of a symbol, an operator, a file, a line",
+    "refs": "who uses this name: calls, registrations, stubs, tests, YAML",
+    "browse": "read it: the tree, the source and the notes side by side",
+    "tour": "walk me through it, the source beside the words",
+    "notes": "do notes and tours still point at the right lines?",
+    "html": "give my study group a site",
+    "fetch": "bring PyTorch's own source: the text of hand-written C++",
+    "index": "read the source: every definition, use and registration",
+    "survey": "trace PyTorch's own sample of every operator, and report",
+    "doctor": "is all that ptexplore needs there, and is it true?",
+}
 
+LAB = "__lab"  # what `browse` starts to run a lab in a process of its own
 READING = frozenset({"op", "find", "show", "refs"})  # these start no thread or process that outlives their answer
 
 EPILOG = """\
 exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
-environment: PTEXPLORE_CACHE the cache folder, PTEXPLORE_DATA the folder of what you have read, PTEXPLORE_DEBUG=1
-             shows tracebacks, NO_COLOR no colour
+
+environment: PTEXPLORE_CACHE the cache folder, PTEXPLORE_DATA the folder of what you have read,
+             PTEXPLORE_DEBUG=1 shows tracebacks, NO_COLOR no colour
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # type: ignore[override]
-        why = "the command line is not one that ptexplore knows"
-        raise PtexploreError(message, why, f"{self.prog} --help", USAGE)
+class Commands(TyperGroup):
+    """All commands, listed in the order of COMMANDS; typer would put `notes`, which has commands of its own, last."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options that stand before a command."""
+        return converting(super().get_params(ctx))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        del ctx
+        return [name for name in COMMANDS if name in self.commands]
 
 
-def make_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line, or what there is of it for one command; building it imports nothing heavy."""
-    from importlib import import_module
+def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
+    """The whole command line, or what there is of it for one command; building it imports nothing heavy.
 
-    parser = _Parser(
-        prog="ptexplore",
-        description="What really runs when you write a line of PyTorch, and where it is.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    `listed` is for the list of the commands, which needs their names alone: none of them can be run or asked for help.
+    """
+    settings = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
+    app = typer.Typer(
+        cls=Commands,
+        add_completion=only is None,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=settings,
     )
-    parser.add_argument("--version", action="version", version=f"ptexplore {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in COMMANDS if only is None else (only,):
-        import_module(f"ptexplore.cli.{command}").register(commands)
-    return parser
+    app.callback(invoke_without_command=True, epilog=verbatim(EPILOG))(ptexplore)
+    if only == LAB:
+        from ptexplore.cli.browse_child import run_lab_here
+
+        app.command(LAB, cls=Command, hidden=True)(run_lab_here)
+        return app
+    if listed:
+        for name, line in COMMANDS.items():
+            app.command(name, short_help=line)(_only_listed)
+        return app
+    for name in COMMANDS if only is None else (only,):
+        module = import_module(f"ptexplore.cli.{name}")
+        if name == "notes":
+            app.add_typer(module.make_notes(), name=name, short_help=COMMANDS[name])
+        else:
+            epilog = verbatim(getattr(module, "EPILOG", ""))
+            app.command(name, cls=Command, short_help=COMMANDS[name], epilog=epilog)(getattr(module, name))
+    return app
+
+
+def _only_listed() -> None:
+    """What a command that is only listed does."""
+
+
+def ptexplore(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="show the version and exit")] = False,
+) -> None:
+    """What really runs when you write a line of PyTorch, and where it is."""
+    if version:
+        print(f"ptexplore {__version__}")
+    elif ctx.invoked_subcommand is None:
+        print(ctx.get_help())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error a user can cause ends here in three parts."""
     try:
-        arguments = sys.argv[1:] if argv is None else argv
-        if arguments[:1] == ["__complete"]:
-            from ptexplore.cli.completion import answer
-
-            return answer(arguments[1:])
-        if arguments[:1] == ["__lab"]:
-            from ptexplore.cli.browse_child import lab_main
-
-            return lab_main(arguments[1:])
-        # Of a command that is named first no message tells of the others.
-        parser = make_parser(arguments[0] if arguments and arguments[0] in COMMANDS else None)
-        options = parser.parse_args(arguments)
-        if options.command is None:
-            parser.print_help()
-            return 0
-        status = int(options.run(options))
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        status = _run(arguments)
         if sys.stdout is not None:  # started with it closed
             sys.stdout.flush()  # here, so that a reader that went away is met inside this boundary
         return status
@@ -88,6 +132,52 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _run(arguments: list[str]) -> int:
+    """The exit code of the command that is asked for. Raises PtexploreError, and what the command raises."""
+    first = arguments[0] if arguments else ""
+    if first and not first.startswith("-") and first not in (*COMMANDS, LAB):
+        raise _no_command(first)
+    completing = completion.VARIABLE in os.environ
+    # Of a command that is named first no message tells of the others. Where none is named, all are only listed.
+    only = first if first in (*COMMANDS, LAB) else None
+    listed = not completing and not any(name in arguments for name in (*COMMANDS, LAB))
+    command = typer.main.get_command(make_app(only, listed=listed))
+
+    if completing:
+        return completion.answer(lambda: command.main(arguments, "ptexplore", complete_var=completion.VARIABLE))
+    # Not by `main`, which ends the process itself when it is interrupted or when the reader of a pipe went away.
+    try:
+        with command.make_context("ptexplore", arguments) as context:
+            return int(command.invoke(context) or 0)
+    except typer.Exit as error:
+        return error.exit_code
+    except typer.TyperException as error:
+        raise _from_usage(error, f"ptexplore {first}".strip()) from error
+
+
+def _no_command(name: str) -> PtexploreError:
+    """The error for a word that is no command, with the nearest one."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, 1)
+    hint = f"did you mean ptexplore {close[0]}? ptexplore --help lists them" if close else "ptexplore --help"
+    return PtexploreError(f"there is no command {name}", f"commands are {', '.join(COMMANDS)}", hint, USAGE)
+
+
+def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
+    """The three parts of what typer says of the line of `command`."""
+    from difflib import get_close_matches
+
+    context = getattr(error, "ctx", None)
+    called = context.command_path if context is not None else command
+    possible = getattr(error, "possibilities", None) or ()
+    close = get_close_matches(getattr(error, "option_name", ""), possible, 1)
+    message = (error.message if possible else error.format_message()).partition(". Did you mean")[0].rstrip(".")
+    hint = f"did you mean {close[0]}? {called} --help" if close else f"{called} --help"
+    why = "the command line is not one that ptexplore knows"
+    return PtexploreError(message[:1].lower() + message[1:], why, hint, USAGE)
+
+
 def _from_os(error: OSError) -> PtexploreError:
     from ptexplore.locations import cache_root
 
@@ -98,7 +188,7 @@ def _from_os(error: OSError) -> PtexploreError:
 
 def report(error: PtexploreError) -> None:
     """Print an error's three parts to stderr."""
-    from ptexplore.render.plain import clean_lines
+    from ptexplore.safe_text import clean_lines
 
     print(f"error: {clean_lines(error.message)}", file=sys.stderr)
     if error.why:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from ptexplore.cli.notes import add_folders, add_tree, library_of
+from typer import Argument, Option
+
+from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.completion import complete_name
+from ptexplore.cli.options import Notes, Python, Tree
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptexplore.model import Runtime
+    from ptexplore.model.places import Runtime
     from ptexplore.tui.app import Start
     from ptexplore.tui.library import Library
     from ptexplore.view.trees import IndexedTree
+    from ptexplore.workspace.workspace import Workspace
 
-EXAMPLES = """\
+EPILOG = """\
 examples:
   ptexplore browse                      what to read: tours, the path of concepts, recent places
   ptexplore browse aten                 the files below aten/src/ATen; c10, csrc and torch, too
@@ -32,30 +36,22 @@ keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, /
 """
 
 
-def register(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "browse",
-        help="read it: the tree, the source and the notes side by side",
-        description="TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour; none: home.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("target", nargs="?", metavar="TARGET")
-    parser.add_argument("--load", metavar="FILE", help="walk a saved trace")
-    add_folders(parser)
-    add_tree(parser)
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Find what was asked for, then take the screen."""
-    _check(options)
-    library, missing = _library(options)
-    start = None if missing else _start(options, library)
+def browse(
+    target: Annotated[
+        str | None, Argument(metavar="[TARGET]", help="what to open", autocompletion=complete_name)
+    ] = None,
+    load: Annotated[str | None, Option(metavar="FILE", help="walk a saved trace")] = None,
+    notes: Notes = None,
+    tree: Tree = None,
+    python: Python = None,
+) -> int:
+    """TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour; none: home."""
+    _check(target, load)
+    library, missing = _library(open_workspace(python, tree, notes or ()))
+    start = None if missing else _start(target, load, library)
     from ptexplore.tui.app import Browser
 
-    app = Browser(library, lambda found: start or _start(options, found), missing)
+    app = Browser(library, lambda opened: start or _start(target, load, opened), missing)
     app.settled = gc.freeze  # looking through all of that for what is no longer used would hold up a key for 80 ms
     app.run()
     if app.crash is not None:
@@ -66,43 +62,30 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> None:
-    if options.load is not None and options.target is not None:
-        why = f"--load {options.load} and {options.target} were given"
+def _check(target: str | None, load: str | None) -> None:
+    if load is not None and target is not None:
+        why = f"--load {load} and {target} were given"
         raise PtexploreError("a saved trace or a target is opened, not both", why, "ptexplore browse --help", USAGE)
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):  # the screen is drawn on stderr
         why = "browse takes a whole screen, and its input, output or error output is none"
-        hint = f"ptexplore show {options.target}" if options.target else "ptexplore tour"
+        hint = f"ptexplore show {target}" if target else "ptexplore tour"
         raise PtexploreError("this is not a terminal", why, hint, USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
         why = "TERM is dumb or not set: the cursor cannot be moved"
         raise PtexploreError("this terminal has no screen", why, "TERM=xterm-256color ptexplore browse", USAGE)
 
 
-def _library(options: argparse.Namespace) -> tuple[Library, list[str]]:
+def _library(workspace: Workspace) -> tuple[Library, list[str]]:
     """What the screens read, and the trees that have no index yet."""
-    from ptexplore.cli import browse_runs
-    from ptexplore.cli.ready import indexes, open_index, sources
+    from ptexplore.cli.browse_child import run_child
+    from ptexplore.render.terminal.pager import open_in_editor
     from ptexplore.tui.library import Library
 
-    runtime, checkouts = sources(options.python)
-    found = {one.name: one for one in checkouts} | ({"runtime": runtime} if runtime is not None else {})
-    wanted = [name for name in found if options.tree in (None, name)]
-    missing = [name for name in wanted if open_index(found[name]) is None]
-    there = [name for name in wanted if name not in missing]
-    # Those that are there can be read without the others; a name that is none is refused by `indexes`.
-    names: list[str | None] = [options.tree] if not missing else list(there)
-    trees = [one for name in names for one in indexes(options.python, name)]
-    library = Library(
-        trees=trees,
-        runs=browse_runs.runs(options),
-        open_catalogue=lambda which: browse_runs.catalogue(which, options.python),
-        open_notes=lambda: library_of(options),
-        open_marks=lambda which: browse_runs.marks(which, options.notes),
-        torch=runtime.version if runtime is not None else None,
-        advice=tuple(_advice(runtime, bool(checkouts))),
-    )
-    return library, missing
+    runtime, checkouts = workspace.sources()
+    trees, missing = workspace.trees_at_hand()
+    torch = runtime.version if runtime is not None else None
+    advice = tuple(_advice(runtime, bool(checkouts)))
+    return Library(workspace, trees, run_child, open_in_editor, torch, advice), missing
 
 
 def _advice(runtime: Runtime | None, fetched: bool) -> list[str]:
@@ -111,38 +94,38 @@ def _advice(runtime: Runtime | None, fetched: bool) -> list[str]:
     return [] if runtime is not None else ["no torch is installed: the checkout alone is shown"]
 
 
-def _start(options: argparse.Namespace, library: Library) -> Start:
+def _start(name: str | None, load: str | None, library: Library) -> Start:
     """What the target means. Raises PtexploreError where it means nothing: before the screen is taken."""
     from ptexplore.annotations.blocks import ID
     from ptexplore.tui.app import Start
 
-    if options.load is not None:
-        from ptexplore.cli.trace import load
+    if load is not None:
+        from ptexplore.workspace.saved_traces import load_trace
 
-        trail = load(options.load)[0]
-        return Start("trail", options.load, trail=trail)
-    target = (options.target or "").strip()
-    if options.target is None:
+        trail = load_trace(load)[0]
+        return Start("trail", load, trail=trail)
+    if name is None:
         return Start()
+    target = name.strip()
     if not target:
         raise PtexploreError("there is nothing to open", "the target is empty", "ptexplore browse aten", USAGE)
     folder = _folder(library.trees, target)
     if folder is not None:
         return folder
-    name, _, stop = target.partition("#")
+    tour_id, _, stop = target.partition("#")
     # Reading all notes takes a moment: only for what can be the id of one.
-    if ID.fullmatch(name) and library.notes.tours.get(name) is not None:
-        from ptexplore.view.tour import find_stop, find_tour
+    if ID.fullmatch(tour_id) and library.notes.tours.get(tour_id) is not None:
+        from ptexplore.view.notes.tour import find_stop, find_tour
 
-        tour = find_tour(library.notes, name)
-        return Start("tour", name, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
+        tour = find_tour(library.notes, tour_id)
+        return Start("tour", tour_id, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
     return _named(library, target)
 
 
 def _named(library: Library, target: str) -> Start:
     from ptexplore.tui.app import Start
-    from ptexplore.view.show import nothing
-    from ptexplore.view.targets import candidates
+    from ptexplore.view.search.show import nothing
+    from ptexplore.view.search.targets import candidates
 
     found = candidates(library.trees, library.catalogue, target)
     if not found:
@@ -153,7 +136,7 @@ def _named(library: Library, target: str) -> Start:
 def _folder(trees: Sequence[IndexedTree], target: str) -> Start | None:
     """A folder of the first tree that has it: one of the short names, or a path."""
     from ptexplore.tui.app import Start
-    from ptexplore.tui.folders import AREAS
+    from ptexplore.tui.reading.folders import AREAS
 
     path = AREAS.get(target, target.rstrip("/"))
     for one in trees:

@@ -1,8 +1,7 @@
-"""Traces, labs and indexes that a screen asks for, as commands of their own: they can be stopped and block nothing."""
+"""The commands behind the screens: each runs in a process of its own, so that it can be stopped and blocks nothing."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -12,16 +11,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from ptexplore.cli.notes import add_folders, library_of
+from typer import Option
+
+from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.model import Trail
     from ptexplore.tui.library import Job
-    from ptexplore.view.labs import LabResult
 
 _PATIENCE = 3.0  # seconds that a stopped command has to end what it started
 # The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.
@@ -75,72 +75,24 @@ def _stop(child: subprocess.Popen[str]) -> None:
             os.killpg(child.pid, signal.SIGKILL)
 
 
-def run_trace(arguments: Sequence[str], job: Job) -> Trail:
-    """Trace an expression; its Trail."""
-    from ptexplore.cli.trace import load
+def run_lab_here(
+    stop_name: str,
+    lab_id: str,
+    save: Annotated[str, Option()],
+    python: Annotated[str | None, Option()] = None,
+    notes: Annotated[list[str] | None, Option()] = None,
+) -> int:
+    """The hidden command behind `run_lab`: runs a lab, prints how it ended as JSON, writes its Trail into a file."""
+    with open_workspace(python, notes=notes or ()) as workspace:
+        entry = workspace.library.stop(stop_name)
+        lab = next((lab for lab in entry[1].labs if lab.id == lab_id), None) if entry is not None else None
+        if entry is None or lab is None:
+            why = "the notes were changed meanwhile"
+            raise PtexploreError(f"there is no lab {stop_name}/{lab_id}", why, "ptexplore notes check", USAGE)
+        result, trail = workspace.run_lab(*entry, lab)
+    if trail is not None:
+        from ptexplore.view.trace.document import trail_to_json
 
-    with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
-        file = Path(folder) / "trace.json"
-        run_child(["trace", *arguments, "--save", str(file)], job)
-        return load(str(file))[0]
-
-
-# --- labs ---
-
-
-def run_lab(arguments: Sequence[str], job: Job) -> tuple[LabResult, Trail | None]:
-    """Run one lab, "tour#stop" and its id; how it ended, and its Trail where it has one."""
-    from ptexplore.annotations.records import Where
-    from ptexplore.cli.trace import load
-    from ptexplore.view.labs import LabResult
-
-    with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
-        file = Path(folder) / "trail.json"
-        told: dict[str, Any] = json.loads(run_child(["__lab", *arguments, "--save", str(file)], job))
-        trail = load(str(file))[0] if file.is_file() else None
-    where = Where(told["file"], told["line"])
-    return LabResult(told["name"], where, told["outcome"], told["why"], told["seconds"]), trail
-
-
-def lab_main(arguments: Sequence[str]) -> int:
-    """The command behind `run_lab`: runs the lab, prints how it ended as JSON, writes its Trail into a file."""
-    parser = argparse.ArgumentParser("ptexplore __lab")
-    parser.add_argument("stop")
-    parser.add_argument("lab")
-    parser.add_argument("--python")
-    parser.add_argument("--save", required=True)
-    add_folders(parser)
-    options = parser.parse_args(arguments)
-    library = library_of(options)
-    found = library.stop(options.stop)
-    lab = next((one for one in found[1].labs if one.id == options.lab), None) if found is not None else None
-    if found is None or lab is None:
-        why = "the notes were changed meanwhile"
-        raise PtexploreError(f"there is no lab {options.stop}/{options.lab}", why, "ptexplore notes check", USAGE)
-    from ptexplore.annotations.trust import may_run, trusted
-
-    told = {"name": f"{options.stop}/{lab.id}", "file": lab.where.file, "line": lab.where.line, "seconds": 0.0}
-    if not may_run(found[0], trusted()):
-        why = f"its file is not trusted: ptexplore notes trust {found[0].where.file}"
-        told |= {"outcome": "untrusted", "why": why}
-    else:
-        told |= _run(lab, options)
-    json.dump(told, sys.stdout)
+        Path(save).write_text(trail_to_json(trail), encoding="utf-8")
+    json.dump(asdict(result), sys.stdout)
     return 0
-
-
-def _run(lab: Any, options: argparse.Namespace) -> dict[str, Any]:
-    from ptexplore.cli.labs import judge, run
-    from ptexplore.cli.looking import look
-    from ptexplore.cli.ready import ready
-    from ptexplore.resolve.trail import resolve
-    from ptexplore.view.document import trail_to_document
-
-    here = ready(options.python)
-    lookup = look(here)
-    ran = run(lab, here)
-    failed = judge(lab, ran, lookup)
-    if ran.session is not None:
-        document = trail_to_document(resolve(ran.session, lookup))
-        Path(options.save).write_text(json.dumps(document), encoding="utf-8")
-    return {"outcome": "failed" if failed else "passed", "why": failed or "", "seconds": ran.seconds}

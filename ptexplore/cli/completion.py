@@ -1,168 +1,151 @@
-"""`ptexplore completion SHELL` prints a completion script; the hidden `__complete` answers it from the indexes."""
+"""What completes an argument: names of symbols, operators, files, trees and tours, from what is indexed already.
+
+Nothing is built for it. typer's scripts for bash, zsh and fish ask; `answer` mends what bash does to names with colons.
+"""
 
 from __future__ import annotations
 
-import argparse
+import contextlib
+import io
+import os
 import re
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-SHELLS = ("bash", "zsh", "fish")
-FILES = 10  # exit code: complete names of files, as the shell does
+VARIABLE = "_PTEXPLORE_COMPLETE"  # set by the shell's script, with what it asks
 _MOST = 200  # candidates
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]")
-_NAMES = {"find": ("name", "op", "file"), "show": ("name", "op", "file"), "refs": ("name", "op"), "op": ("op",),
-          "browse": ("name", "op", "file")}  # fmt: skip
-_HINTS = """\
-bash:  source <(ptexplore completion bash)          in ~/.bashrc
-zsh:   source <(ptexplore completion zsh)           in ~/.zshrc, after compinit
-fish:  ptexplore completion fish | source           in ~/.config/fish/config.fish
-"""
+# typer's script for zsh evaluates what it gets. Names and titles come from others: what a shell may expand is left out.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd\\$`'\"]")
+Candidates = list[tuple[str, str]]
 
 
-def register(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "completion",
-        help="a completion script for bash, zsh or fish",
-        description="Print the script that completes commands, options, and names of symbols, operators and files.",
-        epilog=_HINTS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("shell", choices=SHELLS)
-    parser.set_defaults(run=run)
+def complete_name(incomplete: str) -> Candidates:
+    """Symbols, operators and files that begin with what was typed."""
+    return _names(("name", "op", "file"), incomplete) if incomplete else []
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print the script."""
-    sys.stdout.write((Path(__file__).parent / "completions" / f"ptexplore.{options.shell}").read_text(encoding="utf-8"))
-    return 0
+def complete_symbol(incomplete: str) -> Candidates:
+    """Symbols and operators that begin with what was typed."""
+    return _names(("name", "op"), incomplete) if incomplete else []
 
 
-def answer(arguments: Sequence[str]) -> int:
-    """Print candidates for `lines WORD… CURRENT` or `bash WORDBREAKS LINE`; FILES where the shell knows better.
+def complete_operator(incomplete: str) -> Candidates:
+    """Operators that begin with what was typed."""
+    return _names(("op",), incomplete)
+
+
+def complete_tree(incomplete: str) -> Candidates:
+    """The checkouts that were fetched, and `runtime`."""
+    return [*complete_checkout(incomplete), *_plain(["runtime"], incomplete)]
+
+
+def complete_checkout(incomplete: str) -> Candidates:
+    """The checkouts that were fetched."""
+    from ptexplore.source.fetch.checkouts import checkouts
+
+    return _plain([checkout.name for checkout in checkouts()], incomplete)
+
+
+def complete_kind(incomplete: str) -> Candidates:
+    """Kinds of what `find` and `show` find."""
+    from typing import get_args
+
+    from ptexplore.model.symbols import SymbolKind
+
+    return _plain(["symbol", "operator", "file", "note", "text", *get_args(SymbolKind)], incomplete)
+
+
+def complete_use(incomplete: str) -> Candidates:
+    """Groups of uses that `refs` shows."""
+    from ptexplore.view.search.refs import GROUPS
+
+    return _plain(GROUPS, incomplete)
+
+
+def complete_tour(incomplete: str) -> Candidates:
+    """Ids of tours and notes."""
+    return _tours((), incomplete)
+
+
+def complete_stop(ctx: Any, incomplete: str) -> Candidates:
+    """Ids of the stops of the tour that was given before."""
+    return _tours((ctx.params.get("name") or "",), incomplete)
+
+
+def _plain(words: Sequence[str], incomplete: str) -> Candidates:
+    return [(word, "") for word in words if word.startswith(incomplete) and not _UNSAFE.search(word)]
+
+
+def _tours(before: Sequence[str], incomplete: str) -> Candidates:
+    from ptexplore.workspace.completions import tours
+
+    # The titles are read as markup where rich shows them: brackets go.
+    return [(name, re.sub(r"[\[\]]", "", _UNSAFE.sub("", title))) for name, title in tours(before, incomplete)]
+
+
+def _names(sorts: Sequence[str], incomplete: str) -> Candidates:
+    from ptexplore.workspace.completions import names
+
+    found: dict[str, str] = {}
+    for name, _sort in names(sorts, incomplete, _MOST):
+        if not _UNSAFE.search(name):
+            found.setdefault(name, "")
+        if len(found) >= _MOST:
+            break
+    return list(found.items())
+
+
+def answer(complete: Callable[[], object]) -> int:
+    """Print what `complete`, typer's answer to the shell, prints; for bash, as bash needs it.
 
     Never says anything else and never fails: completion is asked at every key.
     """
-    from ptexplore.cli.words import bash_candidate, split_line
-
-    form, *rest = arguments or ("",)
+    shell = os.environ.get(VARIABLE, "")
+    word, printed, status = "", io.StringIO(), 0
     try:
-        if form == "bash":
-            breaks, line = rest
-            words, current, quote = split_line(line)
-            found = _candidates(words[1:], current)
-            shown = [] if found is None else [bash_candidate(c, current, quote, breaks) for c, _help in found]
-        else:
-            *words, current = rest
-            found = _candidates(words, current)
-            shown = [] if found is None else [f"{c}\t{text}" if text else c for c, text in found]
+        word = join_words() if shell == "complete_bash" else ""
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+            complete()
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else 1  # fish asks by it whether there is anything
     except Exception:  # noqa: BLE001
         return 1
-    if found is None:
-        return FILES
-    sys.stdout.write("".join(f"{one}\n" for one in shown))
-    return 0
+    text = printed.getvalue()
+    sys.stdout.write(
+        "".join(f"{line}\n" for line in _for_bash(text, word)) if word or shell == "complete_bash" else text
+    )
+    return status
 
 
-def _candidates(words: Sequence[str], current: str) -> list[tuple[str, str]] | None:
-    """What may stand where the cursor is, each with a word on it; None for a file of the shell's own."""
-    from ptexplore.cli.app import make_parser
-
-    commands = _commands(make_parser())
-    name = next((word for word in words if not word.startswith("-")), None)
-    if name is None:
-        return [(c, text) for c, (_parser, text) in commands.items() if c.startswith(current)] + [
-            (option, "") for option in ("--help", "--version") if current.startswith("-") and option.startswith(current)
-        ]
-    if name not in commands:
-        return []
-    parser = commands[name][0]
-    after = list(words)[list(words).index(name) + 1 :]
-    option = _option(parser, after[-1]) if after else None
-    if option is not None and option.nargs != 0:
-        return _values(name, option, current)
-    if current.startswith("-") and "--" not in after:
-        return _options(parser, current)
-    if name == "tour":
-        return list(_tours(after, current))
-    if name == "completion":
-        return [(shell, "") for shell in SHELLS if shell.startswith(current)]
-    return list(_names(_NAMES.get(name, ()), current)) if current or name == "op" else []
+def join_words() -> str:
+    """Join, in COMP_WORDS, what bash parted at colons and equal signs; the word at the cursor as it was typed."""
+    words, current = os.environ.get("COMP_WORDS", "").split("\n"), int(os.environ.get("COMP_CWORD") or 0)
+    joined: list[str] = []
+    was_break = False
+    for number, word in enumerate(words[: current + 1]):
+        is_break = word != "" and not word.strip(":=")
+        if number > 1 and joined and (is_break or was_break):
+            joined[-1] += word
+        else:
+            joined.append(word)
+        was_break = is_break
+    os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = "\n".join(joined), str(len(joined) - 1)
+    return joined[-1]
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, tuple[argparse.ArgumentParser, str]]:
-    """Every command with its parser and its line of help."""
-    for action in parser._actions:  # argparse has no public way to read a parser back
-        if isinstance(action, argparse._SubParsersAction):
-            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            return {name: (action.choices[name], text) for name, text in helps.items()}
-    return {}
+def _for_bash(text: str, word: str) -> Iterator[str]:
+    """Candidates without what stands before the last colon or equal sign, quoted where the word is not."""
+    is_quoted = word[:1] in ("'", '"')
+    kept = 0 if is_quoted else max(word.rfind(":"), word.rfind("=")) + 1
+    for line in filter(None, text.splitlines()):
+        yield line if is_quoted else re.sub(r"([^\w@%+=:,./-])", r"\\\1", line[len(_plain_text(word[:kept])) :])
 
 
-def _option(parser: argparse.ArgumentParser, word: str) -> argparse.Action | None:
-    return next((action for action in parser._actions if word in action.option_strings), None)
-
-
-def _options(parser: argparse.ArgumentParser, current: str) -> list[tuple[str, str]]:
-    found = []
-    for action in parser._actions:
-        long = [one for one in action.option_strings if one.startswith(current if len(current) > 2 else "--")]
-        if action.help != argparse.SUPPRESS:
-            found += [(one, _one_line(action.help or "")) for one in long]
-    return found
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("%%", "%")
-
-
-def _values(command: str, option: argparse.Action, current: str) -> list[tuple[str, str]] | None:
-    """Values of an option: its choices, kinds, trees; None for files."""
-    known: Sequence[str] = ()
-    if option.choices is not None:
-        known = [str(one) for one in option.choices]
-    elif option.dest == "kind":
-        known = _kinds(command)
-    elif option.dest in ("tree", "use", "remove"):
-        from ptexplore.source.checkouts import checkouts
-
-        known = [one.name for one in checkouts()] + (["runtime"] if option.dest == "tree" else [])
-    elif option.metavar in ("PATH", "FILE", "DIR", "DIR|FILE|URL"):
-        return None
-    return [(one, "") for one in known if one.startswith(current)]
-
-
-def _kinds(command: str) -> Sequence[str]:
-    from typing import get_args
-
-    from ptexplore.symbols import SymbolKind
-
-    if command == "refs":
-        from ptexplore.view.refs import GROUPS
-
-        return GROUPS
-    return ("symbol", "operator", "file", "note", "text", *get_args(SymbolKind))
-
-
-def _tours(after: Sequence[str], current: str) -> Iterator[tuple[str, str]]:
-    """Tours, and behind one its stops."""
-    from ptexplore.cli.completing import tours
-
-    for name, text in tours([word for word in after if not word.startswith("-")], current):
-        yield name, _CONTROL.sub("", text)
-
-
-def _names(sorts: Sequence[str], current: str) -> Iterator[tuple[str, str]]:
-    """Names from what is indexed already, without control characters; nothing is ever built here."""
-    from ptexplore.cli.completing import names
-
-    seen: set[str] = set()
-    for name, sort in names(sorts, current, _MOST):
-        if name not in seen and not _CONTROL.search(name):
-            seen.add(name)
-            yield name, sort
-        if len(seen) >= _MOST:
-            return
+def _plain_text(word: str) -> str:
+    """A word without the shell's quoting."""
+    try:
+        return "".join(shlex.split(word))
+    except ValueError:
+        return word

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from typing import Any
+from typing import Annotated
+
+from typer import Option
+
+from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.options import Python
 
 
-def register(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "doctor",
-        help="is all that ptexplore needs there, and is it true?",
-        description="Check the installed torch, its regenerated C++ and the catalogue; count what is confirmed.",
-    )
-    parser.add_argument("--json", action="store_true", help="the report as JSON (format 1)")
-    parser.add_argument("--python", metavar="PATH", help="the torch of another Python")
-    parser.add_argument("--unconfirmed", action="store_true", help="list every registration that is not confirmed")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Print the report; 3 where a registration in generated C++ is not confirmed."""
-    from ptexplore.cli.looking import checkouts
-    from ptexplore.cli.ready import ready
+def doctor(
+    as_json: Annotated[bool, Option("--json", help="the report as JSON (format 1)")] = False,
+    python: Python = None,
+    unconfirmed: Annotated[bool, Option("--unconfirmed", help="list every registration that is not confirmed")] = False,
+) -> int:
+    """Check the installed torch, its regenerated C++ and the catalogue; count what is confirmed."""
     from ptexplore.errors import MISSING
-    from ptexplore.view.health import health, health_to_document
+    from ptexplore.view.health import health_to_document
 
-    here = ready(options.python)
-    note, found = checkouts(here)
-    report = health(here.runtime, here.tree, here.store, found, note)
-    if options.json:
+    with open_workspace(python) as workspace:
+        report = workspace.health()
+    if as_json:
         json.dump(health_to_document(report), sys.stdout)
         print()
     else:
-        from ptexplore.render.console import make_console
-        from ptexplore.render.health import print_health
+        from ptexplore.render.terminal.console import make_console
+        from ptexplore.render.terminal.health import print_health
 
-        print_health(make_console(), report, unconfirmed=options.unconfirmed)
+        print_health(make_console(), report, unconfirmed=unconfirmed)
     return 0 if report.sound else MISSING

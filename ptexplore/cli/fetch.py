@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from ptexplore.model import Runtime
+from typer import Option
+
+from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.completion import complete_checkout
+from ptexplore.cli.options import Python
 
 EPILOG = """\
 Without --ref and --from: the commit that the installed torch was built from, or what ptexplore.toml pins.
@@ -17,82 +18,72 @@ Nothing that comes is executed; a folder given by --from is used in place and ne
 """
 
 
-def register(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "fetch",
-        help="bring PyTorch's own source: the text of hand-written C++",
-        description="Fetch the source of PyTorch, or of an extension of it, and choose which is read.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--ref", metavar="TAG|SHA", help="this tag or commit")
-    parser.add_argument(
-        "--from", dest="source", metavar="DIR|FILE|URL", help="a folder, an archive (tar.xz, tar.gz, zip) or a remote"
-    )
-    parser.add_argument("--name", metavar="NAME", help="it is the source of an extension, read beside PyTorch's")
-    parser.add_argument("--list", action="store_true", help="what was fetched, and which is in use")
-    parser.add_argument("--use", metavar="NAME", help='always read this one; "auto" takes that back')
-    parser.add_argument("--remove", metavar="NAME", help="delete a checkout; a folder used in place stays")
-    parser.add_argument("--json", action="store_true", help="with --list: as JSON (format 1)")
-    parser.add_argument("--python", metavar="PATH", help="the torch of another Python")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Fetch, or list, choose or remove what was fetched."""
-    _check(options)
-    if options.list:
-        return _list(options)
-    if options.use is not None:
-        return _use(options)
-    if options.remove is not None:
-        return _remove(options)
-    return _fetch(options)
-
-
-def _check(options: argparse.Namespace) -> None:
+def fetch(
+    ref: Annotated[str | None, Option(metavar="TAG|SHA", help="this tag or commit")] = None,
+    source: Annotated[
+        str | None,
+        Option("--from", metavar="DIR|FILE|URL", help="a folder, an archive (tar.xz, tar.gz, zip) or a remote"),
+    ] = None,
+    name: Annotated[
+        str | None, Option(metavar="NAME", help="it is the source of an extension, read beside PyTorch's")
+    ] = None,
+    listing: Annotated[bool, Option("--list", help="what was fetched, and which is in use")] = False,
+    use: Annotated[
+        str | None,
+        Option(metavar="NAME", help='always read this one; "auto" takes that back', autocompletion=complete_checkout),
+    ] = None,
+    remove: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="delete a checkout; a folder used in place stays", autocompletion=complete_checkout
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="with --list: as JSON (format 1)")] = False,
+    python: Python = None,
+) -> int:
+    """Fetch the source of PyTorch, or of an extension of it, and choose which is read."""
     from ptexplore.errors import USAGE, PtexploreError
 
-    actions = {"--list": options.list, "--use": options.use, "--remove": options.remove}
-    given = [name for name, value in actions.items() if value not in (None, False)]
-    asked = {"--ref": options.ref, "--from": options.source, "--name": options.name}
-    given_too = [name for name, value in asked.items() if value is not None]
-    help_ = "ptexplore fetch --help"
-    if len(given) > 1 or (given and given_too):
-        words = " and ".join([*given, *given_too])
-        raise PtexploreError(f"{words} do not go together", "each is an action of its own", help_, USAGE)
-    if options.json and not options.list:
-        raise PtexploreError("--json goes with --list", "fetching itself has no document", help_, USAGE)
+    actions = {"--list": listing or None, "--use": use, "--remove": remove}
+    given = [option for option, value in actions.items() if value is not None]
+    asked = [option for option, value in {"--ref": ref, "--from": source, "--name": name}.items() if value is not None]
+    if len(given) > 1 or (given and asked):
+        words = " and ".join([*given, *asked])
+        why = "each is an action of its own"
+        raise PtexploreError(f"{words} do not go together", why, "ptexplore fetch --help", USAGE)
+    if as_json and not listing:
+        why = "fetching itself has no document"
+        raise PtexploreError("--json goes with --list", why, "ptexplore fetch --help", USAGE)
+    if listing:
+        return _list(python, as_json=as_json)
+    if use is not None:
+        return _use(use, python)
+    if remove is not None:
+        return _remove(remove, python)
+    return _fetch(source, ref, name, python)
 
 
-def _fetch(options: argparse.Namespace) -> int:
-    from ptexplore.render.fetch import fetch_progress, print_lines
-    from ptexplore.source.checkouts import choose
-    from ptexplore.source.fetching import fetch
-    from ptexplore.source.placing import Request
-    from ptexplore.source.project import find_project
-    from ptexplore.view.checkouts import outcome_lines
+def _fetch(source: str | None, ref: str | None, name: str | None, python: str | None) -> int:
+    from ptexplore.render.terminal.fetch import fetch_progress, outcome_lines, print_lines
+    from ptexplore.source.fetch.install import Request
 
-    request = Request(options.source, options.ref, options.name or "pytorch", named=options.name is not None)
-    project = find_project(Path.cwd())
-    pinned = project is not None and project.pin is not None
-    from_torch = request.source is None and request.ref is None and not pinned
-    runtime = _runtime(options.python, required=from_torch or options.python is not None)
-    with fetch_progress() as watcher:
-        outcome = fetch(request, runtime, project, watcher)
-    print_lines(outcome_lines(outcome, choose(runtime), runtime))
+    request = Request(source, ref, name or "pytorch", named=name is not None)
+    with open_workspace(python) as workspace:
+        with fetch_progress() as watcher:
+            outcome = workspace.fetch(request, watcher)
+        print_lines(outcome_lines(outcome, workspace.choice(), workspace.runtime_if_any))
     return 0
 
 
-def _list(options: argparse.Namespace) -> int:
-    from ptexplore.render.fetch import print_lines
-    from ptexplore.source.checkouts import checkouts, choose
-    from ptexplore.view.checkouts import listing_document, listing_lines
+def _list(python: str | None, *, as_json: bool) -> int:
+    from ptexplore.render.terminal.fetch import listing_lines, print_lines
+    from ptexplore.source.fetch.checkouts import checkouts
+    from ptexplore.view.checkouts import listing_document
 
-    choice = choose(_runtime(options.python, required=options.python is not None))
-    document = listing_document(checkouts(), choice)
-    if options.json:
+    with open_workspace(python) as workspace:
+        _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
+        document = listing_document(checkouts(), workspace.choice())
+    if as_json:
         json.dump(document, sys.stdout)
         print()
     else:
@@ -100,33 +91,26 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _use(options: argparse.Namespace) -> int:
-    from ptexplore.render.fetch import print_lines
-    from ptexplore.source.checkouts import choose, use
-    from ptexplore.view.checkouts import choice_lines
+def _use(name: str, python: str | None) -> int:
+    from ptexplore.render.terminal.fetch import print_lines
+    from ptexplore.source.fetch.checkouts import use
 
-    use(None if options.use == "auto" else options.use)
-    print_lines(choice_lines(choose(_runtime(options.python, required=False))))
+    use(None if name == "auto" else name)
+    print_lines(_in_use(python))
     return 0
 
 
-def _remove(options: argparse.Namespace) -> int:
-    from ptexplore.render.fetch import print_lines
-    from ptexplore.source.checkouts import choose, remove
-    from ptexplore.view.checkouts import choice_lines, removed_lines
+def _remove(name: str, python: str | None) -> int:
+    from ptexplore.render.terminal.fetch import print_lines, removed_lines
+    from ptexplore.source.fetch.checkouts import remove
 
-    gone = removed_lines(remove(options.remove))
-    print_lines([*gone, *choice_lines(choose(_runtime(options.python, required=False)))])
+    gone = removed_lines(remove(name))
+    print_lines([*gone, *_in_use(python)])
     return 0
 
 
-def _runtime(python: str | None, *, required: bool) -> Runtime | None:
-    from ptexplore.errors import PtexploreError
-    from ptexplore.source.runtime import find_runtime
+def _in_use(python: str | None) -> list[str]:
+    from ptexplore.render.terminal.fetch import choice_lines
 
-    try:
-        return find_runtime(python)
-    except PtexploreError:
-        if required:
-            raise
-        return None
+    with open_workspace(python) as workspace:
+        return choice_lines(workspace.choice())

@@ -2,135 +2,63 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from typer import Option
 
-if TYPE_CHECKING:
-    from ptexplore.model import Checkout, Runtime
-    from ptexplore.source.progress import Progress
-
-
-def register(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "index",
-        help="read the source: every definition, use and registration",
-        description="Read what changed in the checkout in use, in extensions and in the installed torch's own text.",
-    )
-    parser.add_argument("--checkout", metavar="NAME", help="this checkout only")
-    parser.add_argument("--python", metavar="PATH", help="the torch of another Python")
-    parser.add_argument("--jobs", metavar="N", type=_jobs, help="how many processes read (all cores)")
-    parser.add_argument("--problems", action="store_true", help="list every file that could not be read or followed")
-    parser.add_argument("--json", action="store_true", help="the summary as JSON (format 1)")
-    parser.add_argument(
-        "--export", nargs=2, metavar=("ctags", "FILE"), help="write the checkout's index as a tags file for editors"
-    )
-    parser.add_argument(
-        "--semantic", nargs="*", metavar="PATH", help="then resolve uses with libclang: of these, or of `core`"
-    )
-    parser.add_argument("--force", action="store_true", help="let --export write over another tags file")
-    parser.set_defaults(run=run)
+from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.completion import complete_checkout
+from ptexplore.cli.options import Python
+from ptexplore.errors import USAGE, PtexploreError
 
 
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 256:
-        raise argparse.ArgumentTypeError(f"{text} is no number of processes")
-    return int(text)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Index everything that there is, or one checkout; 0 however many files had problems: they are shown."""
-    if options.export is not None and options.export[0] != "ctags":
-        raise PtexploreError(f"{options.export[0]} is no format to export to", "ctags is", "--export ctags FILE", USAGE)
-    if options.semantic is not None:
+def index(
+    checkout: Annotated[
+        str | None, Option(metavar="NAME", help="this checkout only", autocompletion=complete_checkout)
+    ] = None,
+    python: Python = None,
+    jobs: Annotated[int | None, Option(min=1, max=256, metavar="N", help="how many processes read (all cores)")] = None,
+    problems: Annotated[bool, Option("--problems", help="list every file that could not be read or followed")] = False,
+    as_json: Annotated[bool, Option("--json", help="the summary as JSON (format 1)")] = False,
+    export: Annotated[
+        tuple[str, str] | None,
+        Option(metavar="ctags FILE", help="write the checkout's index as a tags file for editors"),
+    ] = None,
+    semantic: Annotated[
+        list[str] | None, Option(metavar="[PATH ...]", help="then resolve uses with libclang: of these, or of `core`")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="let --export write over another tags file")] = False,
+) -> int:
+    """Read what changed in the checkout in use, in extensions and in the installed torch's own text."""
+    if export and export[0] != "ctags":
+        raise PtexploreError(f"{export[0]} is no format to export to", "ctags is", "--export ctags FILE", USAGE)
+    if semantic:
         from ptexplore.index.semantic.clang import load
 
         load()  # says what is missing before anything long begins
-    runtime, chosen = _chosen(options)
-    from ptexplore.cli.ready import refresh
-    from ptexplore.cli.semantic import document as refined_document
-    from ptexplore.cli.semantic import refine
-    from ptexplore.view.index_summary import summary
+    from ptexplore.workspace.index_runs import IndexRequest
 
-    found = []
-    with _shown() as progress:
-        for one in chosen:
-            built = refresh(one, runtime, progress, options.jobs)
-            found.append(summary(_name(one), built, _store(one)))
-        refined = refine(options, runtime, chosen, progress) if options.semantic is not None else None
-        tags = _export(options, chosen, progress) if options.export is not None else None
-    if options.json:
-        document = {"format": 1, "indexes": [one.document for one in found], "exported": tags}
-        if refined is not None:
-            document["semantic"] = refined_document(*refined)
-        json.dump(document, sys.stdout)
+    paths = [path for path in semantic if path] if semantic else None
+    request = IndexRequest(checkout, jobs, paths, Path(export[1]) if export else None, force)
+    with open_workspace(python) as workspace:
+        done = workspace.index(request)
+    if as_json:
+        from ptexplore.view.index_summary import index_document
+
+        json.dump(index_document(done.summaries, done.refined, done.note, done.tags), sys.stdout)
         print()
         return 0
-    from ptexplore.render.index_summary import print_exported, print_summary
+    from ptexplore.render.terminal.index_summary import print_exported, print_summary
 
-    for each in found:
-        print_summary(each, every_problem=options.problems)
-    if refined is not None:
-        from ptexplore.render.semantic import print_refined
+    for summary in done.summaries:
+        print_summary(summary, every_problem=problems)
+    if done.refined is not None:
+        from ptexplore.render.terminal.semantic import print_refined
 
-        print_refined(*refined, everything=options.problems)
-    if tags is not None:
-        print_exported(tags)
+        print_refined(done.refined, done.note, everything=problems)
+    if done.tags is not None:
+        print_exported(done.tags)
     return 0
-
-
-def _chosen(options: argparse.Namespace) -> tuple[Runtime | None, list[Checkout | Runtime]]:
-    """The runtime, where there is one, and what to index."""
-    from ptexplore.cli.ready import sources
-    from ptexplore.source.checkouts import is_there, load
-
-    runtime, found = sources(options.python, needed=options.checkout is None)
-    if options.checkout is not None:
-        checkout = load(options.checkout)
-        if not is_there(checkout):
-            hint = f"ptexplore fetch --remove {checkout.name}"
-            raise PtexploreError(f"the checkout {checkout.name} is gone", f"no folder {checkout.root}", hint, MISSING)
-        return runtime, [checkout]
-    return runtime, [*found, *([runtime] if runtime is not None else [])]
-
-
-def _export(options: argparse.Namespace, chosen: list[Checkout | Runtime], progress: Progress) -> dict[str, Any]:
-    from ptexplore.index.export import write_tags
-    from ptexplore.model import Checkout
-
-    checkout = next((one for one in chosen if isinstance(one, Checkout)), None)
-    if checkout is None:
-        why = "tags name files below one folder, and nothing was fetched"
-        raise PtexploreError("there is no checkout to export", why, "ptexplore fetch", MISSING)
-    target = Path(options.export[1]).absolute()
-    progress.step("writing tags")
-    try:
-        count = write_tags(_store(checkout), Path(checkout.root), target, force=options.force)
-    except OSError as error:
-        why = f"{error.filename or target}: {error.strerror or error}"
-        raise PtexploreError("the tags cannot be written", why, "another name for FILE") from error
-    return {"checkout": checkout.name, "file": str(target), "tags": count}
-
-
-def _name(source: Checkout | Runtime) -> str:
-    from ptexplore.model import Runtime
-
-    return f"torch {source.version}" if isinstance(source, Runtime) else source.name
-
-
-def _store(source: Checkout | Runtime) -> Any:
-    from ptexplore.cli.ready import index_of
-    from ptexplore.store.index_store import IndexStore
-
-    return IndexStore.open(index_of(source))
-
-
-def _shown() -> Any:
-    from ptexplore.render.progress import progress_bar
-
-    return progress_bar("indexing")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
 
 from ptexplore.errors import FAILED, MISSING, PtexploreError
 
@@ -12,33 +13,24 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Problem, Tour
 
 
-def register(actions: Any) -> None:
-    """Add the action to the parser."""
-    parser: argparse.ArgumentParser = actions.add_parser(
-        "trust",
-        help="allow the labs of notes from elsewhere to run",
-        description="Labs run code with your rights. Trust is in a file's content: a changed file is trusted anew.",
-    )
-    parser.add_argument("path", metavar="DIR|FILE", help="a folder of notes, or one file")
-    parser.add_argument("--revoke", action="store_true", help="trust them no longer")
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Show every lab and trust the files that hold them; files that could not be read are told of."""
+def trust_notes(
+    path: Annotated[str, Argument(metavar="DIR|FILE", help="a folder of notes, or one file")],
+    revoke: Annotated[bool, Option("--revoke", help="trust them no longer")] = False,
+) -> int:
+    """Labs run code with your rights. Trust is in a file's content: a changed file is trusted anew."""
     from ptexplore.annotations.trust import forget, trust
-    from ptexplore.render.notes import print_trusted
+    from ptexplore.render.terminal.notes import print_trusted
 
-    tours, problems = _tours(Path(options.path), options.path)
+    tours, problems = _tours(Path(path), path)
     held = [tour for tour in tours if any(stop.labs for stop in tour.stops)]
     try:
-        (forget if options.revoke else trust)(held)
+        (forget if revoke else trust)(held)
     except OSError as error:
         why = f"{error.strerror or error}: {error.filename}"
         raise PtexploreError(
             "the cache cannot be written", why, "set PTEXPLORE_CACHE to another folder", MISSING
         ) from error
-    print_trusted(held, problems, revoked=options.revoke)
+    print_trusted(held, problems, revoked=revoke)
     return FAILED if problems else 0
 
 

@@ -2,52 +2,54 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from typing import Any
+from typing import Annotated
 
-from ptexplore.cli.searching import add_options, at_most, search_in
+from typer import Argument, Option
+
+from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.completion import complete_symbol, complete_use
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most
 from ptexplore.errors import USAGE, PtexploreError
 
 
-def register(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "refs",
-        help="who uses this name: calls, registrations, stubs, tests, YAML",
-        description="SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator.",
-    )
-    parser.add_argument("symbol", metavar="SYMBOL")
-    parser.add_argument("--kind", metavar="KIND", help="only one group: calls, registrations, stubs, tests, YAML, …")
-    add_options(parser, limit=20, what="at most N of each group")
-    parser.set_defaults(run=run)
+def refs(
+    symbol: Annotated[
+        str, Argument(metavar="SYMBOL", help="its name, whole or from the last :: on", autocompletion=complete_symbol)
+    ],
+    kind: Annotated[
+        str | None,
+        Option(
+            metavar="KIND",
+            help="only one group: calls, registrations, stubs, tests, YAML, …",
+            autocompletion=complete_use,
+        ),
+    ] = None,
+    limit: Annotated[int, Option(min=0, metavar="N", help="at most N of each group (default 20; 0: all)")] = 20,
+    tree: OnlyTree = None,
+    as_json: AsJson = False,
+    python: Python = None,
+) -> int:
+    """SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator."""
+    from ptexplore.view.search.refs import GROUPS
 
-
-def run(options: argparse.Namespace) -> int:
-    """Print the uses of a name."""
-    from ptexplore.view.refs import GROUPS, refs
-
-    kind = next(
-        (g for g in GROUPS if options.kind and g.lower() in (options.kind.lower(), f"{options.kind.lower()}s")), None
-    )
-    if options.kind is not None and kind is None:
-        raise PtexploreError(
-            f"there is no kind {options.kind}", f"kinds are {', '.join(GROUPS)}", "--kind calls", USAGE
-        )
-    symbol = options.symbol.strip()
-    if not symbol:
+    group = next((g for g in GROUPS if kind and g.lower() in (kind.lower(), f"{kind.lower()}s")), None)
+    if kind is not None and group is None:
+        raise PtexploreError(f"there is no kind {kind}", f"kinds are {', '.join(GROUPS)}", "--kind calls", USAGE)
+    name = symbol.strip()
+    if not name:
         raise PtexploreError("there is nothing to look for", "the name is empty", "ptexplore refs add_kernel", USAGE)
-    here = search_in(options)
-    view = refs(here.trees, symbol, at_most(options.limit), kind)
-    if options.json:
-        from ptexplore.view.search_documents import refs_to_document
+    with open_workspace(python, tree) as workspace:
+        view = workspace.refs(name, at_most(limit), group)
+        if as_json:
+            from ptexplore.view.search.search_documents import refs_to_document
 
-        json.dump(refs_to_document(view), sys.stdout)
-        print()
-        return 0
-    from ptexplore.render.console import make_console
-    from ptexplore.render.refs import print_refs
+            json.dump(refs_to_document(view), sys.stdout)
+            print()
+            return 0
+        from ptexplore.render.terminal.console import make_console
+        from ptexplore.render.terminal.refs import print_refs
 
-    print_refs(make_console(), view, here.locate)
+        print_refs(make_console(), view, workspace.locate)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ptexplore.annotations.records import Lab, Tour
-    from ptexplore.view.tour import Excerpt, Guide, StopView
+    from ptexplore.view.notes.tour import Excerpt, Guide, StopView
+    from ptexplore.workspace.workspace import Workspace
 
 _WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "open", "l": "lab", "c": "contents",
           "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab"}  # fmt: skip
@@ -36,7 +37,7 @@ _AROUND = 14  # lines of a stop over and under its prose: where it is, what it l
 
 def fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
     """As much source as suits a stop: beside its prose what fills the screen, under it half a screen."""
-    from ptexplore.render.tour import WIDE, prose_height, source_height
+    from ptexplore.render.terminal.tour import WIDE, prose_height, source_height
 
     if not console.is_terminal:
         return guide.excerpt(view, ROOM)
@@ -54,22 +55,23 @@ def fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
     return excerpt
 
 
-@dataclass
-class Walk:
-    """One reader's walk through one tour."""
+class TerminalWalk:
+    """Shows the stops of a walk, and does what is typed under each."""
 
-    tour: Tour
-    guide: Guide
-    python: str | None
-    at: int = 1
-    rest: list[str] = field(default_factory=list)  # lines of the stop that did not fit the screen
-    saves: bool = True
+    def __init__(self, tour: Tour, guide: Guide, workspace: Workspace) -> None:
+        from ptexplore.annotations.progress import remember
+        from ptexplore.view.notes.tour_walk import TourWalk
+
+        self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"progress is not kept: {why}"))
+        self._guide = guide
+        self._workspace = workspace
+        self._rest: list[str] = []  # lines of the stop that did not fit the screen
 
     def walk(self, number: int | None) -> int:
         """From a stop on, else from where the tour was left. 0, however the reader leaves."""
-        self.at = number or self._left()
+        self._walk.number = number or self._left()
         try:
-            self._show(self._intro() if self.at == 1 and number is None else [])
+            self._show(self._intro() if self._walk.number == 1 and number is None else [])
             while self._step():
                 pass
         except (EOFError, KeyboardInterrupt):
@@ -77,19 +79,17 @@ class Walk:
         return 0
 
     def _left(self) -> int:
-        """The stop at which the tour was left; the first where it is new, or was read to its end."""
+        """The stop at which the tour was left, and say so."""
         from ptexplore.annotations.progress import load_progress
+        from ptexplore.view.notes.tour_walk import stop_left_at
 
         progress = load_progress()
         if progress.trouble:
             self._tell(f"what was read before is not known: {progress.trouble}")
-        names = [stop.id for stop in self.tour.stops]
-        last = progress.last.get(self.tour.id)
-        if last not in names or progress.of(self.tour) == len(names):
-            return 1
-        if last != names[0]:
-            self._tell(f"going on at stop {names.index(last) + 1}; g 1 goes to the first")
-        return names.index(last) + 1
+        number = stop_left_at(self._walk.tour, progress)
+        if number > 1:
+            self._tell(f"going on at stop {number}; g 1 goes to the first")
+        return number
 
     def _step(self) -> bool:
         """Ask for one command and do it; False to leave."""
@@ -116,45 +116,44 @@ class Walk:
         return True
 
     def _prompt(self) -> str:
-        if self.rest:
-            return f"-- {len(self.rest)} more lines: Enter; b back, c contents, q quit > "
-        stop = self.tour.stops[self.at - 1]
-        forward = "next" if self.at < len(self.tour.stops) else "finish"
+        if self._rest:
+            return f"-- {len(self._rest)} more lines: Enter; b back, c contents, q quit > "
+        stop = self._walk.stop
+        forward = "finish" if self._walk.is_last else "next"
         some = f", l lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
-        back = ", b back" if self.at > 1 else ""
+        back = ", b back" if self._walk.number > 1 else ""
         return f"Enter {forward}{back}{some}, o open, c contents, q quit, ? help > "
 
     # --- commands ---
 
     def _next(self) -> bool:
-        if self.rest:
+        if self._rest:
             self._page()
             return True
-        self._remember(done=self.tour.name_of(self.tour.stops[self.at - 1]))
-        if self.at == len(self.tour.stops):
+        if not self._walk.forward():
             self._finish()
             return False
-        self.at += 1
         self._show()
         return True
 
     def _back(self, _rest: str) -> None:
-        if self.at == 1:
+        if self._walk.back():
+            self._show()
+        else:
             self._tell("this is the first stop")
-            return
-        self.at -= 1
-        self._show()
 
     def _go(self, rest: str) -> None:
-        from ptexplore.view.tour import find_stop
+        from ptexplore.view.notes.tour import find_stop
 
-        self.at = find_stop(self.tour, rest.removeprefix(f"{self.tour.id}#")) if rest else self.at
+        tour = self._walk.tour
+        if rest:
+            self._walk.number = find_stop(tour, rest.removeprefix(f"{tour.id}#"))
         self._show()
 
     def _open(self, _rest: str) -> None:
-        from ptexplore.render.pager import open_in_editor
+        from ptexplore.render.terminal.pager import open_in_editor
 
-        view = self.guide.stop(self.tour, self.at)
+        view = self._guide.stop(self._walk.tour, self._walk.number)
         if view.file is None or view.file_line is None:
             self._tell(f"there is no file to open: {'; '.join(view.facts) or view.outcome}")
             return
@@ -162,15 +161,15 @@ class Walk:
 
     def _contents(self, _rest: str) -> None:
         from ptexplore.annotations.progress import load_progress
-        from ptexplore.render.tour_list import contents_lines
+        from ptexplore.render.terminal.tour_list import contents_lines
 
-        self._say(contents_lines(self._console(), self.tour, load_progress().done, self.at))
+        self._say(contents_lines(self._console(), self._walk.tour, load_progress().done, self._walk.number))
 
     def _help(self, _rest: str) -> None:
         self._say(_HELP)
 
     def _labs(self, rest: str) -> None:
-        labs = self.tour.stops[self.at - 1].labs
+        labs = self._walk.stop.labs
         if not labs:
             self._tell("this stop has no lab")
         elif rest and not (rest.isdigit() and 1 <= int(rest) <= len(labs)):
@@ -183,22 +182,20 @@ class Walk:
     def _lab(self, lab: Lab) -> bool:
         """Run one lab and say how it ended; False where the reader stopped it."""
         from ptexplore.annotations.trust import may_run, trusted
-        from ptexplore.cli.labs import run_labs
-        from ptexplore.cli.ready import ready
-        from ptexplore.render.tour import lab_lines
+        from ptexplore.render.terminal.tour import lab_lines
 
-        if not may_run(self.tour, trusted()):  # said before the installed torch is looked at
-            file = self.tour.where.file
+        tour, stop = self._walk.tour, self._walk.stop
+        if not may_run(tour, trusted()):  # said before the installed torch is looked at
+            file = tour.where.file
             self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
             return True
-        stop = self.tour.stops[self.at - 1]
         alone = replace(stop, parts=tuple(part for part in stop.parts if part.lab is lab))
         self._tell(f"running {lab.id} …")
         try:
-            for result in run_labs([(self.tour, alone)], ready(self.python)):
+            for result in self._workspace.run_labs([(tour, alone)]):
                 self._say(lab_lines(self._console(), lab, result))
                 if result.outcome == "passed":
-                    self._remember(lab=f"{self.tour.name_of(stop)}/{lab.id}")
+                    self._walk.passed(stop, lab)
         except KeyboardInterrupt:
             self._tell("\nstopped")
             return False
@@ -207,61 +204,49 @@ class Walk:
     # --- showing ---
 
     def _console(self) -> Console:
-        from ptexplore.render.console import make_console
+        from ptexplore.render.terminal.console import make_console
 
         return make_console()
 
     def _intro(self) -> list[str]:
-        from ptexplore.render.tour import intro_lines
+        from ptexplore.render.terminal.tour import intro_lines
 
-        return [*intro_lines(self._console(), self.tour), ""]
+        return [*intro_lines(self._console(), self._walk.tour), ""]
 
     def _show(self, above: Sequence[str] = ()) -> None:
-        from ptexplore.render.tour import stop_lines
+        from ptexplore.render.terminal.tour import stop_lines
 
         console = self._console()
-        view = self.guide.stop(self.tour, self.at)
-        excerpt = fitting(console, self.guide, view)
+        view = self._guide.stop(self._walk.tour, self._walk.number)
+        excerpt = fitting(console, self._guide, view)
         rule = "─" * min(console.width, 40)
-        self.rest = [*above, rule, *stop_lines(console, view, excerpt, reveal=False), ""]
-        self._remember(last=(self.tour.id, view.stop.id))
+        self._rest = [*above, rule, *stop_lines(console, view, excerpt, reveal=False), ""]
+        self._walk.shown()
         self._page()
 
     def _page(self) -> None:
         """As much of the stop as fits the screen above the prompt."""
         room = max(shutil.get_terminal_size().lines - 2, 5)
-        if len(self.rest) - room <= 2:
-            room = len(self.rest)  # a prompt for two lines is worse than two lines scrolled away
-        self._say(self.rest[:room])
-        self.rest = self.rest[room:]
+        if len(self._rest) - room <= 2:
+            room = len(self._rest)  # a prompt for two lines is worse than two lines scrolled away
+        self._say(self._rest[:room])
+        self._rest = self._rest[room:]
 
     def _finish(self) -> None:
         from ptexplore.annotations.progress import load_progress
-        from ptexplore.view.tour import in_order
+        from ptexplore.view.notes.tour import in_order
 
-        progress = load_progress()
-        self._tell(f"that was the last stop: {progress.of(self.tour)} of {len(self.tour.stops)} read")
-        others = [t for t in in_order(self.guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
-        left = next((t for t in others if t.id != self.tour.id), None)
+        progress, tour = load_progress(), self._walk.tour
+        self._tell(f"that was the last stop: {progress.of(tour)} of {len(tour.stops)} read")
+        others = [t for t in in_order(self._guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
+        left = next((t for t in others if t.id != tour.id), None)
         self._tell(f"next: ptexplore tour {left.id}" if left is not None else "next: ptexplore tour --path")
-
-    def _remember(self, **what: object) -> None:
-        """Keep progress; where that cannot be written it is said once, and the walk goes on."""
-        from ptexplore.annotations.progress import remember
-
-        if not self.saves:
-            return
-        try:
-            remember(**what)  # type: ignore[arg-type]
-        except OSError as error:
-            self.saves = False
-            self._tell(f"progress is not kept: {error.filename}: {error.strerror or error}")
 
     def _say(self, lines: list[str] | tuple[str, ...]) -> None:
         sys.stdout.write("\n".join([*lines, ""]))
         sys.stdout.flush()
 
     def _tell(self, text: str) -> None:
-        from ptexplore.render.plain import clean_lines
+        from ptexplore.safe_text import clean_lines
 
         self._say([clean_lines(text)])

@@ -1,1 +1,1 @@
-"""Text to records: what the binary says it registered, checked against the C++ it was built from."""
+"""Source text to rows: symbols, references and PyTorch's dialect of macros."""

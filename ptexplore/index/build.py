@@ -1,158 +1,262 @@
-"""The probe's catalogue message + the runtime tree -> the catalogue: every record parsed, verified and written."""
+"""Build and refresh the index of one tree: what changed is read, by all cores, and replaces only its own rows."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import itertools
+import json
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from ptexplore.cpp import macro_table
+from ptexplore.cpp.macros import HEADERS, MacroTable, collect
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.index import facts
-from ptexplore.index.dump import Unparsed, origin, parse_dump, parse_table
-from ptexplore.index.operators import Model
-from ptexplore.index.python import kernel_for, makes_library, python_kernels, python_names
-from ptexplore.index.registrations import Kernels
-from ptexplore.index.verify import HANDWRITTEN, NO_CALLABLE, NO_FILE
-from ptexplore.model import DispatchKey, DumpRecord, PythonKernel, Registration, Runtime
-from ptexplore.source.canonical import Folders, recorded_path
+from ptexplore.index.reading_plan import (
+    IndexInput,
+    ReadingPlan,
+    is_current,
+    same_unread,
+    unread_files,
+    usable_index,
+    what_to_read,
+)
+from ptexplore.index.tasks import Task, in_turn
+from ptexplore.index.workers import Result, Same, Unread, content, read_all, read_rows
+from ptexplore.locations import lock_file
+from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress, Silent
-from ptexplore.source.tree import SourceTree, folders
-from ptexplore.store.store import Store
+from ptexplore.store.index.read_ahead import PackedFile, ReadAhead, kept, unpacked
+from ptexplore.store.index.reader import IndexStore, Known, StaleIndex
+from ptexplore.store.index.rows import Rows
+from ptexplore.store.index.writer import IndexWriter
+
+_WAIT = 1800  # seconds for another indexer to finish
 
 
-def build_catalogue(
-    runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, progress: Progress | None = None
-) -> None:
-    """Write the catalogue of `runtime` to `store_path`, from the probe's message `raw` and the text of `tree`.
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a run did: files read, known by their content and left alone, removed; those that could not be read."""
 
-    Raises PtexploreError where the dispatcher says something in no known form or the file cannot be written.
-    Nothing appears at `store_path` unless all of it was written.
+    read: int
+    kept: int
+    removed: int
+    unread: tuple[Unread, ...]
+    anew: bool
+    seconds: float
+
+
+def build(source: IndexInput, target: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Built:
+    """Make or refresh the index of `source` at `target`; a second process waits for the first and finds all done.
+
+    Killed at any moment, `target` is as it was or complete. Raises PtexploreError where the cache cannot be written or
+    a worker died.
     """
+    watcher = progress or Silent()
+    started = time.monotonic()
+    with _errors(target), _locked(target, watcher) as waited:
+        if waited:  # long enough for files to change
+            source = replace(source, files=[one._replace(state=None) for one in source.files])
+        try:
+            built = _build(source, target, jobs or available(), watcher)
+        except StaleIndex:  # damage that shows only where it is read: what is there is no use
+            target.unlink(missing_ok=True)
+            built = _build(source, target, jobs or available(), watcher)
+    return Built(*built, time.monotonic() - started)
+
+
+def available() -> int:
+    """The cores that this process may use, at most sixteen."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 16)
+
+
+_Built = tuple[int, int, int, tuple[Unread, ...], bool]
+
+
+def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _Built:
+    store = usable_index(target)
+    known = store.known() if store is not None else {}
+    plan = what_to_read(source.files, known)
+    if store is not None and is_current(store, source.identity) and not plan.removed and same_unread(store, plan):
+        return 0, len(known), 0, tuple(Unread(*one) for one in unread_files(store)), False
+    ahead = _read_ahead(source) if store is None else None
+    macros = functools.cache(functools.partial(_macros, source, store, plan, ahead, watcher))
+    if store is not None:
+        plan = what_to_read(source.files, known, _users(store, macros()))
+    anew = store is None or 2 * plan.sure > len(source.files) or _is_worn(store, len(known))
+    if anew:
+        known, plan = {}, what_to_read(source.files, {})
+    first = 1 if anew or store is None else int(store.meta("next_file") or 1)
+    taken = _still_so(ahead, source.files) if ahead is not None else []
+    if ahead is not None:
+        done = {file.path for file, _ in taken}
+        plan = replace(plan, read=[one for one in plan.read if one[0] not in done])
+        first = ahead.next_file
+    if store is not None:
+        store.close()
+    tasks = in_turn([Task(0, *rest) for rest in plan.read], first, jobs)
+    changes = _Changes(source, target, anew, known, macros)
+    with contextlib.closing(read_all(tasks, macros, jobs, read_rows)) as results:
+        watched = _watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files")
+        changes.apply(_behind_first(watched, taken), plan.removed)
+    watcher.step(f"{source.tree}: done", 1.0)
+    kept = len(known) - len(plan.removed) - changes.replaced
+    return changes.read, kept, len(plan.removed), tuple(changes.unread), anew
+
+
+def _read_ahead(source: IndexInput) -> ReadAhead | None:
+    """What was read of the source's files before, if that was with the headers that it has now."""
+    found = kept(source.read_ahead) if source.read_ahead is not None and not source.headers else None
+    return found if found is not None and found.headers == header_state(source.files) else None
+
+
+def _still_so(ahead: ReadAhead, files: Sequence[Listed]) -> list[tuple[PackedFile, int]]:
+    """The files read ahead whose content is as it was, each with its time of change."""
+    where = {listed.path: listed.file for listed in files}
+    found = []
+    for file in ahead.files:
+        with contextlib.suppress(OSError, ValueError):
+            data, stamp = content(where.get(file.path, ""))
+            if hashlib.sha256(data).hexdigest() == file.sha:
+                found.append((file, stamp))
+    return found
+
+
+def _behind_first(results: Iterator[Result], taken: Sequence[tuple[PackedFile, int]]) -> Iterator[Result]:
+    """The results, with the files read ahead behind the first of them: the workers read on meanwhile."""
+    yield from itertools.islice(results, 1)
+    for file, stamp in taken:
+        yield unpacked(file, stamp)
+    yield from results
+
+
+def header_state(files: Iterable[Listed]) -> str:
+    """What tells the headers among `files` from others: paths, sizes and times of change."""
+    states = sorted(f"{path} {state}" for path, _, _, state in files if path.endswith(HEADERS))
+    return hashlib.sha256("\n".join(states).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _macros(
+    source: IndexInput, store: IndexStore | None, plan: ReadingPlan, ahead: ReadAhead | None, watcher: Progress
+) -> MacroTable:
+    """The macros of the headers: those some files were read with, where no header is to be read or gone."""
+    if ahead is not None:
+        return macro_table.from_text(ahead.macros)
+    touched = {task[0] for task in plan.read} | set(plan.removed)
+    kept = store.meta("macro_table") if store is not None and not source.headers else None
+    if kept is not None and not any(path.endswith(HEADERS) for path in touched):
+        return macro_table.from_text(kept)
+    watcher.step(f"{source.tree}: collecting macros")
+    return collect(headers((*source.headers, *source.files)))
+
+
+def _users(store: IndexStore, macros: MacroTable) -> set[str]:
+    """The indexed files that name a macro which is not as it was, or one whose expansion comes to name it."""
+    changed = macro_table.changed(macro_table.from_text(store.meta("macro_table") or "{}"), macros)
+    return set(store.files_with_any_word(sorted(changed)))
+
+
+class _Changes:
+    """Results on their way into the index. The index is opened for writing when there is something to write."""
+
+    def __init__(
+        self, source: IndexInput, target: Path, anew: bool, known: dict[str, Known], macros: Callable[[], MacroTable]
+    ) -> None:
+        self.source, self.target, self.anew, self.known, self.macros = source, target, anew, known, macros
+        self.read = self.replaced = 0
+        self.unread: list[Unread] = []
+
+    def apply(self, results: Iterable[Result], removed: Sequence[str]) -> None:
+        """Write every result, and take away the rows of files `removed` and of those that cannot be read any more."""
+        with IndexWriter(self.target, anew=self.anew) as writer:
+            writer.remove(removed)
+            stamps: list[tuple[str, int]] = []
+            for result in results:
+                if isinstance(result, Same):
+                    stamps.append((result.path, result.stamp))
+                    continue
+                path = result.path if isinstance(result, Unread) else str(result.file[1])
+                if path in self.known:
+                    writer.remove([path])
+                    self.replaced += 1
+                if isinstance(result, Unread):
+                    self.unread.append(result)
+                else:
+                    writer.add([result])
+                    self.read += 1
+            writer.restamp(stamps)
+            worn = int(writer.meta("worn") or 0) + self.replaced + len(removed)
+            self.unread.sort(key=lambda one: one.path)
+            facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
+            facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
+            facts["macro_table"] = macro_table.as_text(self.macros())
+            writer.put_meta(facts)
+
+
+def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress, step: str) -> Iterator[Result]:
+    """The results, with the share of the text that is done reported."""
+    sizes = {task.path: task.size for task in tasks}
+    total = sum(sizes.values()) or 1
+    done = shown = 0
+    for result in results:
+        done += sizes[str(result.file[1]) if isinstance(result, Rows) else result.path]
+        if done - shown > total / 100:
+            watcher.step(step, done / total)
+            shown = done
+        yield result
+
+
+def headers(files: Iterable[Listed]) -> Iterator[tuple[str, str]]:
+    """Path and text of every header among `files`; what cannot be read is said by its reader."""
+    for path, where, *_ in files:
+        if path.endswith(HEADERS):
+            with contextlib.suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
+                yield path, file.read()
+
+
+def _is_worn(store: IndexStore, files: int) -> bool:
+    """Whether so much was replaced that what it left behind is worth a new beginning."""
+    return int(store.meta("worn") or 0) > max(files, 1000)
+
+
+@contextlib.contextmanager
+def _locked(target: Path, watcher: Progress) -> Iterator[bool]:
+    """Hold the lock; the value is whether another process had it."""
+    import filelock
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(lock_file(target))
+    waited = False
     try:
-        _build(runtime, tree, raw, store_path, progress or Silent())
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            waited = True
+            watcher.step("waiting for another ptexplore to finish indexing")
+            lock.acquire(timeout=_WAIT)
+    except filelock.Timeout as error:
+        why = f"another process has held {lock_file(target)} for half an hour"
+        raise PtexploreError("the index is in use", why, "end that process, then: ptexplore index") from error
+    try:
+        yield waited
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _errors(target: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
+        where = os.fsdecode(error.filename or str(target))
         raise PtexploreError(
-            "the catalogue cannot be written",
-            f"{os.fsdecode(error.filename or store_path)}: {error.strerror or error}",
+            "the index cannot be written",
+            f"{where}: {error.strerror or error}",
             "make room there, or set PTEXPLORE_CACHE to a folder you can write",
             MISSING,
         ) from error
-    except Unparsed as error:
-        raise PtexploreError(
-            "the dispatcher's records cannot be read",
-            f"torch {runtime.version} writes a line in a form that is not known: {error}",
-            "please report it, with that line",
-        ) from error
-
-
-def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, watcher: Progress) -> None:
-    watcher.step("reading the dispatcher's records", 0.0)
-    recorded = _Recorded(folders(runtime))
-    records = [record for one in raw["operators"] for record in parse_dump(one["name"], one["dump"])]
-    model = Model.of(tree)
-    kernels = python_kernels(raw, recorded.folders, tree)
-    by_file: dict[str, list[DumpRecord]] = {}
-    for record in records:
-        if recorded.origin(record) == "generated":
-            by_file.setdefault(str(recorded.path(record.file)), []).append(record)
-    names = frozenset(one["name"] for one in raw["operators"])
-    found = facts.gather(tree, by_file, Kernels.of(model.data), names, watcher)
-    watcher.step("writing the catalogue", 0.8)
-    with Store.create(store_path) as writer:
-        writer.operators((model.operator(one, found.entry_points), one["digest"]) for one in raw["operators"])
-        writer.registrations(_registrations(records, recorded, found.registrations, kernels, tree))
-        writer.tables((one["name"], parse_table(one["name"], one["table"], recorded.path)) for one in raw["operators"])
-        writer.derivatives(model.derivatives(found.nodes))
-        writer.nodes((name, *place) for name, place in sorted(found.nodes.items()))
-        writer.bindings(found.bindings)
-        writer.definitions(one for one in found.definitions if one[0] not in model.shared_kernels)
-        writer.python_names(python_names(raw, recorded.folders, tree))
-        writer.python_kernels(kernels)
-        writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
-        writer.meta(_meta(runtime, raw))
-    watcher.step("writing the catalogue", 1.0)
-
-
-class _Recorded:
-    """Paths as the binary recorded them -> canonical paths, each worked out once."""
-
-    def __init__(self, where: Folders) -> None:
-        self.folders = where
-        self._known: dict[str, str | None] = {}
-
-    def path(self, file: str | None) -> str | None:
-        """The canonical path of a recorded file; None where it names none of PyTorch's."""
-        if file is None:
-            return None
-        if file not in self._known:
-            self._known[file] = recorded_path(file, self.folders)
-        return self._known[file]
-
-    def origin(self, record: DumpRecord) -> Any:
-        """Where a record comes from."""
-        return origin(record.file, self.path(record.file))
-
-
-def _registrations(
-    records: list[DumpRecord],
-    recorded: _Recorded,
-    generated: dict[str, list[Registration]],
-    kernels: list[PythonKernel],
-    tree: SourceTree,
-) -> Iterator[Registration]:
-    """Every record as a registration, in the order of the dump."""
-    queues = {path: iter(found) for path, found in generated.items()}
-    by_op: dict[str, list[PythonKernel]] = {}
-    for kernel in kernels:
-        by_op.setdefault(kernel.op, []).append(kernel)
-    for record in records:
-        where = recorded.origin(record)
-        path = recorded.path(record.file)
-        if where == "generated":
-            yield next(queues[str(path)])
-            continue
-        plain = Registration(
-            op=record.op,
-            key=record.key,
-            alias=record.alias,
-            inactive=record.inactive,
-            fallthrough=record.fallthrough,
-            origin=where,
-            path=path,
-            macro_line=record.line if path else None,
-            op_line=None,
-            confirmed=False,
-            why_not={"handwritten": HANDWRITTEN, "nofile": NO_FILE}.get(where, NO_CALLABLE),
-            signature=record.signature,
-        )
-        yield _python(plain, by_op.get(record.op, []), tree) if where == "python" else plain
-
-
-def _python(registration: Registration, kernels: list[PythonKernel], tree: SourceTree) -> Registration:
-    """A record made from Python gets the callable that Python's own tables name for it, when exactly one fits."""
-    kernel, why_not = kernel_for(registration, kernels)
-    if not makes_library(tree, registration):
-        why_not = f"line {registration.macro_line} of {registration.path} makes no torch.library.Library"
-    if kernel is None:
-        return replace(registration, why_not=why_not)
-    return replace(
-        registration,
-        wrapper=kernel.function,
-        body_path=kernel.path,
-        body_line=kernel.line,
-        body_end=kernel.end_line,
-        confirmed=why_not is None,
-        why_not=why_not,
-    )
-
-
-def _meta(runtime: Runtime, raw: dict[str, Any]) -> dict[str, str]:
-    return {
-        "version": runtime.version,
-        "git_version": runtime.git_version,
-        "torch_dir": runtime.torch_dir,
-        "runtime_key": runtime.key,
-        "num_backends": str(raw.get("num_backends") or 0),
-    }

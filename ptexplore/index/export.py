@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ptexplore import __version__
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.store.index_store import IndexStore
-from ptexplore.symbols import Dialect, DialectKind, Symbol, SymbolKind
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol, SymbolKind
+from ptexplore.store.index.reader import IndexStore
 from ptexplore.writing import write_whole
 
 _HEAD = (
@@ -23,13 +23,7 @@ _HEAD = (
 )
 _MARK = b"!_TAG_"
 # PyTorch's macros make things whose name no tool sees; these rows name them.
-_MADE: dict[DialectKind, str] = {
-    "structured-impl": "function",
-    "structured-meta": "function",
-    "stub-declare": "prototype",
-    "stub-define": "variable",
-    "yaml-function": "operator",
-}
+_MADE = {kind: traits.tag for kind, traits in DIALECT_KINDS.items() if traits.tag}
 _CLASSES = frozenset({"class", "struct", "union", "enum"})
 _ESCAPES = str.maketrans(
     {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -107,7 +101,7 @@ def _symbol(one: Symbol, prefix: str, kinds: dict[str, SymbolKind]) -> str:
 
 
 def _made(row: Dialect, prefix: str) -> str:
-    language = "YAML" if row.kind == "yaml-function" else "C++"
+    language = "YAML" if DIALECT_KINDS[row.kind].group == "YAML" else "C++"
     fields = [f"kind:{_MADE[row.kind]}", f"line:{row.line}", f"language:{language}"]
     if row.macro:
         fields.append(f"macro:{_escaped(row.macro)}")

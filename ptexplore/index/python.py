@@ -1,101 +1,299 @@
-"""The catalogue message's public Python names and Python kernels: canonical paths, lines checked in the text."""
+"""Python source -> symbols and references, by tree-sitter: definitions, assignments, calls, imports, operators."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptexplore.index.verify import NO_CALLABLE
-from ptexplore.model import PythonKernel, PythonName, Registration
-from ptexplore.source.canonical import Folders, installed_path
-from ptexplore.source.tree import SourceTree
+from ptexplore.model.symbols import Ref, RefKind, Symbol, SymbolKind
 
-_KINDS = frozenset({"builtin", "python", "slot", "attribute", "other"})
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_DECORATORS = 60  # lines between a function's first decorator and its `def`, at most
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Query
+
+_QUERY = """
+(function_definition) @function
+(class_definition) @class
+(assignment left: [(identifier) (pattern_list) (tuple_pattern)] @assigned)
+(type_alias_statement . (type) @alias)
+(call function: [(identifier) (attribute)] @call)
+(decorator) @decorator
+(import_statement) @import
+(import_from_statement) @import
+"""
+_OPERATOR = re.compile(rb"\b(?:torch\s*\.\s*ops\s*\.\s*(\w+)|(?<!\.)(aten|prims))\s*\.\s*(\w+)(?:\s*\.\s*(\w+))?")
+# How it begins: with literal letters, which are looked for twenty times quicker than a pattern's \b.
+_BEGINNINGS = [re.compile(begin) for begin in (rb"torch\s*\.\s*ops\s*\.", rb"aten\s*\.", rb"prims\s*\.")]
+_SPACE = re.compile(rb"\s+")
+_DOTTED_END = re.compile(rb"[\w.]*\Z")
+_PLAIN = re.compile(rb"[\w.]*").fullmatch  # what `dotted` leaves as it is
+_CHAIN = re.compile(rb"[^\W\d]\w*(?:\s*\.\s*\w+)+")
+_NOT_CODE = frozenset({"comment", "string_content", "string", "string_start", "string_end", "escape_sequence"})
+_PLACE = itemgetter(1, 2, 3, 4)  # line, name, text, kind
+_LONGEST = 400  # characters of a signature that are kept
 
 
-def python_names(raw: dict[str, Any], folders: Folders, tree: SourceTree) -> list[PythonName]:
-    """The message's public names; of a Python function the line is that of its `def`, None where there is none."""
-    found = []
-    for one in raw.get("python_names") or ():
-        kind: Any = one["kind"] if one["kind"] in _KINDS else "other"
-        path = installed_path(one["file"], folders) if one.get("file") else None
-        line = def_line(tree, path, one["line"]) if path and one.get("line") else None
-        found.append(PythonName(one["name"], kind, one.get("table"), one.get("method"), path, line))
-    return found
+class _Tools(NamedTuple):
+    parser: Parser
+    query: Query
+    captures: Any
 
 
-def python_kernels(raw: dict[str, Any], folders: Folders, tree: SourceTree) -> list[PythonKernel]:
-    """The message's Python kernels. `line` is that of the `def` and None where the text does not hold it there."""
-    found = []
-    for one in raw.get("python_kernels") or ():
-        path = installed_path(one["file"], folders) if one.get("file") else None
-        first = one.get("line")
-        line = def_line(tree, path, first, one["function"]) if path and first else None
-        found.append(
-            PythonKernel(
-                op=one["op"],
-                role=one["role"],
-                function=_ADDRESS.sub("", one["function"]),
-                path=path,
-                line=line,
-                end_line=one.get("end_line") if line else None,
-                key=one.get("key"),
+@cache
+def _tools() -> _Tools:
+    """The grammar, made once a process."""
+    import tree_sitter_python
+    from tree_sitter import Language, Parser, Query, QueryCursor
+
+    language = Language(tree_sitter_python.language())
+    query = Query(language, _QUERY)
+    return _Tools(Parser(language), query, QueryCursor(query).captures)
+
+
+def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
+    """Symbols, references and problems of one Python file.
+
+    The module itself is a "namespace" that spans the file. Qualified names are dotted from the repository's root
+    ("torch.nn.functional.conv2d"); `scope` marks a function's inside as Python's own `__qualname__` does ("<locals>").
+    Names bound inside functions are left out. A use of an operator ("torch.ops.aten.add.Tensor") is also one of its
+    name without overload ("add").
+    """
+    source = raw.encode("utf-8", "replace")
+    tree = _tools().parser.parse(source)
+    reader = _Reader(path, source)
+    found = _tools().captures(tree.root_node)
+    reader.definitions(found)
+    reader.calls(found.get("call", ()))
+    for node in found.get("decorator", ()):
+        reader.decorator(node)
+    for node in found.get("import", ()):
+        reader.imports(node)
+    reader.operators(tree.root_node)
+    problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
+    reader.refs.sort(key=_PLACE)  # captures come in no order
+    return reader.symbols, reader.refs, problems
+
+
+def module_name(path: str) -> str:
+    """The dotted name of a file: "torch/nn/__init__.py" is "torch.nn"."""
+    stem = path.rsplit(".", 1)[0]
+    return stem.removesuffix("/__init__").replace("/", ".")
+
+
+class _Open(NamedTuple):
+    """A definition whose inside is being read."""
+
+    end: int
+    qualified: str
+    scope: str  # of what is inside
+    function: bool
+
+
+@dataclass
+class _Reader:
+    path: str
+    source: bytes
+    symbols: list[Symbol] = field(default_factory=list)
+    refs: list[Ref] = field(default_factory=list)
+
+    def text(self, node: Node) -> bytes:
+        return self.source[node.start_byte : node.end_byte]
+
+    # --- symbols ---
+
+    def definitions(self, found: dict[str, list[Node]]) -> None:
+        """The module and everything it, its classes and its functions define, in the order of the text."""
+        module = module_name(self.path)
+        lines = self.source.count(b"\n") + (not self.source.endswith(b"\n"))
+        last = module.rsplit(".", 1)[-1]
+        outer = module[: -len(last)].removesuffix(".")
+        self.symbols.append(Symbol(self.path, last, module, "namespace", 1, max(lines, 1), 1, scope=outer))
+        order = [(node.start_byte, kind, node) for kind in ("class", "function", "assigned", "alias") for node in
+                 found.get(kind, ())]  # fmt: skip
+        order.sort(key=lambda item: item[0])
+        stack = [_Open(len(self.source) + 1, module, module, function=False)]
+        for start, kind, node in order:
+            while stack[-1].end <= start:
+                stack.pop()
+            inside = stack[-1]
+            if kind in ("class", "function"):
+                stack.append(self.definition(node, inside, is_function=kind == "function"))
+            elif not inside.function:
+                is_class = len(stack) > 1
+                self.assignment(node, inside, "typedef" if kind == "alias" else "member" if is_class else "variable")
+
+    def definition(self, node: Node, inside: _Open, *, is_function: bool) -> _Open:
+        """Add a class or function; what is inside it comes next."""
+        named = node.child_by_field_name("name")
+        if named is None:
+            return _Open(node.start_byte, "", "", function=True)
+        name = self.text(named).decode("utf-8", "replace")
+        parent = node.parent
+        whole = parent if parent is not None and parent.type == "decorated_definition" else node
+        qualified = f"{inside.qualified}.{name}"
+        bases = None if is_function else node.child_by_field_name("superclasses")
+        for base in bases.named_children if bases is not None else ():
+            if base.type in ("identifier", "attribute"):
+                self.ref(base.end_point[0] + 1, self.dotted(base), "inherit")
+        self.symbols.append(
+            Symbol(
+                self.path,
+                name,
+                qualified,
+                "function" if is_function else "class",
+                named.start_point[0] + 1,
+                node.end_point[0] + 1,
+                whole.start_point[0] + 1,
+                scope=inside.scope,
+                signature=self.signature(node) if is_function else "",
             )
         )
-    return found
+        within = f"{inside.scope}.{name}.<locals>" if is_function else f"{inside.scope}.{name}"
+        return _Open(node.end_byte, qualified, within, is_function)
+
+    def signature(self, node: Node) -> str:
+        """The parameter list as written, on one line, with the type of the result."""
+        parameters, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
+        text = self.text(parameters) if parameters is not None else b""
+        if parameters is not None and b"#" in text:
+            for comment in reversed([child for child in parameters.children if child.type == "comment"]):
+                start, end = comment.start_byte - parameters.start_byte, comment.end_byte - parameters.start_byte
+                text = text[:start] + text[end:]
+        if b"\n" in text:
+            text = (
+                _SPACE.sub(b" ", text)
+                .replace(b"( ", b"(")
+                .replace(b", )", b")")
+                .replace(b",)", b")")
+                .replace(b" )", b")")
+            )
+        if result is not None:
+            text += b" -> " + _SPACE.sub(b" ", self.text(result))
+        whole = text.decode("utf-8", "replace")
+        return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…"
+
+    def assignment(self, node: Node, inside: _Open, kind: SymbolKind) -> None:
+        """Add each name on the left of an assignment at module or class level."""
+        statement = node.parent or node
+        for target in self.targets(node):
+            name = self.text(target).decode("utf-8", "replace")
+            self.symbols.append(
+                Symbol(
+                    self.path,
+                    name,
+                    f"{inside.qualified}.{name}",
+                    kind,
+                    target.start_point[0] + 1,
+                    statement.end_point[0] + 1,
+                    statement.start_point[0] + 1,
+                    scope=inside.scope,
+                )
+            )
+
+    def targets(self, node: Node) -> Iterator[Node]:
+        if node.type == "identifier":
+            yield node
+        elif node.type in ("pattern_list", "tuple_pattern", "type"):
+            for child in node.named_children:
+                yield from self.targets(child)
+
+    # --- references ---
+
+    def ref(self, line: int, text: bytes, kind: RefKind, name: bytes | None = None) -> None:
+        """Add a reference; its name is the last part of `text` unless given."""
+        last = (name or text.rsplit(b".", 1)[-1]).decode("utf-8", "replace")
+        if last:
+            self.refs.append(Ref(self.path, line, last, text.decode("utf-8", "replace"), kind))
+
+    def dotted(self, node: Node) -> bytes:
+        """A name or attribute chain without spaces; of what is called on an expression the chain after it."""
+        text = self.text(node)
+        if node.type == "identifier":
+            return text
+        text = _SPACE.sub(b"", text)
+        plain = _DOTTED_END.search(text)
+        return plain[0] if plain else text
+
+    def calls(self, nodes: Iterable[Node]) -> None:
+        """Every call, at the line of the name that is called."""
+        path, source, add = self.path, self.source, self.refs.append
+        for node in nodes:  # most of what there is: `ref` and `dotted` in one
+            text = source[node.start_byte : node.end_byte]
+            if not _PLAIN(text):
+                text = self.dotted(node)
+            written = text.decode("utf-8", "replace")
+            name = written[written.rfind(".") + 1 :]
+            if name:
+                add(Ref(path, node.end_point[0] + 1, name, written, "call"))
+
+    def decorator(self, node: Node) -> None:
+        """What decorates is called; dotted names among its arguments are references too."""
+        inner = node.named_children[0] if node.named_children else None
+        if inner is None:
+            return
+        if inner.type in ("identifier", "attribute"):
+            self.ref(inner.end_point[0] + 1, self.dotted(inner), "call")
+        arguments = inner.child_by_field_name("arguments") if inner.type == "call" else None
+        if arguments is not None:
+            for match in _CHAIN.finditer(self.source, arguments.start_byte, arguments.end_byte):
+                if self.is_code(arguments, match):
+                    line = arguments.start_point[0] + 1
+                    line += self.source.count(b"\n", arguments.start_byte, match.end())
+                    self.ref(line, _SPACE.sub(b"", match[0]), "address")
+
+    def imports(self, node: Node) -> None:
+        """Each module or name that is imported, as its full dotted name."""
+        module = node.child_by_field_name("module_name")
+        prefix = self.text(module) if module is not None else b""
+        joint = b"" if prefix.endswith(b".") or not prefix else b"."
+        names = node.children_by_field_name("name")
+        for child in names:
+            named = child.child_by_field_name("name") if child.type == "aliased_import" else child
+            if named is not None:
+                self.ref(named.start_point[0] + 1, prefix + joint + _SPACE.sub(b"", self.text(named)), "import")
+        if not names and module is not None:
+            self.ref(module.start_point[0] + 1, prefix, "import")
+
+    def operators(self, root: Node) -> None:
+        """Every use of an operator under its own name: "add" for torch.ops.aten.add.Tensor and aten.add.Tensor."""
+        line, at = 1, 0
+        for match in _operators(self.source):
+            line += self.source.count(b"\n", at, match.end(3))
+            at = match.end(3)
+            operator, overload = match[3], match[4]
+            called = overload or operator
+            if not self.is_code(root, match):
+                continue
+            text = _SPACE.sub(b"", match[0])
+            is_called = self.source[match.end() : match.end() + 1] == b"("
+            if not is_called or called != operator:
+                self.ref(line, text, "call" if is_called else "address", operator)
+
+    def is_code(self, node: Node, match: re.Match[bytes]) -> bool:
+        """Whether a match is neither in a comment nor in a string."""
+        inside = node.descendant_for_byte_range(match.start(), match.start() + 1)
+        return inside is not None and inside.type not in _NOT_CODE
 
 
-def def_line(tree: SourceTree, path: str, first: int, function: str | None = None) -> int | None:
-    """The line of the `def` of the function whose code object begins on `first`: its decorators come before it.
-
-    None when what stands on `first` begins no function, or one of another name than `function`, where that is
-    given. A lambda's line is the one its code object names.
-    """
-    lines = tree.lines(path)
-    name = function.rsplit(".", 1)[-1] if function else None
-    if not 0 < first <= len(lines):
-        return None
-    if name == "<lambda>":
-        return first if "lambda" in lines[first - 1] else None
-    if not re.match(r"\s*(@|(async\s+)?def\b)", lines[first - 1]):
-        return None
-    for number in range(first, min(first + _DECORATORS, len(lines)) + 1):
-        match = re.match(r"\s*(?:async\s+)?def\s+(\w+)\b", lines[number - 1])
-        if match:
-            return number if name in (None, match[1]) else None
-    return None
+def _operators(source: bytes) -> Iterator[re.Match[bytes]]:
+    """The matches of _OPERATOR."""
+    starts = [match.start() for beginning in _BEGINNINGS for match in beginning.finditer(source)]
+    at = 0
+    for start in sorted(starts):
+        match = _OPERATOR.match(source, start) if start >= at else None
+        if match is not None:
+            at = match.end()
+            yield match
 
 
-def makes_library(tree: SourceTree, registration: Registration) -> bool:
-    """Whether the text bears out a record made from Python: its line is where a torch.library.Library is made.
-
-    That line is what torch/library.py hands the dispatcher; where the binary names no file there is none to check.
-    """
-    if registration.path is None or registration.macro_line is None:
-        return True
-    return "Library(" in (tree.line(registration.path, registration.macro_line) or "")
-
-
-def kernel_for(registration: Registration, kernels: Sequence[PythonKernel]) -> tuple[PythonKernel | None, str | None]:
-    """The one callable that a record made from Python stands for, and why it is not confirmed (None when it is).
-
-    A kernel registered under the record's own key comes first; for Meta, the meta function of the operator.
-    """
-    key = registration.key
-    fits = [kernel for kernel in kernels if kernel.key is not None and kernel.key == key]
-    if not fits and key == "Meta":
-        fits = [kernel for kernel in kernels if kernel.role == "meta" and kernel.key is None]
-    places = {(kernel.function, kernel.path, kernel.line) for kernel in fits}
-    if not places:
-        return None, NO_CALLABLE
-    if len(places) > 1:
-        return None, f"Python's tables name {len(places)} callables for it"
-    kernel = fits[0]
-    if kernel.path is None:
-        return kernel, "its callable is in no file of torch's"
-    if kernel.line is None:
-        return kernel, "its callable's def is not at the line its code object names"
-    return kernel, None
+def _error_line(root: Node) -> int:
+    """The line of the first thing that is not Python."""
+    node = root
+    while True:
+        broken = next((child for child in node.children if child.is_error or child.is_missing or child.has_error), None)
+        if broken is None or broken.is_error or broken.is_missing:
+            return (broken or node).start_point[0] + 1
+        node = broken

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ptexplore.model.symbols import Language
 from ptexplore.source.listing import PYTHON, YAML
-from ptexplore.symbols import Language
 
 _BATCH = 400_000  # bytes that a worker is given at a time
 _LAST = 40_000  # and at the end, when another may have nothing left to do

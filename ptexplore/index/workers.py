@@ -14,16 +14,16 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from ptexplore.cpp.macros import MacroTable
+from ptexplore.cpp.text import Words
 from ptexplore.errors import PtexploreError
-from ptexplore.index.cpp.macros import MacroTable
-from ptexplore.index.cpp.text import Words
 from ptexplore.index.tasks import Task, batches, language_of, parted
+from ptexplore.model.symbols import Dialect, FileRecords, Ref, Symbol
 from ptexplore.source import canonical
 from ptexplore.source.tree import LARGEST
-from ptexplore.store.index_rows import Read, Rows, pack
-from ptexplore.symbols import Dialect, FileRecords, Ref, Symbol
+from ptexplore.store.index.rows import ReadFile, Rows, pack
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -49,11 +49,22 @@ class Unread:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A file that was read: its text, what its extractor says of it, and the rows made of that."""
+
+    text: str
+    records: FileRecords
+    rows: Rows
+
+
 Result = Rows | Same | Unread
+_R = TypeVar("_R")
+Read = Callable[[Task, MacroTable], _R]  # what a worker makes of a file: a function of a module
 
 
-def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int) -> Generator[Result, None, None]:
-    """Every task's result, in no order; by `jobs` processes where there is enough to do.
+def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int, read: Read[_R]) -> Generator[_R]:
+    """What `read` gives for every task, in no order; by `jobs` processes where there is enough to do.
 
     `macros` is called once, when these have begun. Raises PtexploreError where a worker died.
     """
@@ -68,7 +79,7 @@ def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int)
     # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
     context = multiprocessing.get_context("spawn")
     try:
-        yield from _in_pool(tasks, macros, min(jobs, len(batches(tasks))), context)
+        yield from _in_pool(tasks, macros, min(jobs, len(batches(tasks))), read, context)
     except BrokenProcessPool as error:
         raise PtexploreError(
             "the source could not be read", "a process that reads files died", "ptexplore index --jobs 1"
@@ -76,8 +87,8 @@ def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int)
 
 
 def _in_pool(
-    tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int, context: BaseContext
-) -> Iterator[Result]:
+    tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int, read: Read[_R], context: BaseContext
+) -> Iterator[_R]:
     early, later = parted(tasks, jobs)
     begun = batches(early)
     begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whether there is something for it or not
@@ -85,14 +96,14 @@ def _in_pool(
         tempfile.TemporaryDirectory(prefix="ptexplore-") as folder,
         ProcessPoolExecutor(jobs, context, _begin, (f"{folder}/macros", os.getpid())) as pool,
     ):
-        pending: set[Future[list[Result]]] = set()
+        pending: set[Future[list[_R]]] = set()
         try:
             with _uninterrupted():  # what starts here keeps it so, and leaves interrupting to us
-                pending = {pool.submit(_read_batch, batch) for batch in begun}
+                pending = {pool.submit(_read_batch, read, batch) for batch in begun}
             with open(f"{folder}/macros", "wb") as file:
                 pickle.dump(macros(), file, pickle.HIGHEST_PROTOCOL)
             with _uninterrupted():
-                pending |= {pool.submit(_read_batch, batch) for batch in batches(later)}
+                pending |= {pool.submit(_read_batch, read, batch) for batch in batches(later)}
             for done in as_completed(pending):
                 pending.discard(done)
                 yield from done.result()
@@ -175,31 +186,37 @@ def _macros() -> MacroTable:
 _NO_MACROS = MacroTable({})
 
 
-def _read_batch(batch: list[Task]) -> list[Result]:
+def _read_batch(read: Read[_R], batch: list[Task]) -> list[_R]:
     return [read(task, _macros() if language_of(task.path) == "cpp" else _NO_MACROS) for task in batch]
 
 
-def read(task: Task, macros: MacroTable) -> Result:
+def read_rows(task: Task, macros: MacroTable) -> Result:
     """One file's rows, or why there are none."""
+    whole = read_whole(task, macros)
+    return whole.rows if isinstance(whole, Whole) else whole
+
+
+def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
+    """One file with all that its extractor says, or why there is nothing."""
     try:
-        data, stamp = _bytes(task.where)
+        data, stamp = content(task.where)
     except (OSError, ValueError) as error:
         return Unread(task.path, getattr(error, "strerror", None) or str(error))
     sha = hashlib.sha256(data).hexdigest()
     if sha == task.known:
         return Same(task.path, stamp)
     text, problems = _text(task, data)
-    seen = Read(task.file, task.layer, sha, len(data), stamp, text.count("\n") + (text[-1:] not in ("", "\n")))
+    seen = ReadFile(task.file, task.layer, sha, len(data), stamp, text.count("\n") + (text[-1:] not in ("", "\n")))
     words = Words.of(data)
     if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
         problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
         records = FileRecords(task.path, language_of(task.path), problems=tuple(problems))
     else:
         records = _records(task.path, text, macros, problems, words)
-    return pack(seen, records, words.listed)
+    return Whole(text, records, pack(seen, records, words.listed))
 
 
-def _bytes(where: str) -> tuple[bytes, int]:
+def content(where: str) -> tuple[bytes, int]:
     """Content and mtime of a regular file; 0 for a time too near to tell a later change by."""
     handle = os.open(where, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb", buffering=0) as file:
@@ -234,7 +251,7 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
     dialect: list[Dialect] = []
     try:
         if language == "python":
-            from ptexplore.index import pysource
+            from ptexplore.index import python as pysource
 
             symbols, refs, more = pysource.extract(path, text)
             problems += more
@@ -253,8 +270,8 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
 def _cpp(
     path: str, text: str, macros: MacroTable, words: Words | None
 ) -> tuple[list[Symbol], list[Ref], list[Dialect], list[str]]:
+    from ptexplore.cpp.text import Text
     from ptexplore.index.cpp.extract import extract
-    from ptexplore.index.cpp.text import Text
     from ptexplore.index.dialect.cpp import dialect
 
     whole = Text(path, text)

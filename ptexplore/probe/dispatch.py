@@ -38,7 +38,7 @@ class Broken(BaseException):
     """A fault of the recorder's own: never to be taken for one of the expression's."""
 
 
-class Recorder:
+class CallRecorder:
     """What the rewritten expression calls. `calls` holds one record a step, in order of execution.
 
     A context manager: leaving it closes the markers that an exception left open.
@@ -57,7 +57,7 @@ class Recorder:
         self._alive: list[Any] = []
         self._held = 0
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> CallRecorder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -190,7 +190,7 @@ class Recorder:
         return {f"c:{c['call']}": {"type": "call", "call": c["call"]} for c in self.calls}
 
 
-def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, Recorder]:
+def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, CallRecorder]:
     """The instrumented expression and the recorder that its namespace must hold under HELPER."""
     changed, sites = rewritten(tree, source, HELPER)
-    return changed, Recorder(sites)
+    return changed, CallRecorder(sites)

@@ -21,7 +21,7 @@ LIMIT = 50_000  # markers of one pass
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-class Recorder:
+class FrameRecorder:
     """What the hook saw: `marked` by marker name, `cut` at the limit, `lost` where ends were not seen."""
 
     def __init__(self, user_files: tuple[str, ...]) -> None:
@@ -145,9 +145,9 @@ def _identity(builtin: Any) -> tuple[int, str]:
 
 
 @contextmanager
-def recording(user_files: tuple[str, ...] = ()) -> Iterator[Recorder]:
+def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
     """Hook this thread's calls, and those of threads that it starts, while the context is open."""
-    recorder = Recorder(user_files)
+    recorder = FrameRecorder(user_files)
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)
     sys.setprofile(recorder.hook)

@@ -27,7 +27,7 @@ NOISE = re.compile(
 
 
 @dataclass
-class Outcome:
+class ChildOutcome:
     """What the child answered, how it ended (`os.waitpid`'s status; `late`: by its limit), and what it printed."""
 
     answer: bytearray = field(default_factory=bytearray)
@@ -61,7 +61,7 @@ class Abandoned(BrokenPipeError):
     """Whoever reads `guard` is gone: nobody waits for the child's answer any more."""
 
 
-def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) -> Outcome:
+def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) -> ChildOutcome:
     """Fork, do `work` in the child, and return what it wrote; after `limit` seconds the child is killed.
 
     The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
@@ -76,7 +76,7 @@ def isolated(work: Callable[[], bytes], guard: int, limit: float | None = None) 
         _child(work, answer, output, (guard, answers, outputs))
     os.close(answer)
     os.close(output)
-    outcome = Outcome()
+    outcome = ChildOutcome()
     try:
         sinks = {answers: (outcome.answer, ANSWER_LIMIT), outputs: (outcome.output, OUTPUT_LIMIT)}
         outcome.status, outcome.late = _wait(process, sinks, guard, limit)

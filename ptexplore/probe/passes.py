@@ -38,7 +38,7 @@ class Pass:
     request: dict[str, Any]
     names: Namespace
     evaluate: Callable[[], Any]
-    calls: dispatch.Recorder | None = None
+    calls: dispatch.CallRecorder | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
     imported: int = 0  # modules that the evaluation imported

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Literal
 
-from ptexplore.model import Derivative, Formula, Hop, SourceRef
+from ptexplore.model.operators import Derivative, Formula
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.precision import in_runtime, place, unknown
-from ptexplore.resolve.schema import arguments
+from ptexplore.resolve.dispatch.schema import arguments
+from ptexplore.resolve.observed import GraphNode, node_of
+from ptexplore.resolve.places.precision import in_runtime, unknown
 
 OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
@@ -23,13 +26,13 @@ FORMULA_SCOPE = "torch::autograd::generated::details"
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
     forward = _forward_calls(claims)
-    graph = {o.data["sequence"]: (o.id, o.data["name"]) for o in context.observations("ops", "graph")}
+    graph = {node.sequence: node for node in map(node_of, context.observations("ops", "graph"))}
     recorded = _recorded(context, forward, graph)
 
     def change(claim: Claim) -> Claim:
         if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
             return _forward_kernel(context, claim, recorded)
-        if claim.hop.kind == "node" and claim.event.get("type") in ("node", "engine"):
+        if claim.hop.kind == "node" and claim.event is not None and claim.event.type in ("node", "engine"):
             return _backward_node(context, claim, forward)
         return claim
 
@@ -41,33 +44,33 @@ Key = tuple[str, tuple[int, ...]]
 
 def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
     """Operator calls by sequence number; outer calls of a composite share the number of the call that recorded."""
-    found: dict[int, list[Claim]] = {}
+    calls: dict[int, list[Claim]] = {}
     for top in claims:
         for claim in top.walk():
-            number = claim.event.get("sequence", -1)
+            number = claim.event.sequence if claim.event is not None else None
             if claim.hop.kind == "op" and claim.hop.phase == "forward" and number is not None and number >= 0:
-                found.setdefault(number, []).append(claim)
-    return found
+                calls.setdefault(number, []).append(claim)
+    return calls
 
 
 def _recorded(
-    context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int, tuple[int, str]]
+    context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int | None, GraphNode]
 ) -> dict[Key, tuple[int, str, Derivative]]:
     """By operator call (name, evidence) the graph's node with its number, where the operator makes such a node."""
-    found: dict[Key, tuple[int, str, Derivative]] = {}
-    for number, (observation, name) in graph.items():
-        for claim in forward.get(number, []):
+    recorded: dict[Key, tuple[int, str, Derivative]] = {}
+    for number, node in graph.items():
+        for claim in forward.get(number, []) if number is not None else ():
             derivative = context.store.derivative(claim.hop.op) if claim.hop.op else None
-            if derivative is not None and derivative.node == name:
-                found[claim.hop.op or "", claim.hop.evidence] = (observation, name, derivative)
-    return found
+            if derivative is not None and derivative.node == node.name:
+                recorded[claim.hop.op or "", claim.hop.evidence] = (node.observation, node.name, derivative)
+    return recorded
 
 
 def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple[int, str, Derivative]]) -> Claim:
-    found = recorded.get((claim.hop.op or "", claim.hop.evidence))
-    if found is None:
+    node = recorded.get((claim.hop.op or "", claim.hop.evidence))
+    if node is None:
         return claim
-    observation, name, derivative = found
+    observation, name, derivative = node
     hop = Hop(
         id=0,
         kind="node",
@@ -79,7 +82,7 @@ def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple
         derivative=describe(context, derivative),
         evidence=(observation,),
         why=("the result's graph holds this node, with the sequence number of this call",),
-        detail={"recorded": True},
+        node=NodeRef(recorded=True),
     )
     return replace(claim, children=(Claim(hop=hop), *claim.children))
 
@@ -90,51 +93,48 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
         declared = context.declaration(f"{ACCUMULATE}::apply")
         source = context.definition(f"{ACCUMULATE}::apply")
         return claim.but(source=source, declaration=declared, why=("leaves accumulate their gradient",))
-    found, why = _derivatives(context, claim, forward)
+    derivatives, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
     source = in_runtime(context.tree, *apply) if apply else _other_node(context, name)
     qualified = f"torch::autograd::generated::{name}" if apply else name
     changed = claim.but(name=f"{qualified}::apply", source=source, why=why)
-    if len({(d.path, d.line) for d in found}) == 1:
-        derivative = found[0]
+    if len({(d.path, d.line) for d in derivatives}) == 1:
+        derivative = derivatives[0]
         changed = changed.but(derivative=describe(context, derivative), op=derivative.op)
         return replace(changed, children=_formulas(context, changed, derivative) + changed.children)
-    places = [in_runtime(context.tree, d.path, d.line, d.end_line) for d in found]
-    detail = {**changed.hop.detail, "derivatives": [_place(p) for p in places]} if places else {}
-    return replace(changed, hop=replace(changed.hop, detail=detail))
+    entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
+    return changed.but(node=NodeRef(derivatives=entries)) if entries else changed
 
 
 def _other_node(context: Context, name: str) -> SourceRef:
     """The `apply` of a node that is of hand-written C++, where a source has it."""
-    found = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
-    return found if found.precision != "unknown" else unknown(f"no generated {name}::apply: {OTHER_NODE}")
+    apply = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
+    return apply if apply.precision != "unknown" else unknown(f"no generated {name}::apply: {OTHER_NODE}")
 
 
 def _derivatives(
     context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
 ) -> tuple[list[Derivative], tuple[str, ...]]:
     """The derivatives.yaml entry of the forward call that made this node; else every entry that makes such a node."""
-    for call in forward.get(claim.event.get("sequence", -1), []):
+    sequence = claim.event.sequence if claim.event is not None and claim.event.sequence is not None else -1
+    for call in forward.get(sequence, []):
         derivative = context.store.derivative(call.hop.op) if call.hop.op else None
         if derivative is not None and derivative.node == claim.hop.name:
             return [derivative], (f"made by the forward call of {call.hop.op}, which has the same sequence number",)
-    found = context.store.derivative_of_node(claim.hop.name)
-    return found, (f"{len(found)} entries of derivatives.yaml make this node",) if found else ()
+    derivatives = context.store.derivative_of_node(claim.hop.name)
+    return derivatives, (f"{len(derivatives)} entries of derivatives.yaml make this node",) if derivatives else ()
 
 
-def describe(context: Context, derivative: Derivative) -> dict[str, Any]:
-    """A derivative as the Trail's JSON gives it: the entry, each formula with its own line, what it calls."""
+def describe(context: Context, derivative: Derivative) -> DerivativeRef:
+    """A derivative as a hop refers to it: the entry, each formula with its own line, what it calls."""
     schema = _schema(context, derivative)
-    return {
-        **place(context.tree, derivative.path, derivative.line, derivative.end_line),
-        "op": derivative.source_op,
-        "node": derivative.node,
-        "matched": derivative.matched,
-        "formulas": [
-            {"inputs": f.inputs, "line": f.line, "mode": mode(schema, f), "calls": list(f.calls)}
-            for f in derivative.formulas
-        ],
-    }
+    return DerivativeRef(
+        source=in_runtime(context.tree, derivative.path, derivative.line, derivative.end_line),
+        op=derivative.source_op,
+        node=derivative.node,
+        matched=derivative.matched,
+        formulas=tuple(FormulaRef(f.inputs, f.line, mode(schema, f), tuple(f.calls)) for f in derivative.formulas),
+    )
 
 
 def _schema(context: Context, derivative: Derivative) -> str:
@@ -142,17 +142,13 @@ def _schema(context: Context, derivative: Derivative) -> str:
     return operator.schema if operator else ""
 
 
-def mode(schema: str, formula: Formula) -> str:
+def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
     """Which way a formula differentiates: "backward" for inputs; "forward" where it is named after an output.
 
     `schema` is that of the entry's own operator. Source: the head comment of tools/autograd/derivatives.yaml.
     """
     names = {a.name for a in arguments(schema)}
     return "backward" if {n.strip() for n in formula.inputs.split(",")} <= names else "forward"
-
-
-def _place(ref: SourceRef) -> dict[str, Any]:
-    return {"path": ref.path, "line": ref.line, "end_line": ref.end_line, "precision": ref.precision}
 
 
 def _formulas(context: Context, node: Claim, derivative: Derivative) -> tuple[Claim, ...]:

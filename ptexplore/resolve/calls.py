@@ -7,68 +7,61 @@ to the base tree, where the claim that holds them gets the call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from ptexplore.model import Hop
+from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
-from ptexplore.resolve.precision import unknown
+from ptexplore.resolve.observed import CallTarget, Event, UserCall
+from ptexplore.resolve.places.precision import unknown
 
 TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Annotate the top-level claims with the user's calls, and wrap operators that operator syntax led to."""
-    calls = context.observations("dispatch", "call")
-    if not calls:
+    if not context.calls:
         return claims
     inside = _operators_inside(context)
     if inside is None:
         return claims
-    pending = [(o.id, o.data, inside.get(o.data["call"], frozenset())) for o in calls]
+    pending = [(call, inside.get(call.call, frozenset())) for call in context.calls]
     spans = _spans(claims)
     out: list[Claim] = []
     position = 0
     while position < len(claims):
         claim, span = claims[position], spans[position]
         while pending and _skipped(pending[0], claim):
-            out += _alone(*pending.pop(0)[:2])
+            out += _alone(pending.pop(0)[0])
         if not pending or not _belongs(pending[0], claim, span):
             out.append(claim)
             position += 1
             continue
-        identity, call, numbers = pending.pop(0)
+        call, numbers = pending.pop(0)
         group = [claim]
         position += 1
         while position < len(claims) and spans[position] and spans[position] <= numbers:
             group.append(claims[position])
             position += 1
-        out += _join(identity, call, group)
-    for identity, call, _ in pending:
-        out += _alone(identity, call)
+        out += _join(call, group)
+    for call, _ in pending:
+        out += _alone(call)
     return tuple(out)
 
 
 def _operators_inside(context: Context) -> dict[int, frozenset[int]] | None:
     """Per call the positions of the operators it ran; None when that pass ran other operators than the base."""
-    events = context.observations("dispatch", "event")
-    base = context.observations("frames", "event") or context.observations("ops", "event")
-    sequence = [o.data["name"] for o in events if o.data["type"] in ("op", "node")]
-    if sequence != [o.data["name"] for o in base if o.data["type"] in ("op", "node")]:
+    events = context.events("dispatch")
+    operators = [event for event in events if event.is_operator]
+    if [event.name for event in operators] != [event.name for event in context.base if event.is_operator]:
         return None
-    parents = {o.data["event"]: o.data for o in events}
+    by_number = {event.event: event for event in events}
     inside: dict[int, set[int]] = {}
-    position = 0
-    for observation in events:
-        if observation.data["type"] not in ("op", "node"):
-            continue
-        data: Mapping[str, Any] | None = observation.data
-        while data is not None and data["type"] != "call":
-            data = parents.get(data.get("parent"))
-        if data is not None:
-            inside.setdefault(data["call"], set()).add(position)
-        position += 1
+    for position, operator in enumerate(operators):
+        around: Event | None = operator
+        while around is not None and around.type != "call":
+            around = by_number.get(around.parent) if around.parent is not None else None
+        if around is not None and around.call is not None:
+            inside.setdefault(around.call, set()).add(position)
     return {k: frozenset(v) for k, v in inside.items()}
 
 
@@ -77,79 +70,75 @@ def _spans(claims: tuple[Claim, ...]) -> list[frozenset[int]]:
     spans = []
     start = 0
     for claim in claims:
-        held = sum(1 for c in claim.walk() if c.event.get("type") in ("op", "node"))
+        held = sum(1 for c in claim.walk() if c.event is not None and c.event.is_operator)
         spans.append(frozenset(range(start, start + held)))
         start += held
     return spans
 
 
-Pending = tuple[int, Mapping[str, Any], frozenset[int]]
+Pending = tuple[UserCall, frozenset[int]]
 
 
 def _belongs(pending: Pending, claim: Claim, span: frozenset[int]) -> bool:
-    _, call, numbers = pending
+    call, numbers = pending
     if numbers or span:
         return bool(span) and span <= numbers
-    return _same(call["callable"], claim)
+    return _same(call.target, claim)
 
 
 def _skipped(pending: Pending, claim: Claim) -> bool:
     """A call that ran no operator and left no event of its own (an attribute, a Python helper)."""
-    _, call, numbers = pending
-    return not numbers and not _same(call["callable"], claim)
+    call, numbers = pending
+    return not numbers and not _same(call.target, claim)
 
 
-def _same(target: Mapping[str, Any], claim: Claim) -> bool:
+def _same(target: CallTarget, claim: Claim) -> bool:
+    event = claim.event or Event()
     if claim.hop.kind == "binding":
-        return claim.event.get("method") == target.get("method")
-    if claim.hop.kind == "python":
-        return claim.event.get("file") == target.get("file") and claim.event.get("line") == target.get("line")
-    return False
+        return event.method == target.method
+    return claim.hop.kind == "python" and (event.file, event.line) == (target.file, target.line)
 
 
-def _join(identity: int, call: Mapping[str, Any], group: list[Claim]) -> list[Claim]:
+def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     first = group[0]
     if first.hop.kind in ("binding", "python"):
-        return [
-            replace(first.but(evidence=(*first.hop.evidence, identity)), call={**call, "observation": identity}),
-            *group[1:],
-        ]
-    if call["callable"].get("kind") in ("other", "class", "python"):
-        return [_foreign(identity, call, tuple(group))]
-    return [_binding(identity, call, tuple(group))]
+        called = first.but(evidence=(*first.hop.evidence, call.observation))
+        return [replace(called, call=call), *group[1:]]
+    if call.target.kind in ("other", "class", "python"):
+        return [_foreign(call, tuple(group))]
+    return [_binding(call, tuple(group))]
 
 
-def _foreign(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]) -> Claim:
+def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """A call of something that is not torch's and called operators in turn: Python's own sum, a user's class."""
     hop = Hop(
         id=0,
         kind="python",
-        name=str(call["callable"].get("qualname") or call["source"]),
+        name=call.target.qualname or call.source,
         status="observed",
         source=unknown("not torch's own: the operators below ran inside this call"),
-        evidence=(identity,),
+        evidence=(call.observation,),
     )
-    return Claim(hop=hop, call={**call, "observation": identity}, children=children)
+    return Claim(hop=hop, call=call, children=children)
 
 
-def _alone(identity: int, call: Mapping[str, Any]) -> list[Claim]:
+def _alone(call: UserCall) -> list[Claim]:
     """A call into torch that ran no operator is still worth a line; a call elsewhere is not."""
-    target = call["callable"]
-    return [_binding(identity, call, ())] if target.get("kind") in TENSOR_SYNTAX and target.get("table") else []
+    return [_binding(call, ())] if call.target.kind in TENSOR_SYNTAX and call.target.table else []
 
 
-def _binding(identity: int, call: Mapping[str, Any], children: tuple[Claim, ...]) -> Claim:
+def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
-    target = call["callable"]
-    how = f"Python looks {target.get('method')} up on the operand's type"
-    why = f"`{call['source']}` is {call['syntax']} syntax: {how}"
+    target = call.target
+    why = f"`{call.source}` is {call.syntax} syntax: Python looks {target.method} up on the operand's type"
     hop = Hop(
         id=0,
         kind="binding",
-        name=str(target.get("qualname") or target.get("method") or call["source"]),
+        name=target.qualname or target.method or call.source,
         status="derived",
         source=NOT_YET,
-        evidence=(identity,),
+        evidence=(call.observation,),
         why=(why,),
     )
-    return Claim(hop=hop, event=target, call={**call, "observation": identity}, children=children)
+    event = Event(call.observation, type="callable", table=target.table, method=target.method)
+    return Claim(hop=hop, event=event, call=call, children=children)

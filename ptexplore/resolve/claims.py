@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
-from ptexplore.model import Finding, Hop, Observation, Session, SourceRef, TableEntry
-from ptexplore.resolve.declarations import find as find_declaration
-from ptexplore.resolve.declarations import parameters
+from ptexplore.cpp.matching import Wanted
+from ptexplore.model.operators import TableEntry
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Finding, Hop, Observation, Session
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.lookup import Lookup
-from ptexplore.resolve.matching import Wanted
-from ptexplore.resolve.stubs import Stubs
+from ptexplore.resolve.observed import Event, RecordedTensor, UserCall, call_of, event_of
+from ptexplore.resolve.places.declared import find as find_declaration
+from ptexplore.resolve.places.declared import parameters
+from ptexplore.resolve.places.lookup import Lookup
+from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
-from ptexplore.store.store import Store
+from ptexplore.store.catalogue.reader import Store
 
 NOT_YET = SourceRef(path=None, line=None, layer=None, precision="unknown", reason="not looked up")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """`hop` without its children; `event` is the observed event's data, `call` the user's own call that led here."""
+    """`hop` without its children; `event` is what was observed of it, `call` the user's own call that led here."""
 
     hop: Hop
-    event: Mapping[str, Any] = field(default_factory=dict)
-    call: Mapping[str, Any] | None = None
+    event: Event | None = None
+    call: UserCall | None = None
     children: tuple[Claim, ...] = ()
 
     def but(self, *, why: tuple[str, ...] = (), **changes: Any) -> Claim:
@@ -67,6 +71,26 @@ class Context:
         """The observations of one recorder and kind, in the order they were made."""
         return self._grouped.get((recorder, kind), [])
 
+    def events(self, recorder: str) -> tuple[Event, ...]:
+        """The events of one recorder's tree, in the order in which they were made."""
+        if recorder not in self._events:
+            self._events[recorder] = tuple(map(event_of, self.observations(recorder, "event")))
+        return self._events[recorder]
+
+    @cached_property
+    def _events(self) -> dict[str, tuple[Event, ...]]:
+        return {}
+
+    @property
+    def base(self) -> tuple[Event, ...]:
+        """The events that the tree of claims is made from: of the frames pass where there is one, else of ops."""
+        return self.events("frames") or self.events("ops")
+
+    @cached_property
+    def calls(self) -> tuple[UserCall, ...]:
+        """The calls of the expression, in order."""
+        return tuple(map(call_of, self.observations("dispatch", "call")))
+
     @cached_property
     def _tables(self) -> dict[str, dict[str, TableEntry]]:
         return {}
@@ -81,20 +105,19 @@ class Context:
     @cached_property
     def devices(self) -> frozenset[str]:
         """The device types of all recorded tensors."""
-        return frozenset(str(meta.get("device", "cpu")).split(":")[0] for meta in self._tensors)
+        return frozenset(tensor.device.split(":")[0] for tensor in self._tensors)
 
     @cached_property
     def layouts(self) -> frozenset[str]:
         """The layouts of all recorded tensors: "strided"."""
-        return frozenset(str(meta.get("layout", "strided")).removeprefix("torch.") for meta in self._tensors)
+        return frozenset(tensor.layout.removeprefix("torch.") for tensor in self._tensors)
 
     @cached_property
-    def _tensors(self) -> list[Mapping[str, Any]]:
+    def _tensors(self) -> list[RecordedTensor]:
         """What was recorded of each tensor that an operator was given."""
-        events = self.observations("ops", "event") + self.observations("frames", "event")
-        given = [value for observation in events for value in observation.data.get("inputs") or []]
-        metas = [meta for value in given for meta in (value if isinstance(value, list) else [value])]
-        return [meta for meta in metas if isinstance(meta, dict)]
+        given = [value for event in (*self.events("ops"), *self.events("frames")) for value in event.inputs]
+        values = [item for value in given for item in (value if isinstance(value, tuple) else (value,))]
+        return [value for value in values if isinstance(value, RecordedTensor)]
 
     @cached_property
     def _declared(self) -> dict[tuple[str, tuple[str, int] | None], SourceRef | None]:
@@ -143,4 +166,4 @@ def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
         mere = claim.hop.kind == "native" and claim.hop.instructions is not None
         ranked[2 if claim.hop.kind == "closed" else int(mere)].append(claim)
         pending += reversed(claim.children)
-    return {id(claim): number for number, claim in enumerate((one for rank in ranked for one in rank), 1)}
+    return {id(claim): number for number, claim in enumerate(chain(*ranked), 1)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ptexplore.model import Finding
+from ptexplore.model.trace import Finding
 from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.observed import table_of
 
 OTHER_RESULT = "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
 
@@ -20,7 +21,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         elif observation.kind == "result" and observation.data.get("equal") is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
         elif observation.kind == "table":
-            op = observation.data["op"]
+            op = table_of(observation).op
             text = f"{op}: its registrations are not those of the catalogue (the traced code changed them)"
             context.findings.append(Finding("registrations-changed", text))
     return claims

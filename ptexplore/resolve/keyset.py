@@ -11,9 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ptexplore.model import DispatchKey
+from ptexplore.model.operators import DispatchKey
 
 MASK = (1 << 64) - 1
+BACKENDS = {
+    "cpu": "CPU", "cuda": "CUDA", "hip": "HIP", "xla": "XLA", "mps": "MPS", "xpu": "XPU", "hpu": "HPU",
+    "meta": "Meta", "mtia": "MTIA", "privateuseone": "PrivateUse1", "lazy": "Lazy", "ipu": "IPU", "ve": "VE",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,3 +128,8 @@ class KeySets:
             bits = [1 << bit for bit in reversed(range(self.backends, 64)) if raw >> bit & 1]
             names = [self._single[b] for b in bits if b in self._single]
         return ", ".join(names)
+
+
+def backend_of(key: str) -> str | None:
+    """The backend that a runtime key's name ends with: "CPU" for "AutogradCPU"; None for a key of no backend."""
+    return max((backend for backend in BACKENDS.values() if key.endswith(backend)), key=len, default=None)

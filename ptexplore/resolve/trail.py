@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from ptexplore.index.dump import parse_table
-from ptexplore.model import Session, TableEntry, Trail
-from ptexplore.resolve import autograd, calls, dispatching, findings, merge, operators, places
+from ptexplore.catalogue.dump import parse_table
+from ptexplore.model.operators import TableEntry
+from ptexplore.model.trace import Session, Trail
+from ptexplore.resolve import autograd, calls, findings, merge
+from ptexplore.resolve import python_places as places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
+from ptexplore.resolve.dispatch import operator_calls as operators
+from ptexplore.resolve.dispatch import reasoning as dispatching
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.lookup import Lookup
 from ptexplore.resolve.native import join
-from ptexplore.resolve.stubs import Stubs
-from ptexplore.source.canonical import Folders, recorded_path
+from ptexplore.resolve.observed import table_of
+from ptexplore.resolve.places.lookup import Lookup
+from ptexplore.resolve.places.stubs import Stubs
+from ptexplore.source.canonical import InstalledFolders, recorded_path
 
 PASSES: tuple[Pass, ...] = (
     merge.build,
@@ -35,7 +40,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         claims = step(context, claims)
     return Trail(
         expression=session.expression,
-        bound={b["name"]: str(b["description"]) for b in session.bound},
+        bound=session.bound,
         torch=session.torch,
         trees=lookup.infos,
         captured=session.captured,
@@ -47,9 +52,6 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
 
 def _changed(session: Session) -> dict[str, list[TableEntry]]:
     """Tables of operators whose registrations the traced process changed, as it had them."""
-    where = Folders(str(session.torch.get("torch_dir", "")))
-    return {
-        o.data["op"]: parse_table(o.data["op"], o.data["table"], lambda file: recorded_path(file, where))
-        for o in session.observations
-        if o.kind == "table"
-    }
+    where = InstalledFolders(session.torch.torch_dir)
+    changed = (table_of(observation) for observation in session.observations if observation.kind == "table")
+    return {table.op: parse_table(table.op, table.table, lambda file: recorded_path(file, where)) for table in changed}

@@ -39,7 +39,7 @@ _WRAPPER_LAST = re.compile(r"\n?#else\n#error [^\n]*\n#endif[^\n]*TORCH_STABLE_O
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class InstalledFolders:
     """The folders of one installed torch, absolute; `packaged` is torchgen's copy of its inputs."""
 
     torch: str
@@ -80,7 +80,7 @@ def header_candidates(path: str) -> list[str]:
     return []
 
 
-def installed_path(file: str, folders: Folders, head: str = "") -> str | None:
+def installed_path(file: str, folders: InstalledFolders, head: str = "") -> str | None:
     """The canonical path of an installed `file` (absolute), None where it is none of PyTorch's own.
 
     `head` is how the file's text begins; only needed for headers.
@@ -103,7 +103,7 @@ def installed_path(file: str, folders: Folders, head: str = "") -> str | None:
     return None
 
 
-def installed_candidates(path: str, folders: Folders) -> list[str]:
+def installed_candidates(path: str, folders: InstalledFolders) -> list[str]:
     """The installed files (absolute) that could hold canonical `path`, likeliest first; none need exist."""
     if path.startswith("aten/src/ATen/") and folders.packaged:
         packaged = [f"{folders.packaged}/{path.removeprefix('aten/src/')}"]
@@ -118,7 +118,7 @@ def installed_candidates(path: str, folders: Folders) -> list[str]:
     return packaged + found
 
 
-def recorded_path(recorded: str, folders: Folders | None = None) -> str | None:
+def recorded_path(recorded: str, folders: InstalledFolders | None = None) -> str | None:
     """The canonical path of a file as the binary recorded it, None where it names no file of PyTorch's.
 
     Knows release builds (`/pytorch/build/aten/…`, `/__w/pytorch/pytorch/torch/csrc/…`), paths relative to a
@@ -153,3 +153,8 @@ def _below(file: str, folder: str | None) -> str | None:
     if folder and file.startswith(folder.rstrip("/") + "/"):
         return file[len(folder.rstrip("/")) + 1 :]
     return None
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a path is one of tests: found, and shown after the rest."""
+    return "/test/" in path or "/tests/" in path or "_test." in path or path.startswith("test/") or "/test_" in path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from ptexplore.model import Checkout, TreeInfo
+from ptexplore.model.places import Checkout, TreeInfo
 from ptexplore.source.listing import is_checkout_source
 from ptexplore.source.tree import LayerFiles, SourceTree
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ptexplore.model import Checkout, Layer, Runtime
+from ptexplore.model.places import Checkout, Layer, Runtime
 from ptexplore.source import canonical
-from ptexplore.source.generated import AIDS
-from ptexplore.source.generated import find as find_generated
+from ptexplore.source.runtime.generated import AIDS
+from ptexplore.source.runtime.generated import find as find_generated
 from ptexplore.source.tree import LARGEST, folders, is_plain
 
 CPP = frozenset(  # with CUDA, Objective-C++ and Metal
@@ -92,7 +92,7 @@ def _generated_files(root: Path | None) -> Iterator[Listed]:
             yield Listed(file[len(real) + 1 :], file, "generated", state)
 
 
-def _wheel_files(where: canonical.Folders) -> Iterator[Listed]:
+def _wheel_files(where: canonical.InstalledFolders) -> Iterator[Listed]:
     include, inside = f"{where.torch}/include/", len(where.torch) + 1
     normal = os.path.normpath(where.torch) == where.torch
     for folder in (where.torch, where.torchgen, where.functorch):
@@ -109,7 +109,7 @@ def _wheel_files(where: canonical.Folders) -> Iterator[Listed]:
                 yield Listed(path, file, "wheel", state)
 
 
-def _head(file: str, where: canonical.Folders) -> str:
+def _head(file: str, where: canonical.InstalledFolders) -> str:
     """How an installed header begins, where its name alone does not say whether it is generated."""
     include = f"{where.torch}/include/"
     if not file.startswith(include):

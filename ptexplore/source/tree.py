@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ptexplore.model import FileText, Layer, Runtime, TreeInfo
+from ptexplore.model.places import FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
-from ptexplore.source.generated import AIDS
-from ptexplore.source.generated import find as find_generated
+from ptexplore.source.runtime.generated import AIDS
+from ptexplore.source.runtime.generated import find as find_generated
 
 LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
 
@@ -74,7 +74,7 @@ class SourceTree:
         return (found.file, line + found.shift) if found else None
 
     def aid(self, name: str) -> str | None:
-        """The text of one of the files made along with the generated layer (see source/generated.py)."""
+        """The text of one of the files made along with the generated layer (see source/runtime/generated.py)."""
         if self.aids is None or not is_plain(name):
             return None
         if name not in self._aids:
@@ -121,10 +121,10 @@ def _read_inside(file: str, roots: tuple[str, ...]) -> str | None:
         return None
 
 
-def folders(runtime: Runtime) -> canonical.Folders:
+def folders(runtime: Runtime) -> canonical.InstalledFolders:
     """The folders of `runtime` for `canonical`'s functions."""
     functorch = Path(runtime.torch_dir).parent / "functorch"
-    return canonical.Folders(
+    return canonical.InstalledFolders(
         runtime.torch_dir, runtime.torchgen_dir, runtime.packaged_dir, str(functorch) if functorch.is_dir() else None
     )
 

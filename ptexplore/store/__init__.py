@@ -1,1 +1,1 @@
-"""The catalogue of one runtime in SQLite; the only room that speaks SQL."""
+"""The databases; the only room that speaks SQL."""

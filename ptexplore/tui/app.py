@@ -1,4 +1,4 @@
-"""The app: which screen is shown, what a target leads to, and how it ends; `browse` runs it."""
+"""The app: it holds the screens and the parts behind them, and hands each key to the part that it concerns."""
 
 from __future__ import annotations
 
@@ -9,23 +9,32 @@ import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
 
 from ptexplore.errors import PtexploreError
+from ptexplore.safe_text import clean
 from ptexplore.tui import hangup, messages
-from ptexplore.tui.guided import Guided
+from ptexplore.tui.background import JobRunner
 from ptexplore.tui.library import Place
-from ptexplore.tui.reader import Reader
-from ptexplore.tui.source import SourceView
+from ptexplore.tui.navigation import Navigator
+from ptexplore.tui.screens.reader import ReadingScreen
+from ptexplore.tui.touring import Touring
+from ptexplore.tui.widgets.source import SourceView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ptexplore.model import Trail
+    from textual.message import Message
+
+    from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
-    from ptexplore.view.targets import Candidate
+    from ptexplore.tui.reading.searching import Searcher
+    from ptexplore.view.search.targets import Candidate
     from ptexplore.view.trees import IndexedTree
+
+_TRAIL = "trail"  # the name of the screen with what ran last
 
 
 @dataclass(frozen=True)
@@ -40,12 +49,27 @@ class Start:
     trail: Trail | None = None
 
 
-class Browser(Guided):
-    """PyTorch's source, notes and tours in the terminal."""
+class Browser(App[None]):
+    """PyTorch's source, notes and tours in the terminal.
+
+    `reader` is the reading screen, `navigator` goes to what is asked for, `touring` walks a tour, `jobs` runs labs and
+    traces. `settled` is called once most of what stays was made. `crash` is what ended the app, if anything did.
+    """
 
     TITLE = "ptexplore"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+p,s", "palette", "Search", key_display="^p"),
+        Binding("greater_than_sign", "tour_next", "Next stop", key_display=">"),
+        Binding("less_than_sign", "tour_back", "Stop before", key_display="<", show=False),
+        Binding("equals_sign", "tour_here", key_display="=", show=False),
+        Binding("c", "tour_contents", "Contents"),
+        Binding("L", "lab", "Run lab", key_display="L"),
+        Binding("J", "scroll_notes(3)", show=False),
+        Binding("K", "scroll_notes(-3)", show=False),
+        Binding("H", "home", "Home", key_display="H", show=False),
+        Binding("x", "trace", "Trace", show=False),
+        Binding("T", "trail", "Trail", key_display="T"),
         Binding("question_mark,f1", "keys", "Keys", key_display="?"),
         Binding("t", "theme", show=False),
         Binding("q,ctrl+q,ctrl+c", "quit", "Quit", key_display="q"),
@@ -54,30 +78,43 @@ class Browser(Guided):
     def __init__(self, library: Library, begin: Callable[[Library], Start], missing: Sequence[str] = ()) -> None:
         """`begin` says what is opened once there are indexes; `missing` names the trees that have none."""
         super().__init__()
-        self.library = library
         self._start = begin
         self._missing = missing
-        self.reader = Reader(library)
+        self._searcher: Searcher | None = None
         self.crash: Exception | None = None
+        self.settled: Callable[[], object] = lambda: None
+        self._read(library)
+
+    def _read(self, library: Library) -> None:
+        """Read these trees and notes: what showed others is made anew."""
+        self.library = library
+        self.reader = ReadingScreen(library, self._stop_job)
+        self.jobs = JobRunner(self, self.reader)
+        self.navigator = Navigator(self, library, self.reader)
+        self.touring = Touring(self, library, self.reader, self.jobs, self._keep_trail)
+        if self._searcher is not None:
+            self._searcher.close()
+            self._searcher = None
+
+    # --- the first screen ---
 
     def on_mount(self) -> None:
-        """The first screen."""
+        """Show the first screen; the notes are read after it is drawn, and before anyone asks for one."""
         for name in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(name, self.exit)
         hangup.watch()
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
         if self._missing:
-            from ptexplore.tui.building import Building
+            from ptexplore.tui.screens.building import Building
 
             self.push_screen(Building(self.library, self._missing), self._built)
         else:
             self._begin()
+        self.set_timer(0.7, lambda: self.run_worker(self._settle, thread=True, exit_on_error=False))
 
     def _built(self, trees: Sequence[IndexedTree] | None) -> None:
-        if trees is not None:
-            self.library = replace(self.library, trees=trees, _marks=None)
-        self.reader = Reader(self.library)
+        self._read(self.library if trees is None else replace(self.library, trees=trees, _marks=None))
         if self.library.trees:
             self._begin()
         else:
@@ -98,7 +135,7 @@ class Browser(Guided):
             self.reader.files.reveal(start.tree, start.name, folder=True)
             self.reader.files.focus()
         elif start.kind == "candidates":
-            self.choose(start.name, start.candidates)
+            self.navigator.choose(start.name, start.candidates)
         elif start.kind == "tour":
             self.post_message(messages.OpenTour(start.name, start.stop))
         elif start.kind == "trail" and start.trail is not None:
@@ -107,88 +144,113 @@ class Browser(Guided):
             self.reader.files.focus()
             self.action_home()
 
-    # --- going to what was asked for ---
+    def _settle(self) -> None:
+        with contextlib.suppress(PtexploreError):  # whoever needs them says so
+            self.library.read_notes()
+        self.settled()
 
-    def show_reader(self) -> Reader:
-        """The reading screen, whatever lay over it."""
-        while self.screen is not self.reader and len(self.screen_stack) > 1:
-            self.pop_screen()
-        return self.reader
+    # --- what panes and screens ask for ---
 
     def on_open_place(self, event: messages.OpenPlace) -> None:
         """A line of a file."""
-        self.show_reader().go(Place(event.tree, event.path, event.line, event.column), keep=event.keep)
+        place = Place(event.tree, event.path, event.line, event.column)
+        self.navigator.show_reader().go(place, keep=event.keep)
 
     def on_open_symbol(self, event: messages.OpenSymbol) -> None:
         """What bears a name."""
-        from ptexplore.view.targets import candidates
-
-        try:
-            self.choose(event.name, candidates(self.library.trees, self.library.catalogue, event.name))
-        except PtexploreError as error:
-            self.show_reader().tell(error.message)
+        self.navigator.open_symbol(event.name)
 
     def on_source_view_definition(self, event: SourceView.Definition) -> None:
         """The definition of what the cursor is on."""
-        from ptexplore.tui.defining import definitions
+        self.navigator.open_definition(event.name, event.place)
 
-        found, told = definitions(self.library, event.name, event.place)
-        if found:
-            self.choose(event.name, found, told)
-        else:
-            self.reader.tell(told)
+    def on_open_operator(self, event: messages.OpenOperator) -> None:
+        """An operator's card."""
+        from ptexplore.tui.screens.card import CardScreen
 
-    def choose(self, name: str, found: Sequence[Candidate], told: str = "") -> None:
-        """Go to the one candidate; where there are several, the reader says which. `told` is what to know of them."""
-        from ptexplore.tui.choice import Choice, row
+        self.push_screen(CardScreen(self.library, event.name), self._follow)
 
-        if not found:
-            self.show_reader().tell(f"there is nothing named {name} in these trees")
-        elif len(found) == 1:
-            self._take(found[0], told)
-        else:
-            title = f"{name} names {len(found)} things" if not told else f"{told} ({len(found)} things)"
-            self.push_screen(Choice(title, [row(one) for one in found]), lambda at: self._chosen(found, at))
+    def on_open_tour(self, event: messages.OpenTour) -> None:
+        """Walk a tour, from a stop on."""
+        self.navigator.show_reader()
+        self.touring.open(event.tour, event.at)
 
-    def _chosen(self, found: Sequence[Candidate], at: int | None) -> None:
-        if at is not None:
-            self._take(found[at])
-
-    def _take(self, one: Candidate, told: str = "") -> None:
-        ref = one.spot.ref
-        if one.kind == "operator":
-            self.post_message(messages.OpenOperator(one.name))
-        elif ref.path is None:
-            self.show_reader().tell(f"{one.name}: {ref.reason or 'no place is known'}")
-        else:
-            line = one.first or ref.line or 1
-            last = one.last if one.first else one.symbol.end_line if one.symbol is not None else None
-            lit = (one.symbol.begin if one.symbol is not None else line, last) if last and last > line else None
-            column = self._column(one, line)
-            self.show_reader().go(Place(one.spot.tree.name, ref.path, line, column), lit=lit)
-            if ref.precision in ("ambiguous", "unknown"):
-                self.reader.tell(f"{ref.precision}: {ref.reason}")
-            elif told:
-                self.reader.tell(told)
-
-    def _column(self, one: Candidate, line: int) -> int:
-        """Where the name is on its line, so that a definition is shown with the cursor on it."""
-        indexed = self.library.tree(one.spot.tree.name)
-        if one.symbol is None or indexed is None or one.spot.ref.path is None:
-            return 0
-        text = indexed.tree.line(one.spot.ref.path, line) or ""
-        return max(0, text.find(one.symbol.name))
+    def on_open_trail(self, event: messages.OpenTrail) -> None:
+        """What ran, as a tree."""
+        self._keep_trail(event.trail)
+        self.action_trail()
 
     def on_edit(self, event: messages.Edit) -> None:
         """The reader's editor has the terminal until it ends."""
         try:
             with self.suspend():
-                self.library.runs.edit(event.file, event.line)
+                self.library.edit(event.file, event.line)
         except PtexploreError as error:
             self.reader.tell(f"{error.message}: {error.why}")
         self.refresh()
 
-    # --- the whole ---
+    def _follow(self, message: Message | None) -> None:
+        """Do what a screen ended with."""
+        if message is not None:
+            self.post_message(message)
+
+    # --- keys ---
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of a tour while there is one, of a trail once there was one."""
+        if action in ("tour_next", "tour_back", "tour_contents", "tour_here"):
+            return self.touring.walk is not None and self.screen is self.reader
+        if action == "lab":
+            return bool(self.touring.labs) and self.screen is self.reader
+        if action == "trail":
+            return self.is_screen_installed(_TRAIL)
+        return super().check_action(action, parameters)
+
+    def action_home(self) -> None:
+        """What to read next."""
+        from ptexplore.tui.screens.home import Home
+
+        if not isinstance(self.screen, Home):
+            self.navigator.show_reader()
+            self.push_screen(Home(self.library), self._follow)
+
+    def action_palette(self) -> None:
+        """Find anything."""
+        from ptexplore.tui.reading.searching import Searcher
+        from ptexplore.tui.screens.palette import Palette
+
+        if isinstance(self.screen, Palette):
+            return
+        if self._searcher is None:
+            self._searcher = Searcher(self.library)
+            self._searcher.warm()
+        self.push_screen(Palette(self._searcher), self._follow)
+
+    def action_tour_next(self) -> None:
+        """The next stop."""
+        self.touring.forward()
+
+    def action_tour_back(self) -> None:
+        """The stop before."""
+        self.touring.back()
+
+    def action_tour_contents(self) -> None:
+        """Every stop of the tour."""
+        self.touring.contents()
+
+    def action_tour_here(self) -> None:
+        """Back to the stop's own source."""
+        self.touring.here()
+
+    def action_lab(self) -> None:
+        """Run a lab of the stop."""
+        self.touring.choose_lab()
+
+    def action_scroll_notes(self, lines: int) -> None:
+        """Scroll the notes while the keys are the source's."""
+        if self.screen is self.reader:
+            self.reader.show_notes()
+            self.reader.notes.scroll_relative(y=lines, animate=False)
 
     def action_theme(self) -> None:
         """Dark or light."""
@@ -196,9 +258,66 @@ class Browser(Guided):
 
     def action_keys(self) -> None:
         """Every key."""
-        from ptexplore.tui.keys import Keys
+        from ptexplore.tui.screens.keys import Keys
 
         self.push_screen(Keys())
+
+    # --- what runs ---
+
+    def action_trace(self) -> None:
+        """Type an expression; see what runs."""
+        from ptexplore.tui.screens.asking import Ask
+
+        self.push_screen(Ask("trace an expression, as torch.add(a, b)"), self._trace)
+
+    def _trace(self, typed: str | None) -> None:
+        expression = (typed or "").strip()
+        if not expression:
+            return
+        title = f"trace {expression}"
+        started = self.jobs.run(title, lambda job: self.library.trace(expression, job), self._traced)
+        if started and self.screen is not self.reader:
+            self.notify("Esc on the reading screen stops it", title=clean(title))
+
+    def _traced(self, trail: Trail) -> str:
+        self.post_message(messages.OpenTrail(trail))
+        return ""
+
+    def _stop_job(self) -> bool:
+        return self.jobs.stop()
+
+    def _keep_trail(self, trail: Trail) -> None:
+        """Make the screen of what ran last; the one of what ran before goes."""
+        from ptexplore.tui.screens.trail import TrailScreen
+
+        if self.is_screen_installed(_TRAIL):
+            if self.screen is self.get_screen(_TRAIL):
+                self.pop_screen()
+            self.uninstall_screen(_TRAIL)
+        self.install_screen(TrailScreen(self.library, trail), _TRAIL)
+        self.refresh_bindings()
+
+    def action_trail(self) -> None:
+        """Back to the tree of what ran, where it was left."""
+        if self.is_screen_installed(_TRAIL) and self.screen is not self.get_screen(_TRAIL):
+            self.navigator.show_reader()
+            self.push_screen(_TRAIL)
+
+    # --- the end ---
+
+    async def action_quit(self) -> None:
+        """Leave; what runs is ended first."""
+        self._close()
+        self.exit()
+
+    def on_unmount(self) -> None:
+        """However the app ends, what it started does, too."""
+        self._close()
+
+    def _close(self) -> None:
+        self.jobs.close()
+        if self._searcher is not None:
+            self._searcher.close()
 
     def _fatal_error(self) -> None:
         """End at once and leave the terminal as it was; what went wrong is said in three parts, by who ran us."""

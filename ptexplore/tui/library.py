@@ -1,26 +1,28 @@
-"""What the screens need, handed in by cli/browse.py: trees, notes, and what runs in a process of its own."""
+"""What the screens read: trees, notes and operators; what takes long runs in a process of its own."""
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.load import Library as Notes
+    from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.model import Checkout, Trail
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index_store import IndexStore
-    from ptexplore.view.card import Card
-    from ptexplore.view.labs import LabResult
-    from ptexplore.view.noted import Noted
-    from ptexplore.view.operators import Catalogue
-    from ptexplore.view.tour import Guide
+    from ptexplore.model.trace import Trail
+    from ptexplore.view.notes.labs import LabResult
+    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.notes.tour import Guide
+    from ptexplore.view.operator.card import Card
+    from ptexplore.view.operator.operators import Catalogue
     from ptexplore.view.trees import IndexedTree
+    from ptexplore.workspace.workspace import Workspace
 
 
 class Job(Protocol):
@@ -37,29 +39,19 @@ class Job(Protocol):
         """Call `stop` when the reader wants it no more; at once where that is so already."""
 
 
-@dataclass(frozen=True)
-class Runs:
-    """What takes long, each to be called in a thread: it blocks, raises PtexploreError, and ends early when stopped."""
-
-    trace: Callable[[str, Job], Trail]  # of an expression
-    lab: Callable[[Tour, Stop, Lab, Job], tuple[LabResult, Trail | None]]
-    index: Callable[[Job], Sequence[IndexedTree]]  # build what is missing; the trees afterwards
-    card: Callable[[str], Card]  # of an operator's full name
-    edit: Callable[[str, int], None]  # open a file at a line in $EDITOR; the screen is not ours meanwhile
-
-
 @dataclass
 class Library:
-    """Trees with their indexes, the one in use first, and what is opened when it is first needed.
+    """What the screens read: the workspace, its trees that have an index, the one in use first.
 
-    `torch` is the installed torch's version, `advice` what the reader should know of what is missing here.
+    `run_command` runs a ptexplore command in a process of its own, for a job, and returns what it printed; `edit` opens
+    a file at a line in the reader's editor. `torch` is the installed torch's version, `advice` what the reader should
+    know of what is missing here.
     """
 
+    workspace: Workspace
     trees: Sequence[IndexedTree]
-    runs: Runs
-    open_catalogue: Callable[[Sequence[IndexedTree]], Catalogue | None]
-    open_notes: Callable[[], Notes]
-    open_marks: Callable[[Sequence[IndexedTree]], Noted]
+    run_command: Callable[[Sequence[str], Job], str]
+    edit: Callable[[str, int], None]
     torch: str | None = None
     advice: tuple[str, ...] = ()
     _marks: dict[tuple[str, str], list[Mark]] | None = field(default=None, repr=False)
@@ -68,31 +60,70 @@ class Library:
     @cached_property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None where there is none, or nothing was made yet."""
-        return self.open_catalogue(self.trees)
+        return self.workspace.catalogue_at_hand(self.trees)
 
     @cached_property
     def notes(self) -> Notes:
         """Every tour and note."""
-        return self.open_notes()
+        return self.workspace.library
 
     @cached_property
     def noted(self) -> Noted:
         """Where the stops are, by a tree's name."""
-        return self.open_marks(self.trees)
+        return self.workspace.marks(self.trees)
 
     def apart_guide(self) -> Guide:
         """The stops of tours on these trees, PyTorch's own, with connections of its own: for a thread."""
-        from ptexplore.view.tour import Guide
+        from ptexplore.view.notes.tour import Guide
         from ptexplore.view.trees import project
 
         return Guide(self.notes, [one for one in self.apart().trees if project(one) == "pytorch"], self.torch)
 
+    # --- what takes long: to be called in a thread; it blocks, and raises PtexploreError ---
+
+    def trace(self, expression: str, job: Job) -> Trail:
+        """Trace an expression; its Trail. Ends early when the job is stopped."""
+        from ptexplore.workspace.saved_traces import load_trace
+
+        with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
+            file = f"{folder}/trace.json"
+            self.run_command(["trace", expression, *self._python, "--save", file], job)
+            return load_trace(file)[0]
+
+    def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trail | None]:
+        """Run one lab; how it ended, and its Trail, if it has one. Ends early when the job is stopped."""
+        from ptexplore.annotations.records import Where
+        from ptexplore.view.notes.labs import LabResult
+        from ptexplore.workspace.saved_traces import load_trace
+
+        notes = [part for folder in self.workspace.notes for part in ("--notes", folder)]
+        with tempfile.TemporaryDirectory(prefix="ptexplore-browse-") as folder:
+            file = f"{folder}/trail.json"
+            command = ["__lab", tour.name_of(stop), lab.id, *notes, *self._python, "--save", file]
+            told: dict[str, Any] = json.loads(self.run_command(command, job))
+            trail = load_trace(file)[0] if os.path.isfile(file) else None
+        return LabResult(**told | {"where": Where(**told["where"])}), trail
+
+    def build_indexes(self, job: Job) -> Sequence[IndexedTree]:
+        """Build every index that is missing; all trees afterwards. Ends early when the job is stopped."""
+        self.run_command(["index", *self._python], job)
+        return self.workspace.apart().trees
+
+    def card(self, name: str) -> Card:
+        """The card of an operator's full name."""
+        with self.workspace.apart() as own:
+            return own.operator(name)
+
+    @property
+    def _python(self) -> list[str]:
+        return ["--python", self.workspace.python] if self.workspace.python else []
+
+    # --- trees and marks ---
+
     @property
     def standing(self) -> str:
         """What is read here, and what is missing, in a line."""
-        from ptexplore.view.trees import label
-
-        trees = ", ".join(f"{label(one.tree.info)} ({one.tree.info.relation})" for one in self.trees)
+        trees = ", ".join(f"{one.tree.info.label} ({one.tree.info.relation})" for one in self.trees)
         return "; ".join([*self.advice, trees])
 
     def tree(self, name: str) -> IndexedTree | None:
@@ -107,7 +138,7 @@ class Library:
         with self._reading:
             if self._marks is None:
                 marks: dict[tuple[str, str], list[Mark]] = {}
-                for name, found in self.open_marks(self.apart().trees).items():
+                for name, found in self.workspace.marks(self.apart().trees).items():
                     for mark in found:
                         if mark.placed:
                             marks.setdefault((name, mark.path), []).append(mark)
@@ -125,17 +156,7 @@ class Library:
 
     def apart(self) -> Library:
         """The same with connections of its own: for a thread whose questions must not make the screen wait."""
-        trees = [Apart(one.tree, type(one.store).open(one.store.path), one.checkout) for one in self.trees]
-        return replace(self, trees=trees, _marks=None)
-
-
-@dataclass(frozen=True)
-class Apart:
-    """A tree with an index that is open once more."""
-
-    tree: SourceTree
-    store: IndexStore
-    checkout: Checkout | None
+        return replace(self, trees=[indexed.reopened() for indexed in self.trees], _marks=None)
 
 
 @dataclass(frozen=True)

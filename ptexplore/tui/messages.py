@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from ptexplore.model import Trail
+    from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Place
 
 
@@ -65,14 +65,6 @@ class Edit(Message):
     def __init__(self, file: str, line: int) -> None:
         super().__init__()
         self.file, self.line = file, line
-
-
-class Arrived(Message):
-    """The reader came to a place, from somewhere else: not every move of the cursor."""
-
-    def __init__(self, place: Place) -> None:
-        super().__init__()
-        self.place = place
 
 
 class Moved(Message):

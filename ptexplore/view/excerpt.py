@@ -1,4 +1,4 @@
-"""A stretch of a file: whether it is still the text that was indexed, and where a highlighter has to begin for it."""
+"""A stretch of a file: whether it is still the text that was indexed, and what a highlighter reads around it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ptexplore.source.registry import is_in_place
+from ptexplore.cpp.text import COMMENT_OR_STRING
+from ptexplore.source.fetch.registry import is_in_place
 
 if TYPE_CHECKING:
     from ptexplore.view.trees import IndexedTree
 
 LONGEST = 1_000_000  # characters above a stretch that are looked through
-_CPP = re.compile(
-    r'//[^\n]*|/\*.*?(?:\*/|\Z)|R"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
-    re.DOTALL,
-)
+FURTHER = 200  # lines below it
 _PYTHON = re.compile(
     r"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
 )
@@ -36,18 +34,23 @@ def changed(indexed: IndexedTree, path: str) -> bool:
         return True
 
 
-def lead(lines: Sequence[str], first: int, language: str) -> Sequence[str]:
-    """The lines above `first` (1-based) from where the comment or string begins that runs into it; none elsewhere."""
-    pattern = {"cpp": _CPP, "python": _PYTHON}.get(language)
-    if pattern is None or first <= 1:
-        return ()
-    above = "\n".join(lines[: first - 1]) + "\n"
-    if len(above) > LONGEST:
-        return ()
-    text = above + "\n".join(lines[first - 1 : first + 200])
+def surroundings(lines: Sequence[str], first: int, last: int, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines above `first` and below `last` (1-based) that a highlighter needs to colour what is between them.
+
+    They belong to a comment or string that runs over the edge; where none does, there are none.
+    """
+    pattern = {"cpp": COMMENT_OR_STRING, "python": _PYTHON}.get(language)
+    above = sum(map(len, lines[: first - 1])) + first - 1  # characters
+    if pattern is None or above > LONGEST:
+        return (), ()
+    below = above + sum(map(len, lines[first - 1 : last])) + last - first + 1
+    text = "\n".join(lines[: last + FURTHER])
+    begin, end = first, last
     for match in pattern.finditer(text):
-        if match.start() >= len(above):
+        if match.start() >= below:
             break
-        if match.end() > len(above):
-            return lines[above.count("\n", 0, match.start()) : first - 1]
-    return ()
+        if match.start() < above < match.end():
+            begin = text.count("\n", 0, match.start()) + 1
+        if match.start() < below < match.end():
+            end = text.count("\n", 0, match.end()) + 1
+    return tuple(lines[begin - 1 : first - 1]), tuple(lines[last:end])

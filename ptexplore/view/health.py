@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ptexplore.index.relation import Relation
 from ptexplore.locations import cache_root, catalogue_file, generated_dir, index_file
-from ptexplore.model import FORMAT, Checkout, Count, Registration, Runtime, TreeInfo
+from ptexplore.model.operators import Count, Registration
+from ptexplore.model.places import Checkout, Runtime, TreeInfo
+from ptexplore.resolve.places.relation import Relation
 from ptexplore.source.tree import SourceTree
-from ptexplore.store.store import Store
-from ptexplore.view.document import tree_to_json
+from ptexplore.store.catalogue.reader import Store
+from ptexplore.view.documents import FORMAT, tree_to_json
 
 LISTED = 400  # unconfirmed registrations listed by reason; more than that says nothing new
 

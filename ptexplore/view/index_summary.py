@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from ptexplore.index.sources import Built
-from ptexplore.store.index_store import IndexStore
+from ptexplore.index.build import Built
+from ptexplore.store.index.reader import IndexStore
+
+if TYPE_CHECKING:
+    from ptexplore.index.semantic.refine import Refined
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,53 @@ class IndexSummary:
         }
 
 
+@dataclass(frozen=True)
+class WrittenTags:
+    """A tags file that was written: of which checkout, where, how many tags."""
+
+    checkout: str
+    file: str
+    tags: int
+
+
 def summary(name: str, built: Built, store: IndexStore) -> IndexSummary:
     """The summary of an index that was just built or refreshed."""
     problems = [(one.path, f"not read: {one.why}") for one in built.unread]
     problems += [(path, problem) for path, all_ in store.problems() for problem in all_]
     return IndexSummary(name, built, store.counts(), tuple(problems), str(store.path), store.path.stat().st_size)
+
+
+def index_document(
+    summaries: Sequence[IndexSummary], refined: Refined | None, note: str, tags: WrittenTags | None
+) -> dict[str, Any]:
+    """A run of the indexer as JSON data; `note` is what to know of the headers that libclang used."""
+    document = {
+        "format": 1,
+        "indexes": [one.document for one in summaries],
+        "exported": asdict(tags) if tags is not None else None,
+    }
+    return document if refined is None else document | {"semantic": _refined_document(refined, note)}
+
+
+def _refined_document(done: Refined, note: str) -> dict[str, Any]:
+    return {
+        "files": done.files,
+        "references": {"resolved": done.resolved, "by_name": done.kept, "before": done.before},
+        "units": [
+            {
+                "path": one.path,
+                "errors": one.errors,
+                "warnings": one.warnings,
+                "failed": one.failed,
+                "messages": [
+                    {"severity": said.severity, "path": said.path, "line": said.line, "text": said.text}
+                    for said in one.messages
+                ],
+            }
+            for one in done.units
+        ],
+        "not_read": list(done.not_read),
+        "changed": done.changed,
+        "note": note,
+        "seconds": round(done.seconds, 3),
+    }

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ptexplore.model import SourceRef, TreeInfo
-from ptexplore.resolve.precision import Evidence, decide
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.resolve.places.precision import Evidence, decide
 
 if TYPE_CHECKING:
-    from ptexplore.model import Checkout
+    from ptexplore.model.places import Checkout
+    from ptexplore.model.symbols import Symbol
     from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index_store import IndexStore
-    from ptexplore.symbols import Symbol
+    from ptexplore.store.index.reader import IndexStore
 
 
-class IndexedTree(Protocol):
-    """A tree and the index of its text; `checkout` is None for the installed torch's own."""
+@dataclass(frozen=True)
+class IndexedTree:
+    """A tree and the open index of its text; `checkout` is None for the installed torch's own."""
 
-    @property
-    def tree(self) -> SourceTree:
-        """The files."""
+    tree: SourceTree
+    store: IndexStore
+    checkout: Checkout | None
 
-    @property
-    def store(self) -> IndexStore:
-        """The index of their text."""
-
-    @property
-    def checkout(self) -> Checkout | None:
-        """What was fetched; None for the installed torch."""
+    def reopened(self) -> IndexedTree:
+        """The same with an index that is open once more: for another thread or process."""
+        return replace(self, store=type(self.store).open(self.store.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +36,6 @@ class Spot:
 
     ref: SourceRef
     tree: TreeInfo
-
-
-def label(tree: TreeInfo) -> str:
-    """A tree's name with its version, once: "v2.6.0", "mine 2.6.0", "runtime 2.13.0"."""
-    release = re.match(r"[0-9.]*", tree.version)
-    known = tree.version != "unknown" and release is not None and release[0] not in tree.name
-    return f"{tree.name} {tree.version}" if known else tree.name
 
 
 def project(indexed: IndexedTree) -> str:

@@ -18,7 +18,7 @@ from lib.accuracy_names import last, plain
 from lib.accuracy_peer import Tags
 from lib.accuracy_report import Figure, share
 
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 
 LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so", "libc10.so")
 _OURS = re.compile(rb"_ZNK?[RO]?(?:2at|3c10|5torch)")

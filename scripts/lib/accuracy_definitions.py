@@ -11,8 +11,8 @@ from lib.accuracy_report import Figure
 from lib.accuracy_truth import Truth
 
 from ptexplore.index.semantic.definitions import Definition
-from ptexplore.store.index_store import IndexStore
-from ptexplore.symbols import Symbol
+from ptexplore.model.symbols import Symbol
+from ptexplore.store.index.reader import IndexStore
 
 _SHOWN = 25
 

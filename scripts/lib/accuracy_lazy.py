@@ -13,9 +13,9 @@ from pathlib import Path
 
 from lib.accuracy_names import plain
 
+from ptexplore.cpp.macros import collect
 from ptexplore.index.cpp.extract import extract
-from ptexplore.index.cpp.macros import collect
-from ptexplore.model import Runtime
+from ptexplore.model.places import Runtime
 
 _GENERATE = """
 import sys

@@ -14,12 +14,12 @@ from lib.accuracy_names import last, plain
 from lib.accuracy_peer import Tags
 from lib.accuracy_report import Figure
 
-from ptexplore.index.cpp.text import Text
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm
-from ptexplore.index.relation import record_of
+from ptexplore.resolve.places.relation import record_of
 from ptexplore.source.tree import SourceTree
-from ptexplore.store.index_store import IndexStore
-from ptexplore.store.store import Store
+from ptexplore.store.catalogue.reader import Store
+from ptexplore.store.index.reader import IndexStore
 
 Result = tuple[list[Figure], list[tuple[str, list[str]]]]
 _SHOWN = 30

@@ -7,19 +7,21 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptexplore.cli.ready import index_of, ready, refresh
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.index.relation import compare_files
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
 from ptexplore.index.semantic.arguments import Headers, headers
-from ptexplore.index.sources import Source, build
 from ptexplore.locations import cache_root, index_file
-from ptexplore.model import Checkout, Runtime
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.resolve.places.relation import compare_files
 from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import CPP, files_of
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import SourceTree
-from ptexplore.store.index_store import IndexStore
-from ptexplore.store.store import Store
+from ptexplore.store.catalogue.reader import Store
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.workspace.tree_indexes import opened, refresh
+from ptexplore.workspace.workspace import Workspace
 
 _VERSION = "2.6.0"  # the release whose own tree is at hand
 _INSTALL = "scripts/test --matched -k nothing  (makes the environment), or --python PATH"
@@ -66,24 +68,24 @@ def prepare(python: str | None, tree: str | None, jobs: int, progress: Progress)
         raise PtexploreError(f"there is no {python}", "the matched torch is not installed", _INSTALL, MISSING)
     root = str(Path(tree or default_tree()).resolve())
     progress.step("reading the installed torch")
-    pair = ready(python)
+    torch = Workspace(python).torch
     version = (Path(root) / "version.txt").read_text(encoding="utf-8").strip()
     checkout = Checkout(f"v{_VERSION}", "folder", root, root, version=version)
     listed = files_of(checkout)
-    same, different = compare_files((one.path for one in listed), checkout, pair.runtime)
+    same, different = compare_files((one.path for one in listed), checkout, torch.runtime)
     if different or not same:
         why = f"{len(different)} of {same + len(different)} files that both have differ: {', '.join(different[:3])}"
-        raise PtexploreError(f"torch {pair.runtime.version} and {root} are no pair", why, "--python, --tree", MISSING)
+        raise PtexploreError(f"torch {torch.runtime.version} and {root} are no pair", why, "--python, --tree", MISSING)
     target = index_file("accuracy")
     target.unlink(missing_ok=True)  # what is measured is what today's extractors make
-    build(Source(checkout.name, root, listed), target, jobs=jobs, progress=progress)
-    refresh(pair.runtime, pair.runtime, progress, jobs)
-    generated = files_of(pair.runtime)
+    build(IndexInput(checkout.name, root, listed), target, jobs=jobs, progress=progress)
+    refresh(torch.runtime, torch.runtime, progress, jobs)
+    generated = files_of(torch.runtime)
     layer = [(one.path, one.file) for one in generated if one.layer == "generated" and Path(one.path).suffix in CPP]
-    top = pair.tree.aids.parent if pair.tree.aids is not None else None
+    top = torch.tree.aids.parent if torch.tree.aids is not None else None
     return World(
-        pair.runtime, checkout, checkout_tree(checkout), pair.store, IndexStore.open(target),
-        IndexStore.open(index_of(pair.runtime)),
-        headers(root, str(top) if top else None, pair.runtime.torch_dir, pair.runtime.python),
+        torch.runtime, checkout, checkout_tree(checkout), torch.catalogue, IndexStore.open(target),
+        opened(torch.runtime),
+        headers(root, str(top) if top else None, torch.runtime.torch_dir, torch.runtime.python),
         [(one.path, one.file) for one in listed if Path(one.path).suffix in CPP], layer, same,
     )  # fmt: skip

@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median as middle
 
-from lib.measure import Bench, Row, Sample, median
+from lib.measure import ROOT, Bench, Row, Runner, Sample, median
 from lib.peers import Installed, installed
 
 FOLDERS = ("aten", "c10", "torch/csrc")
 CPP = {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl", ".inc", ".cu", ".cuh", ".m", ".mm"}
 ALSO = {".py", ".pyi", ".yaml", ".yml", ".metal"}
 EDITED = "aten/src/ATen/native/BinaryOps.cpp"
+FLOOR = str(ROOT / "scripts/lib/parse_floor.py")
+QUERY = str(ROOT / "ptexplore/index/cpp/definitions.scm")
+PARSED = "tree-sitter's parse and one query in two processes:"
 COMMANDS = (("find", "mul_kernel"), ("show", "mul_kernel"), ("refs", "resize_output"))  # a few hits; many
 LOOKUPS = "at::native::mul_kernel at::native::cpublas::gemm c10::TensorImpl::release_resources torch::autograd::Engine"
 ATLAS = f"""
 import time, resource, json
 started = time.perf_counter()
-from ptexplore.source.atlas import SHIPPED, Atlas
+from ptexplore.source.atlas.atlas import SHIPPED, Atlas
 imported = time.perf_counter()
 atlas = Atlas.open()
 for name in {LOOKUPS.split()!r}:
@@ -35,7 +38,7 @@ print(json.dumps([(done - imported) * 1000, peak, SHIPPED.stat().st_size / 1e6])
 TEXT = """
 import json, sys
 from pathlib import Path
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 files = IndexStore.open(Path(sys.argv[1])).files()
 print(json.dumps([len(files), sum(file.size for file in files) / 1e6]))
 """
@@ -96,7 +99,7 @@ class IndexBench:
         alone = ("index", "--checkout", name)
         what = f"aten/ c10/ torch/csrc ({self.tree.files} files, {self.tree.megabytes:.1f} MB)"
         return [
-            *self._cold(f"index {what}", alone, "checkout-*", cold, self.peers),
+            *self._cold(f"index {what}", alone, "checkout-*", cold, self.peers, floor=True),
             *self._cold(
                 "index the generated C++, headers and torch's Python on top", ("index",), "runtime-*", cold, []
             ),
@@ -106,16 +109,30 @@ class IndexBench:
             *self._atlas(runs),
         ]
 
+    def _floor(self) -> Sample:
+        """Parse and one query alone, in two processes, on the files of the tree."""
+        python = Runner(self.tree.root)
+        return python.run(self.bench.python, FLOOR, str(self.tree.names), QUERY)
+
     def _cold(
-        self, what: str, command: tuple[str, ...], databases: str, runs: int, peers: Sequence[Installed]
+        self,
+        what: str,
+        command: tuple[str, ...],
+        databases: str,
+        runs: int,
+        peers: Sequence[Installed],
+        *,
+        floor: bool = False,
     ) -> list[Row]:
         """One database from nothing, the other one being there: time, memory of all processes, size."""
         ours: list[Sample] = []
+        least: list[Sample] = []
         theirs: dict[str, list[Sample]] = {peer.peer.name: [] for peer in peers}
         for number in range(max(runs, 1)):
             self.progress(f"{what}: {number + 1} of {runs}")
             for peer in peers:
                 theirs[peer.peer.name].append(peer.build())
+            least += [self._floor()] if floor else []
             self._drop(databases)
             ours.append(self.bench.ptexplore(*command))
         self.progress(f"{what}: memory")
@@ -128,8 +145,14 @@ class IndexBench:
         size = sum(file.stat().st_size for file in self.folder.glob(f"{databases}.sqlite*")) / 1e6
         sizes = " · ".join(f"{peer.peer.name} {peer.megabytes:.0f} MB" for peer in peers)
         note = f"{size:.0f} MB for {files} files of {text:.1f} MB"
+        above = (
+            [Row("over the floor", median(ours) / median(least), "x", 2, f"{PARSED} {median(least):.1f} s")]
+            if floor
+            else []
+        )
         return [
-            Row(f"cold: {what}", median(ours), "s", 8, beside),
+            Row(f"cold: {what}", median(ours), "s", 8 if floor else 12, beside),
+            *above,
             Row("its memory, all processes", held, "MB", 1024, memory),
             Row("its database", size / text, "x", 2, f"{note} · {sizes}" if sizes else note),
         ]

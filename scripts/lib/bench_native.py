@@ -14,7 +14,7 @@ LOADED = """
 import json, sys, time
 from pathlib import Path
 import importlib.util
-from ptexplore.capture.native.elf import Elf
+from ptexplore.capture.native.symbols import Elf
 libraries = Path(importlib.util.find_spec("torch").origin).parent / "lib"
 cache = Path(sys.argv[1])
 found = []

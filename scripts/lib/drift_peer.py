@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptexplore.annotations.anchors import Resolved
+from ptexplore.annotations.anchors import ResolvedAnchor
 from ptexplore.source.tree import SourceTree
 
 
@@ -21,7 +21,7 @@ class Peer:
     pattern: int | None
 
 
-def place(stop: Resolved, baseline: SourceTree, other: SourceTree) -> Peer:
+def place(stop: ResolvedAnchor, baseline: SourceTree, other: SourceTree) -> Peer:
     """Both rules for a stop that is at `stop.path` and `stop.line` in the baseline."""
     lines = other.lines(stop.path)
     by_line = stop.line if stop.line <= len(lines) else None

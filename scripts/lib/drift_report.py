@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lib.drift_peer import Peer
 from lib.drift_truth import Truth, Verdict, ours, tally, theirs
 
-from ptexplore.annotations.anchors import BESIDE, OUTCOMES, Resolved
+from ptexplore.annotations.anchors import BESIDE, OUTCOMES, ResolvedAnchor
 
 _TEXT = (".h", ".hpp", ".cuh", ".py", ".pyi", ".yaml", ".yml")  # what a wheel holds
 
@@ -18,7 +18,7 @@ _TEXT = (".h", ".hpp", ".cuh", ".py", ".pyi", ".yaml", ".yml")  # what a wheel h
 class Placed:
     """One stop on one tree: our answer and CodeTour's."""
 
-    found: Resolved
+    found: ResolvedAnchor
     peer: Peer
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ptexplore.annotations.anchors import Resolved
+from ptexplore.annotations.anchors import ResolvedAnchor
 
 Verdict = Literal["right", "symbol", "misplaced", "unplaced", "rightly unplaced"]
 GONE = "gone"  # nothing there is what the stop is about
@@ -32,7 +32,7 @@ def read_truth(file: Path) -> Truth:
     return Truth({(row[0], release): cell for row in rows for release, cell in zip(head[1:], row[1:], strict=True)})
 
 
-def ours(found: Resolved, cell: str) -> Verdict:
+def ours(found: ResolvedAnchor, cell: str) -> Verdict:
     """How our answer compares. `symbol`: the whole symbol is named, for want of anything surer, and holds the place."""
     if not found.placed:
         return "rightly unplaced" if cell in (GONE, NONE) else "unplaced"

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptexplore.annotations.anchors import Resolver
-from ptexplore.cli.ready import index_of, ready, refresh
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.index.sources import Source, build
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
 from ptexplore.locations import index_file
-from ptexplore.model import Checkout
+from ptexplore.model.places import Checkout
 from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
 from ptexplore.source.progress import Progress
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.workspace.tree_indexes import opened, refresh
+from ptexplore.workspace.workspace import Workspace
 
 BASELINE = "2.6.0"
 FAR = "1.13.1"
@@ -47,15 +49,15 @@ def of_folder(release: str, folder: Path, progress: Progress, jobs: int) -> Worl
     root = str(folder.resolve())
     checkout = Checkout(f"v{release}", "folder", root, root, version=release)
     target = index_file(f"drift-{release}")
-    build(Source(checkout.name, root, files_of(checkout)), target, jobs=jobs, progress=progress)
+    build(IndexInput(checkout.name, root, files_of(checkout)), target, jobs=jobs, progress=progress)
     resolver = Resolver(checkout_tree(checkout), IndexStore.open(target))
     return World(release, f"source tree of {release}", resolver)
 
 
 def of_runtime(python: str | None, progress: Progress, jobs: int) -> World:
     """The installed torch's own text: generated C++, headers, Python and YAML, no hand-written C++."""
-    here = ready(python)
-    refresh(here.runtime, here.runtime, progress, jobs)
-    release = re.match(r"[0-9.]*", here.runtime.version)
-    resolver = Resolver(here.tree, IndexStore.open(index_of(here.runtime)))
-    return World(release[0] if release else here.runtime.version, f"wheel of {here.runtime.version}", resolver)
+    torch = Workspace(python).torch
+    refresh(torch.runtime, torch.runtime, progress, jobs)
+    release = re.match(r"[0-9.]*", torch.runtime.version)
+    resolver = Resolver(torch.tree, opened(torch.runtime))
+    return World(release[0] if release else torch.runtime.version, f"wheel of {torch.runtime.version}", resolver)

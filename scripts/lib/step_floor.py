@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from ptexplore.probe import stepper, trap_code
-from ptexplore.probe.assembly import constant, increment, move
-from ptexplore.probe.trap_return import returning
+from ptexplore.probe.stepper import stepper, trap_code
+from ptexplore.probe.stepper.assembly import constant, increment, move
+from ptexplore.probe.stepper.trap_return import returning
 
 TURNS = 5
 

@@ -51,3 +51,17 @@ def make_searching(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Sea
 def mini(make_searching: Callable[[], Searching]) -> Searching:
     """The tree, indexed once. Tests only read it."""
     return make_searching()
+
+
+@pytest.fixture
+def hostile_folder(tmp_path: Path) -> Path:
+    """A folder as a PyTorch checkout would be to Python, whose packages tell when they are imported."""
+    folder = tmp_path / "hostile"
+    for name in ("torch", "torchgen", "yaml", "numpy", "ptexplore_user"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(
+            f"open({str(folder / 'imported')!r}, 'a').write('{name}\\n')\nraise RuntimeError('{name} of this folder')",
+            encoding="utf-8",
+        )
+    (folder / "torch" / "version.py").write_text("__version__ = '9.9.9'\ngit_version = 'x'\n", encoding="utf-8")
+    return folder

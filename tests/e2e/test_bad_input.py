@@ -1,24 +1,27 @@
-"""Whatever a user may type or feed in: the three-part message, the right exit code, a clean stdout."""
+"""Whatever a user may type or feed in: the three-part message, the right exit code, a clean stdout.
+
+What is only typed or raised is asked of the command in this process. What prints, kills, hangs or takes memory gets the
+real program; tests/unit/capture has more of it.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.harness import THOROUGH, Cli, Result
+from tests.harness import THOROUGH, Cli, InProcess, Result
 
 pytestmark = pytest.mark.e2e
 
 USAGE, FAILED = 2, 1
 
 
-def trace(cli: Cli, *arguments: str, **options: Any) -> Result:
+def trace(command: Cli | InProcess, *arguments: str) -> Result:
     """A trace; with the native pass, which has tests of bad input of its own, only where there is time for all."""
-    return cli("trace", *arguments, "--json", *([] if THOROUGH else ["--no-native"]), **options)
+    return command("trace", *arguments, "--json", *([] if THOROUGH else ["--no-native"]))
 
 
 # --- what is typed ------------------------------------------------------------------------------
@@ -45,10 +48,10 @@ def trace(cli: Cli, *arguments: str, **options: Any) -> Result:
     ],
     ids=repr,
 )
-def test_what_is_no_single_expression(cli: Cli, expression: str) -> None:
+def test_what_is_no_single_expression(command: InProcess, expression: str) -> None:
     if "\x00" in expression:
         pytest.skip("no command line can hold it")
-    trace(cli, expression).three_parts(USAGE)
+    trace(command, expression).three_parts(USAGE)
 
 
 @pytest.mark.parametrize(
@@ -62,13 +65,13 @@ def test_what_is_no_single_expression(cli: Cli, expression: str) -> None:
         ("undefined_name + a", "undefined_name"),
     ],
 )
-def test_a_name_that_is_not_there_gets_the_closest(cli: Cli, expression: str, closest: str) -> None:
-    result = trace(cli, expression).three_parts(USAGE, FAILED)
+def test_a_name_that_is_not_there_gets_the_closest(command: InProcess, expression: str, closest: str) -> None:
+    result = trace(command, expression).three_parts(USAGE, FAILED)
     assert closest in result.err
 
 
-def test_a_call_of_an_unknown_letter_is_no_tensor(cli: Cli) -> None:
-    trace(cli, "f(a)").three_parts(USAGE, FAILED)
+def test_a_call_of_an_unknown_letter_is_no_tensor(command: InProcess) -> None:
+    trace(command, "f(a)").three_parts(USAGE, FAILED)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +96,8 @@ def test_a_call_of_an_unknown_letter_is_no_tensor(cli: Cli) -> None:
     ],
     ids=" ".join,
 )
-def test_an_option_that_does_not_parse(cli: Cli, arguments: tuple[str, ...]) -> None:
-    trace(cli, *arguments).three_parts(USAGE, FAILED)
+def test_an_option_that_does_not_parse(command: InProcess, arguments: tuple[str, ...]) -> None:
+    trace(command, *arguments).three_parts(USAGE, FAILED)
 
 
 @pytest.mark.parametrize(
@@ -112,38 +115,38 @@ def test_an_option_that_does_not_parse(cli: Cli, arguments: tuple[str, ...]) -> 
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
 )
-def test_code_that_raises(cli: Cli, arguments: tuple[str, ...], says: str) -> None:
-    result = trace(cli, *arguments).three_parts(FAILED, USAGE)
+def test_code_that_raises(command: InProcess, arguments: tuple[str, ...], says: str) -> None:
+    result = trace(command, *arguments).three_parts(FAILED, USAGE)
     assert says in result.err
 
 
-def test_a_message_with_control_characters_is_cleaned(cli: Cli) -> None:
+def test_a_message_with_control_characters_is_cleaned(command: InProcess) -> None:
     setup = r"def f(): raise ValueError('\x1b]0;owned\x07\x1b[2J[red]bold[/red]')"
-    result = trace(cli, "g()", "--setup", setup.replace("f()", "g()")).three_parts(FAILED)
+    result = trace(command, "g()", "--setup", setup.replace("f()", "g()")).three_parts(FAILED)
     assert "[red]bold[/red]" in result.err
 
 
 @pytest.mark.parametrize(
     "expression", ["1 + 1", "a.shape", "a.tolist()", "None", "'text'", "lambda: 1", "torch", "(a, [b])"]
 )
-def test_a_result_that_is_no_tensor_is_said(cli: Cli, expression: str) -> None:
-    result = trace(cli, expression)
+def test_a_result_that_is_no_tensor_is_said(command: InProcess, expression: str) -> None:
+    result = trace(command, expression)
     assert result.code == 0, result
     assert result.data["result"]
 
 
 @pytest.mark.parametrize("expression", ["a.tolist()", "a.shape", "(a > 0)", "torch.ones(2, dtype=torch.int64)", "None"])
-def test_backward_of_what_has_none(cli: Cli, expression: str) -> None:
-    trace(cli, expression, "--backward").three_parts(FAILED, USAGE)
+def test_backward_of_what_has_none(command: InProcess, expression: str) -> None:
+    trace(command, expression, "--backward").three_parts(FAILED, USAGE)
 
 
-def test_a_result_whose_repr_raises_or_is_huge(cli: Cli) -> None:
+def test_a_result_whose_repr_raises_or_is_huge(command: InProcess) -> None:
     setup = (
         "class Odd:\n    def __repr__(self): raise ValueError('no')\n"
         "class Big:\n    def __repr__(self): return 'x' * 10**8"
     )
     for name in ("Odd", "Big"):
-        result = trace(cli, f"{name}()", "--setup", setup)
+        result = trace(command, f"{name}()", "--setup", setup)
         assert result.code == 0, result
         assert len(result.out) < 10**6
 
@@ -154,13 +157,8 @@ def test_a_result_whose_repr_raises_or_is_huge(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "print('noise') or torch.add(a, b)",
-        "os.write(1, b'noise') and torch.add(a, b)",
-        "os.system('echo noise') or torch.add(a, b)",
-        "print('\\x1b]0;owned\\x07' * 9) or torch.add(a, b)",
+        "print('\\x1b]0;owned\\x07' * 9) or os.system('echo noise; echo noise >&2') or torch.add(a, b)",
         "print('x' * 3_000_000) or torch.add(a, b)",
-        "sys.stderr.write('noise\\n') and torch.add(a, b)",
-        "sys.stdout.close() or torch.add(a, b)",
         "os.close(1) or torch.add(a, b)",
     ],
 )
@@ -178,11 +176,9 @@ def test_input_is_not_taken_from_the_terminal(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "time.sleep(1000)",
-        "[0 for _ in iter(int, 1)]",
         "loop()",
         "thread()",
-        "int('9' * 10) and sum(range(10**12))",
+        "sum(range(10**12))",
     ],
 )
 def test_what_never_ends_is_stopped(cli: Cli, expression: str) -> None:
@@ -195,15 +191,13 @@ def test_what_never_ends_is_stopped(cli: Cli, expression: str) -> None:
         "    threading.Thread(target=lambda: time.sleep(1000)).start()\n"
         "    time.sleep(1000)\n"
     )
-    started = time.monotonic()
     result = trace(cli, expression, "--setup", setup, "--timeout", "3").three_parts(FAILED)
-    assert time.monotonic() - started < 20
     assert "3" in result.err
     assert "--timeout" in result.err
 
 
-def test_a_setup_that_never_ends_is_stopped(cli: Cli) -> None:
-    trace(cli, "a + 1", "--setup", "while True: pass", "--timeout", "3").three_parts(FAILED)
+def test_a_setup_that_never_ends_is_stopped(command: InProcess) -> None:
+    trace(command, "a + 1", "--setup", "while True: pass", "--timeout", "3").three_parts(FAILED)
 
 
 def test_nothing_it_started_is_left_running(cli: Cli) -> None:
@@ -231,24 +225,19 @@ def running(mark: str) -> list[str]:
     "expression",
     [
         "ctypes.string_at(0)",
-        "os._exit(0)",
         "os.kill(os.getppid(), 9)",
-        "os.closerange(3, 1000)",
         *(["os._exit(7)", "os.abort()", "os.kill(os.getpid(), 9)", "os.killpg(0, 9)"] if THOROUGH else []),
     ],
 )
 def test_what_kills_the_process(cli: Cli, expression: str) -> None:
-    result = trace(cli, expression, "--setup", "import ctypes, os")
-    if result.code == 0 and "closerange" in expression:
-        return  # the channel survived, as it may
-    result.three_parts(FAILED)
+    trace(cli, expression, "--setup", "import ctypes, os").three_parts(FAILED)
     after = trace(cli, "torch.add(a, b)")
     assert after.code == 0, after
 
 
 @pytest.mark.parametrize("expression", ["torch.empty(2**50)", "torch.ones(2**46)", "bytearray(2**46)", "[0] * 2**46"])
-def test_more_memory_than_there_is(cli: Cli, expression: str) -> None:
-    trace(cli, expression).three_parts(FAILED)
+def test_more_memory_than_there_is(command: InProcess, expression: str) -> None:
+    trace(command, expression).three_parts(FAILED)
 
 
 def test_memory_that_grows_is_stopped(cli: Cli) -> None:
@@ -267,28 +256,28 @@ def test_memory_that_grows_is_stopped(cli: Cli) -> None:
         ("\0", ""),
     ],
 )
-def test_a_script_that_is_wrong(cli: Cli, text: str, says: str) -> None:
-    script = cli.cwd / "wrong.py"
+def test_a_script_that_is_wrong(command: InProcess, text: str, says: str) -> None:
+    script = Path("wrong.py")
     script.write_text(text, encoding="utf-8")
-    assert says in trace(cli, "--script", str(script)).three_parts(USAGE, FAILED).err
+    assert says in trace(command, "--script", str(script)).three_parts(USAGE, FAILED).err
 
 
-def test_recursion_without_end(cli: Cli) -> None:
-    trace(cli, "g(1)", "--setup", "def g(n): return g(n + 1)").three_parts(FAILED)
+def test_recursion_without_end(command: InProcess) -> None:
+    trace(command, "g(1)", "--setup", "def g(n): return g(n + 1)").three_parts(FAILED)
 
 
-def test_deep_and_wide_expressions(cli: Cli) -> None:
-    assert trace(cli, "a" + " + a" * 150).code == 0
-    trace(cli, "not " * 30_000 + "a").three_parts(USAGE, FAILED)
+def test_deep_and_wide_expressions(command: InProcess) -> None:
+    assert trace(command, "a" + " + a" * 150).code == 0
+    trace(command, "not " * 30_000 + "a").three_parts(USAGE, FAILED)
 
 
-def test_code_that_meddles_with_hooks(cli: Cli) -> None:
+def test_code_that_meddles_with_hooks(command: InProcess) -> None:
     setup = (
         "import sys, threading\n"
         "def g(x):\n"
         "    sys.setprofile(None); threading.setprofile(None); sys.settrace(None)\n"
         "    return x + 1"
     )
-    result = trace(cli, "g(a)", "--setup", setup)
+    result = trace(command, "g(a)", "--setup", setup)
     assert result.code == 0, result
     assert "aten::add.Tensor" in {hop["op"] for hop in result.hops}

@@ -15,20 +15,6 @@ pytestmark = pytest.mark.e2e
 USAGE, MISSING = 2, 3
 
 
-@pytest.fixture
-def hostile_folder(tmp_path: Path) -> Path:
-    """A folder as a PyTorch checkout would be to Python, whose packages tell when they are imported."""
-    folder = tmp_path / "hostile"
-    for name in ("torch", "torchgen", "yaml", "numpy", "ptexplore_user"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "__init__.py").write_text(
-            f"open({str(folder / 'imported')!r}, 'a').write('{name}\\n')\nraise RuntimeError('{name} of this folder')",
-            encoding="utf-8",
-        )
-    (folder / "torch" / "version.py").write_text("__version__ = '9.9.9'\ngit_version = 'x'\n", encoding="utf-8")
-    return folder
-
-
 def test_packages_of_the_current_folder_are_not_imported(cli: Cli, hostile_folder: Path) -> None:
     command = Path(sys.executable).with_name("ptexplore")
     for arguments in (("trace", "torch.add(a, b)", "--json"), ("op", "add.Tensor", "--json"), ("doctor", "--json")):
@@ -40,13 +26,6 @@ def test_packages_of_the_current_folder_are_not_imported(cli: Cli, hostile_folde
                 [command, *arguments], cwd=hostile_folder, env=cli.environment(), capture_output=True, check=False
             )
             assert done.returncode == 0, done
-    assert not (hostile_folder / "imported").exists()
-
-
-@pytest.mark.slow
-def test_the_first_run_does_not_import_them_either(cli: Cli, fresh_cache: Path, hostile_folder: Path) -> None:
-    result = Cli(fresh_cache, hostile_folder)("op", "add.Tensor", "--json")
-    assert result.code == 0, result
     assert not (hostile_folder / "imported").exists()
 
 
@@ -113,6 +92,10 @@ def test_no_torch_where_ptexplore_itself_is(cli: Cli, tmp_path: Path) -> None:
         "yaml",
         "_yaml",
         "typing_extensions",
+        "typer",
+        "annotated_doc",
+        "shellingham",
+        "msgspec",
     ):
         spec = __import__("importlib.util").util.find_spec(name)
         if spec is not None and spec.origin is not None:

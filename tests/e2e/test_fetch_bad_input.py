@@ -192,7 +192,7 @@ def test_links_in_a_remote_lead_nowhere(fetching: Cli, tmp_path: Path) -> None:
     result = fetching("fetch", "--from", f"file://{folder}", "--ref", "v2.99.0")
     assert result.code == 0, result
     (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
-    from ptexplore.model import Checkout
+    from ptexplore.model.places import Checkout
     from ptexplore.source.checkout_tree import checkout_tree
     from ptexplore.source.listing import files_of
 
@@ -242,7 +242,6 @@ def test_refs_and_remotes_that_are_not_there(fetching: Cli, around: Callable[[],
 def test_no_network(fetching: Cli, around: Callable[[], None], url: str) -> None:
     result = fetching("fetch", "--from", url, "--ref", "v2.6.0", env=NO_PROXY, timeout=30).three_parts(FAILED)
     assert "--from" in result.err.partition("try:")[2], "what can be done without a network"
-    assert result.seconds < 20
     around()
 
 

@@ -178,12 +178,13 @@ def test_a_page_is_what_it_was_when_somebody_last_read_it(site: Path, url: str) 
 @pytest.fixture
 def cards(warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two operators' cards of the torch under test, written as a site writes them."""
-    from ptexplore.cli.html_build import _lookup
+
     from ptexplore.render.html.cards import Cards
     from ptexplore.render.html.output import Output
     from ptexplore.render.html.statics import write_assets
     from ptexplore.source.progress import Silent
-    from ptexplore.view.site import Settings, Site, operator_url
+    from ptexplore.view.site.site import Settings, Site, operator_url
+    from ptexplore.workspace.workspace import Workspace
 
     monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
     operators = {name: operator_url(name) for name in ("aten::add.Tensor", "aten::add.Scalar")}
@@ -191,7 +192,7 @@ def cards(warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     out = Output(tmp_path / "site")
     out.begin()
     observed = {"aten::add.Tensor": [("a + b", "traces/sum.html", 2)]}
-    assert Cards(site, out, lambda: _lookup(None), "", {}, observed).write(1, Silent()) == 2
+    assert Cards(site, out, lambda: Workspace().lookup, "", {}, observed).write(1, Silent()) == 2
     write_assets(out)
     out.finish()
     return out.root

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import KNOWN, Cli, Result, torch_version, walk
+from tests.harness import KNOWN, Cli, Result, torch_version
 
 pytestmark = pytest.mark.e2e
 
@@ -114,10 +114,10 @@ def test_stub_and_kernel_say_how_they_are_known(sourced: Cli) -> None:
     kernel = next(hop for hop in hops if hop["kind"] == "native")
     assert stub["name"] == "at::native::mul_stub"
     assert stub["status"] == kernel["status"] == "predicted", "nothing saw them run"
-    assert "mul_stub" in sourced.line_of({"tree": "x", **stub["detail"]["called_at"]})
-    assert "capability" in kernel["detail"]["cpu_capability"]
-    for loop in kernel["detail"]["loops"]:
-        assert loop["call"] in sourced.line_of(loop)
+    assert "mul_stub" in sourced.line_of(stub["stub"]["called_at"])
+    assert "capability" in kernel["stub_kernel"]["cpu_capability"]
+    for loop in kernel["stub_kernel"]["loops"]:
+        assert loop["call"] in sourced.line_of(loop["source"])
     assert kernel["registration"]["path"].endswith("native/cpu/BinaryOpsKernel.cpp")
 
 
@@ -174,7 +174,7 @@ def test_what_a_hidden_guard_may_change_stays_predicted(sourced: Cli) -> None:
 def test_without_a_checkout_the_atlas_names_lines(cli: Cli) -> None:
     data = cli("trace", "a.copy_(b)", "--no-native", "--json").data
     assert [tree["layers"] for tree in data["trees"]] == [["generated", "wheel"], ["atlas"]]
-    places = [ref for hop in walk(data["hops"]) if (ref := hop["source"])["tree"] == "atlas"]
+    places = [ref for hop in data["hops"] if (ref := hop["source"])["tree"] == "atlas"]
     assert places
     for ref in places:
         assert ref["layer"] == "atlas"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli, Result, walk
+from tests.harness import Cli, Result
 
 pytestmark = pytest.mark.e2e
 
@@ -60,7 +60,7 @@ def in_order(path: tuple[Hop, ...], names: list[str]) -> list[Hop]:
 
 def test_an_addition_down_to_its_loop(trace: Trace) -> None:
     result = trace("torch.add(a, b)", "--grad")
-    path = path_to(result.data["hops"], "VectorizedLoop2d::operator()")
+    path = path_to(result.tree, "VectorizedLoop2d::operator()")
     assert path is not None, result
     names = [
         "THPVariable_add", "aten::add.Tensor", "AutogradCPU", "wrap_kernel_functor_unboxed_::call",
@@ -73,7 +73,7 @@ def test_an_addition_down_to_its_loop(trace: Trace) -> None:
         assert hop["evidence"], hop
         ran = hop["kind"] != "key" and hop["status"] == "observed"
         assert (hop["instructions"] is not None) is ran, hop
-    meta = path_to(result.data["hops"], "TensorIteratorBase::build")
+    meta = path_to(result.tree, "TensorIteratorBase::build")
     assert meta is not None, result
     in_order(meta, ["wrapper_CPU_add_Tensor", "structured_add_Tensor::meta", "TensorIteratorBase::build"])
     assert not result.data["findings"], result.data["findings"]
@@ -103,8 +103,8 @@ def test_the_machines_nesting_adds_up(trace: Trace) -> None:
             else:
                 inside += below["instructions"]
         assert inside <= hop["instructions"], hop["name"]
-        if "self" in hop["detail"]:
-            assert hop["detail"]["self"] <= hop["instructions"] - inside + 1, hop["name"]
+        if hop["native"] is not None:
+            assert hop["native"]["own"] <= hop["instructions"] - inside + 1, hop["name"]
 
 
 CASES = {
@@ -165,7 +165,7 @@ def test_what_was_predicted_is_what_ran(trace: Trace, arguments: tuple[str, ...]
 def test_what_python_takes_all_the_time_of_is_stepped_at_its_operator(trace: Trace) -> None:
     """Python's own work uses up the time that stepping may take: the operator call alone is stepped then."""
     result = trace("[sum(range(9000)), torch.add(a, b)][1]", "--timeout", "3")
-    kernel = path_to(result.data["hops"], "add_kernel")
+    kernel = path_to(result.tree, "add_kernel")
     assert kernel is not None, result.data["findings"]
     assert kernel[-1]["status"] == "observed", kernel[-1]
     assert not [one for one in result.data["findings"] if one["kind"] == "cut"], result.data["findings"]
@@ -187,7 +187,7 @@ def test_an_operator_of_the_users_own(trace: Trace) -> None:
         "    lib.impl('foo', lambda x: torch.add(x, 1), 'CPU')"
     )
     result = trace("torch.ops.mine.foo(a)", "--setup", setup)
-    path = path_to(result.data["hops"], "aten::add.Tensor")
+    path = path_to(result.tree, "aten::add.Tensor")
     assert path is not None, result
     own, key, inner = in_order(path, ["mine::foo", "CPU", "aten::add.Tensor"])
     assert all(hop["status"] == "observed" and hop["evidence"] for hop in (own, key, inner))
@@ -197,14 +197,14 @@ def test_an_operator_of_the_users_own(trace: Trace) -> None:
 def test_backward_runs_nodes(trace: Trace) -> None:
     for _ in range(4):  # on a busy machine it may look too long to be stepped whole
         result = trace("(a * b).sum()", "--backward", again=True)
-        if path_to(result.data["hops"], "Engine::execute") is not None:
+        if path_to(result.tree, "Engine::execute") is not None:
             break
     nodes = [hop for hop in result.hops if hop["kind"] == "node" and hop["phase"] == "backward"]
     assert [hop["name"].rsplit("::", 2)[-2] for hop in nodes[:2]] == ["SumBackward0", "MulBackward0"]
     for hop in nodes:
         assert hop["status"] == "observed", hop
         assert hop["instructions"], hop
-    path = path_to(result.data["hops"], "MulBackward0::apply")
+    path = path_to(result.tree, "MulBackward0::apply")
     assert path is not None, result
     in_order(path, ["Engine::execute", "Engine::evaluate_function", "MulBackward0::apply"])
 
@@ -222,9 +222,9 @@ def test_two_runs_run_the_same_functions_of_torch(trace: Trace) -> None:
 def test_names_are_short_and_whole_names_are_kept(trace: Trace) -> None:
     hops = trace("torch.softmax(a, 0)", "--grad").hops
     for hop in hops:
-        if hop["kind"] in ("native", "closed") and "mangled" in hop["detail"]:
+        if hop["kind"] in ("native", "closed") and hop["native"] and hop["native"]["mangled"]:
             assert not re.search(r"_Z\w+|\(anonymous|<[\w:]+>(?!\()", hop["name"]), hop["name"]
-            assert hop["detail"]["library"], hop
+            assert hop["native"]["library"], hop
         if hop["kind"] == "closed":
             assert hop["source"]["precision"] == "unknown", hop
             assert hop["source"]["reason"], hop
@@ -233,8 +233,8 @@ def test_names_are_short_and_whole_names_are_kept(trace: Trace) -> None:
 def test_without_it_nothing_is_observed_natively(cli: Cli) -> None:
     data = cli("trace", "torch.add(a, b)", "--no-native", "--json").data
     assert not data["captured"]["native"]
-    assert all(hop["instructions"] is None for hop in walk(data["hops"]))
-    assert {hop["status"] for hop in walk(data["hops"]) if hop["kind"] == "key"} == {"derived"}
+    assert all(hop["instructions"] is None for hop in data["hops"])
+    assert {hop["status"] for hop in data["hops"] if hop["kind"] == "key"} == {"derived"}
 
 
 def test_generated_functions_that_two_files_define(trace: Trace) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests import searched_source
 from tests.e2e.conftest import Searching
-from tests.harness import REPOSITORY, Cli, Result, walk
+from tests.harness import REPOSITORY, Cli, Result
 
 pytestmark = pytest.mark.e2e
 MIX = "aten/src/ATen/native/Mix.cpp"
@@ -175,7 +175,7 @@ def test_op_names_what_there_is_to_read(traced: Group) -> None:
 def test_a_trace_names_the_stops_of_its_hops(traced: Group) -> None:
     data = traced.data("trace", "torch.relu(a)", "--no-native", "--json")
     by_note: dict[str, list[str]] = {}
-    for hop in walk(data["hops"]):
+    for hop in data["hops"]:
         for name in hop["notes"]:
             by_note.setdefault(name, []).append(f"{hop['kind']} {hop['name']}")
     assert by_note["mine#entry"] == ["op aten::relu"]

@@ -82,12 +82,14 @@ def test_no_color_is_respected(cli: Cli) -> None:
 
 
 def test_a_closed_pipe_is_no_error(cli: Cli) -> None:
-    command = f"{cli.python} -m ptexplore trace 'torch.add(a, b)' --full --json | head -c 1"
+    command = (
+        f"{cli.python} -m ptexplore trace 'torch.add(a, b)' --full --json | head -c 1 >&2; exit ${{PIPESTATUS[0]}}"
+    )
     done = subprocess.run(
         ["bash", "-c", command], env=cli.environment(), cwd=cli.cwd, capture_output=True, text=True, check=False
     )
-    assert "Traceback" not in done.stderr
-    assert "BrokenPipe" not in done.stderr
+    assert done.returncode == 0, done
+    assert done.stderr == "{"
 
 
 READING = [("--help",), ("--version",), ("trace", "--help"), ("op", "--help"), ("doctor", "--help")]
@@ -99,27 +101,16 @@ def test_torch_is_not_imported(cli: Cli, arguments: tuple[str, ...]) -> None:
     result = cli(*arguments, env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert result.code == 0, result
     imported = {line.rsplit("|", 1)[-1].strip() for line in result.err.splitlines() if line.startswith("import time:")}
-    assert "argparse" in imported
-    heavy = {"torch", "torchgen", "numpy", "textual", "jinja2", "clang"}
+    assert "typer" in imported
+    heavy = {"torch", "torchgen", "numpy", "textual", "jinja2", "clang", "msgspec", "pydantic"}
     assert not heavy & {name.split(".")[0] for name in imported}
     if arguments in READING:
         assert not {"rich", "sqlite3", "yaml"} & {name.split(".")[0] for name in imported}
-
-
-OPTIONS = [
-    *("--var", "--setup", "--with", "--script", "--backward", "--grad", "--once", "--timeout"),
-    *("--full", "--native", "--depth", "--only", "--explain", "--json", "--save", "--load", "--python"),
-]
-
-
-def test_help_names_every_command_and_option(cli: Cli) -> None:
-    text = cli("--help").out
-    for command in ("trace", "op", "doctor"):
-        assert command in text
-        assert len(cli(command, "--help").out) > 200
-    options = cli("trace", "--help").out
-    for option in OPTIONS:
-        assert option in options
+        assert not {name for name in imported if name.startswith(("ptexplore.workspace", "ptexplore.model"))}
+    else:  # a card is no trace, and what is as it was is not read again
+        trace = {"ptexplore.model.trace", "ptexplore.resolve.claims", "ptexplore.resolve.observed", "ptexplore.capture"}
+        making = {"ptexplore.index.build", "ptexplore.index.workers", "ptexplore.source.fetch.fetch"}
+        assert not (trace | making) & imported
 
 
 def test_version(cli: Cli) -> None:
@@ -147,8 +138,9 @@ def test_wrong_usage_is_exit_2(cli: Cli, arguments: tuple[str, ...]) -> None:
 
 
 def test_json_is_one_document_with_a_format(cli: Cli) -> None:
-    for arguments in (("trace", "a + b"), ("op", "add.Tensor"), ("op", "add"), ("doctor",)):
+    formats = {("trace", "a + b"): 2, ("op", "add.Tensor"): 1, ("op", "add"): 1, ("doctor",): 1}
+    for arguments, number in formats.items():
         result = cli(*arguments, "--json")
         assert result.code == 0, result
-        assert json.loads(result.out)["format"] == 1
+        assert json.loads(result.out)["format"] == number
         assert "\x1b" not in result.out

@@ -27,7 +27,8 @@ def test_the_wheel_holds_what_a_run_needs(tmp_path: Path) -> None:
     [wheel] = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     for folder, pattern in (("probe", "*.py"), ("store", "*.sql"), ("cli", "*.py"), ("data", "*.bin")):
-        there = {f"ptexplore/{folder}/{p.name}" for p in (REPOSITORY / "ptexplore" / folder).glob(pattern)}
+        files = (REPOSITORY / "ptexplore" / folder).rglob(pattern)
+        there = {file.relative_to(REPOSITORY).as_posix() for file in files}
         assert there, f"nothing in {folder}"
         assert there <= names, there - names
     notes = {p.relative_to(REPOSITORY) for p in (REPOSITORY / "annotations").rglob("*") if p.is_file()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 from tests import small_source
 from tests.harness import REPOSITORY, Cli
 
@@ -92,11 +92,15 @@ def test_uses_resolve_errors_show_and_stay(refining: Cli, tmp_path: Path) -> Non
     assert (PATH, 4, "call", "shapes::Shape::size()") in resolved(refining)
 
 
-def test_a_path_without_cpp_and_a_missing_libclang_are_said(refining: Cli, tmp_path: Path) -> None:
+def test_a_path_without_cpp_is_said(refining: Cli) -> None:
     refining("index", "--checkout", "mini", "--semantic", "c10/gone").three_parts(USAGE)
+
+
+@pytest.mark.parametrize("package, named", [("clang_tidy", "ptexplore[semantic]"), ("clang", "libclang>=18.1")])
+def test_libclang_or_its_headers_are_missing(refining: Cli, tmp_path: Path, package: str, named: str) -> None:
     (tmp_path / "blind").mkdir()
-    blind = "import sys\nsys.modules['clang'] = None\n"
+    blind = f"import sys\nsys.modules['{package}'] = None\n"
     (tmp_path / "blind" / "sitecustomize.py").write_text(blind, encoding="utf-8")
     env = {"PYTHONPATH": f"{tmp_path / 'blind'}{os.pathsep}{REPOSITORY}"}
     failed = refining("index", "--checkout", "mini", "--semantic", env=env, target=None)
-    assert "ptexplore[semantic]" in failed.three_parts(MISSING).err
+    assert named in failed.three_parts(MISSING).err

@@ -1,0 +1,1 @@
+"""What the stepper logged, as named calls."""

@@ -1,22 +1,223 @@
-"""Addresses of a process become functions: its memory map, the ELF files in it, and demangled names."""
+"""Addresses of a process become functions: its memory map, the symbols of its ELF files, demangled names.
+
+Formats: the ELF-64 object file specification and the x86-64 psABI (.plt, .plt.sec, .rela.plt). Tables are mapped into
+memory and sorted by numpy; half a million symbols take a twentieth of a second.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
+import io
+import mmap
 import os
+import struct
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from ptexplore.capture.native.elf import Elf, NotElf
+import numpy as np
+
+from ptexplore.writing import write_whole
+
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+_RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+_PROGBITS_EXEC, _SYMTAB, _DYNSYM, _NOTE = 0x4, 2, 11, 7
+_FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
+_SLOT = 16  # bytes of one slot of the table
+_FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
+
+
+class NotElf(Exception):
+    """The file is no 64-bit little-endian ELF file of a form that is understood."""
+
+
+class ElfSymbol(NamedTuple):
+    """What lies at an address: its kind, where it starts (a virtual address of the file), and its mangled name."""
+
+    kind: Literal["function", "plt", "unknown"]
+    start: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A row of the section table."""
+
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+
+
+class Elf:
+    """One file's functions by address. Raises NotElf, OSError."""
+
+    def __init__(self, path: str, cache: Path | None = None) -> None:
+        self.path = path
+        with open(path, "rb") as file:
+            try:
+                self._bytes = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            except ValueError as error:
+                raise NotElf("the file is empty") from error
+        if self._bytes[:6] != b"\x7fELF\x02\x01":
+            raise NotElf("no 64-bit little-endian ELF file")
+        try:
+            self._loads = self._segments()
+            self.sections = self._section_table()
+            self.build_id = self._build_id()
+            self.stripped = not any(one.type == _SYMTAB for one in self.sections)
+            self._strings, self._starts, self._sizes, self._names = self._functions(cache)
+            self._slots = [one for one in self.sections if one.name.startswith(".plt")]
+            self._imports = self._imported()
+        except (struct.error, ValueError, IndexError, OverflowError) as error:
+            raise NotElf(str(error)) from error
+
+    def address_of(self, offset: int) -> int:
+        """The virtual address of an offset into the file, as its load segments say."""
+        for start, address, size in self._loads:
+            if start <= offset < start + size + mmap.PAGESIZE:
+                return address + offset - start
+        return offset
+
+    def at(self, address: int) -> ElfSymbol:
+        """What lies at a virtual address."""
+        for table in self._slots:
+            if table.address <= address < table.address + table.size:
+                number = (address - table.address) // _SLOT
+                return ElfSymbol("plt", table.address + number * _SLOT, self._import(table.name, number))
+        wanted = self._starts.dtype.type(address)  # of another type, numpy converts the whole table for each search
+        index = int(self._starts.searchsorted(wanted, side="right")) - 1
+        if index < 0:
+            return ElfSymbol("unknown", address, "")
+        start, size = int(self._starts[index]), int(self._sizes[index])
+        if size and address >= start + size:
+            return ElfSymbol("unknown", address, "")
+        return ElfSymbol("function", start, self._text(self._strings, int(self._names[index])))
+
+    def _import(self, table: str, slot: int) -> str:
+        """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
+
+        With .plt.sec (-z ibtplt) the slots called are those of .plt.sec, without a first slot of its own.
+        """
+        strings, names = self._imports
+        number = slot - _FIRST_SLOT[table] if table in _FIRST_SLOT else -1
+        return self._text(strings, int(names[number])) if 0 <= number < len(names) else ""
+
+    def named(self, mangled: str) -> int | None:
+        """The virtual address of the function of that mangled name; None where there is none."""
+        wanted = b"\0" + mangled.encode() + b"\0"
+        offset = self._bytes.find(wanted, self._strings)
+        if offset < 0:
+            return None
+        (found,) = np.nonzero(self._names == offset + 1 - self._strings)
+        return int(self._starts[found[0]]) if len(found) else None
+
+    def _text(self, table: int, offset: int) -> str:
+        start = table + offset
+        return self._bytes[start : self._bytes.find(b"\0", start)].decode("utf-8", "replace")
+
+    def _segments(self) -> list[tuple[int, int, int]]:
+        """(offset, address, size in the file) of every segment that is loaded."""
+        (table,) = struct.unpack_from("<Q", self._bytes, 0x20)
+        (count,) = struct.unpack_from("<H", self._bytes, 0x38)
+        found = []
+        for index in range(count):
+            kind, _, offset, address, _, size = struct.unpack_from("<IIQQQQ", self._bytes, table + 56 * index)
+            if kind == 1:
+                found.append((offset, address, size))
+        return found
+
+    def _section_table(self) -> list[Section]:
+        (table,) = struct.unpack_from("<Q", self._bytes, 0x28)
+        count, names = struct.unpack_from("<HH", self._bytes, 0x3C)
+        raw = [struct.unpack_from("<IIQQQQI", self._bytes, table + 64 * index) for index in range(count)]
+        strings = raw[names][4] if raw else 0
+        return [
+            Section(self._text(strings, name), kind, flags, address, offset, size, link)
+            for name, kind, flags, address, offset, size, link in raw
+        ]
+
+    def _build_id(self) -> str | None:
+        for section in self.sections:
+            if section.type == _NOTE and section.name == ".note.gnu.build-id":
+                name, size = struct.unpack_from("<II", self._bytes, section.offset)
+                start = section.offset + 12 + -(-name // 4) * 4
+                return self._bytes[start : start + size].hex()
+        return None
+
+    def _table(self, kind: int) -> tuple[Any, int] | None:
+        for section in self.sections:
+            if section.type == kind:
+                rows = np.frombuffer(self._bytes, _SYMBOL, section.size // _SYMBOL.itemsize, section.offset)
+                return rows, self.sections[section.link].offset
+        return None
+
+    def _functions(self, cache: Path | None) -> tuple[int, Any, Any, Any]:
+        """Offset of the names, and (start, size, name) of every function, one for each address.
+
+        Of several names at one address the global one is kept, then the weak one, then the larger.
+        """
+        table = self._table(_SYMTAB) or self._table(_DYNSYM)
+        if table is None:
+            none = np.zeros(0, np.uint64)
+            return 0, none, none, none
+        rows, strings = table
+        kept = self._kept(cache)
+        if kept is not None:
+            return strings, *kept
+        is_code = np.isin(rows["info"] & 15, _FUNCTIONS) & (rows["section"] != 0) & (rows["value"] != 0)
+        rows = rows[is_code]
+        binding = rows["info"] >> 4
+        rank = np.where(binding == 1, 0, np.where(binding == 2, 1, 2))
+        rows = rows[np.lexsort((-rows["size"].astype(np.int64), rank, rows["value"]))]
+        starts, first = np.unique(rows["value"], return_index=True)
+        found = starts, rows["size"][first].copy(), rows["name"][first].astype(np.uint64)
+        self._keep(cache, found)
+        return strings, *found
+
+    def _kept(self, cache: Path | None) -> tuple[Any, Any, Any] | None:
+        """The sorted table from an earlier run, mapped into memory."""
+        if cache is None or self.build_id is None:
+            return None
+        try:
+            rows = np.load(cache / f"{self.build_id}.npy", mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+        return (rows[0], rows[1], rows[2]) if rows.ndim == 2 and len(rows) == 3 and rows.dtype == np.uint64 else None
+
+    def _keep(self, cache: Path | None, found: tuple[Any, Any, Any]) -> None:
+        if cache is None or self.build_id is None or len(found[0]) < 10_000:
+            return
+        with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
+            cache.mkdir(parents=True, exist_ok=True)
+            table = io.BytesIO()
+            np.save(table, np.stack(found), allow_pickle=False)
+            write_whole(cache / f"{self.build_id}.npy", table.getvalue())
+
+    def _imported(self) -> tuple[int, Any]:
+        """Offset of the names, and by relocation of .rela.plt that of the name which its slot jumps to."""
+        relocations = next((one for one in self.sections if one.name == ".rela.plt"), None)
+        dynamic = self._table(_DYNSYM)
+        if relocations is None or dynamic is None:
+            return 0, np.zeros(0, np.uint32)
+        rows, strings = dynamic
+        count = relocations.size // _RELOCATION.itemsize
+        indices = np.frombuffer(self._bytes, _RELOCATION, count, relocations.offset)["info"] >> np.uint64(32)
+        return strings, rows["name"][indices]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FunctionAddress:
     """A function as the process has it: the library's file name, the address it starts at, its mangled name."""
 
     library: str
@@ -60,28 +261,28 @@ class Symbols:
         self._lows = [region.low for region in self._regions]
         self._cache = cache
         self._elfs: dict[str, Elf | None] = {}
-        self._known: dict[int, Place] = {}
+        self._known: dict[int, FunctionAddress] = {}
         self.unreadable: dict[str, str] = {}  # library -> why its symbols are not known
 
-    def at(self, address: int) -> Place:
+    def at(self, address: int) -> FunctionAddress:
         """The function at an address of the process."""
         place = self._known.get(address)
         if place is None:
             place = self._known[address] = self._at(address)
         return place
 
-    def _at(self, address: int) -> Place:
+    def _at(self, address: int) -> FunctionAddress:
         index = bisect_right(self._lows, address) - 1
         if index < 0 or address >= self._regions[index].high:
-            return Place("", "none", address, "")
+            return FunctionAddress("", "none", address, "")
         region = self._regions[index]
         library = os.path.basename(region.path) or "anonymous memory"
         elf = self._elf(region.path)
         if elf is None:
-            return Place(library, "none", region.low, "")
+            return FunctionAddress(library, "none", region.low, "")
         virtual = elf.address_of(address - region.low + region.offset)
         found = elf.at(virtual)
-        return Place(library, found.kind, address - (virtual - found.start), found.name)
+        return FunctionAddress(library, found.kind, address - (virtual - found.start), found.name)
 
     def _elf(self, path: str) -> Elf | None:
         if path not in self._elfs:

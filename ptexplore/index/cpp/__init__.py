@@ -1,0 +1,1 @@
+"""One C++ file to rows: prepared, parsed, read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ptexplore.index.cpp.text import Text
+from ptexplore.cpp.text import Text
 
 Span = tuple[int, int]
 _MOST = 3  # parses of one file

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable
-from functools import partial
 from itertools import accumulate
 
-from ptexplore.index.cpp.cuts import Cuts, between
-from ptexplore.index.cpp.expand import Expander
-from ptexplore.index.cpp.grammar import rewrite
+from ptexplore.cpp.expand import Expander
+from ptexplore.cpp.macros import MacroTable
+from ptexplore.cpp.scopes import CodeRanges
+from ptexplore.cpp.text import Text
+from ptexplore.index.cpp.cuts import Cuts
+from ptexplore.index.cpp.expansions import declared
 from ptexplore.index.cpp.invocations import Invocations, Made
 from ptexplore.index.cpp.local import Body, add_local, reader_of, with_classes
-from ptexplore.index.cpp.macros import MacroTable
-from ptexplore.index.cpp.plain import scan
-from ptexplore.index.cpp.plain_reader import PlainReader
 from ptexplore.index.cpp.prepare import Prepared, blank, prepare
 from ptexplore.index.cpp.references import references
-from ptexplore.index.cpp.scopes import CodeRanges
-from ptexplore.index.cpp.syntax import Frame, captures, join
-from ptexplore.index.cpp.text import Text
+from ptexplore.index.cpp.syntax import OpenScope, join, matches
 from ptexplore.index.cpp.tree import Reader
-from ptexplore.symbols import Ref, Symbol
-
-_NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
+from ptexplore.model.symbols import Ref, Symbol
 
 
 def extract(
@@ -33,7 +26,7 @@ def extract(
     """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
     text = text or Text(path, raw)
     prepared = prepare(text, macros)
-    expander = Expander(prepared.definition, prepared.known)
+    expander = Expander(prepared.definition, prepared.macros.known, declarations=True)
     reader: Reader | None = None
     problems: list[str] = []
     for number, view in enumerate(prepared.views):
@@ -66,7 +59,7 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     return reader, failed
 
 
-def _named(frame: Frame, named: dict[int, Symbol]) -> Frame:
+def _named(frame: OpenScope, named: dict[int, Symbol]) -> OpenScope:
     """The scope of a body, with the name of the function that a macro makes; what is around it where that is open."""
     symbol = named.get(frame.placeholder)
     if symbol is None:
@@ -84,55 +77,19 @@ def _without_bodies(
     bodies = code.bodies if code.balanced else []
     cuts = Cuts(bodies)
     short = cuts.left(view.decode("ascii"))
-    marks = {at: cuts.shorter(at) for at in [*(one.begin for one in made), *(start for start, _ in local)]}
-    placeholders = frozenset(one.head for one in made if one.head is not None)
-    failed = False
-    if code.balanced:
-        plain = reader_of(PlainReader, text, short, cuts.whole, text.bare)
-        plain.placeholders = placeholders
-        reader = _plainly(plain, sorted(set(marks.values())))
-        if reader is not None:
-            reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
-            return reader, False
-        failed = True
-    if not (failed and bodies):
-        found, failed = captures(short.encode("ascii"))
+    found, failed = matches(short.encode("ascii"))
     if failed and bodies:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
         for start, end in bodies:
             blank(empty, start, end)
         cuts, short = Cuts([]), empty.decode("ascii")
-        found, failed = captures(bytes(empty))
-        marks = {at: at for at in marks}
-    reader = reader_of(Reader, text, short, cuts.whole, text.bare)
-    reader.placeholders = placeholders
+        found, failed = matches(bytes(empty))
+    marks = {at: cuts.shorter(at) for at in [*(one.begin for one in made), *(start for start, _ in local)]}
+    reader = reader_of(text, short, cuts.whole, text.bare)
+    reader.placeholders = frozenset(one.head for one in made if one.head is not None)
     reader.read(found, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
     return reader, failed
-
-
-def _plainly(plain: PlainReader, marks: list[int]) -> Reader | None:
-    """A reader of a text with its plain statements read by themselves; None where the parser stumbles over the rest."""
-    scanned = scan(plain.text)
-    if scanned.all is not None:
-        plain.read_all(scanned.all, plain.set_apart(scanned.statements, marks))
-        return plain
-    cuts = Cuts(scanned.cuts)
-    left = cuts.left(plain.text)
-    found, failed = captures(left.encode("ascii"))
-    if failed:
-        return None
-    inner, outer, shown = cuts.whole, plain.whole, plain.shown
-    reader = Reader(plain.path, left, plain.line, plain.guards)
-    reader.shown = lambda start, end: shown(inner(start), inner(end - 1) + 1)
-    reader.whole = lambda offset: outer(inner(offset))
-    reader.placeholders = plain.placeholders
-    plain.symbols, plain.offsets = reader.symbols, reader.offsets
-    shorter = {mark: cuts.shorter(mark) for mark in plain.set_apart(scanned.statements, marks)}
-    others = [(cuts.shorter(one.start), partial(plain.add, one)) for one in scanned.statements]
-    reader.read(found, marks=tuple(sorted(set(shorter.values()))), others=others)
-    reader.framed = {mark: reader.framed[at] for mark, at in shorter.items()} | plain.framed
-    return reader
 
 
 def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int, Symbol]:
@@ -143,14 +100,13 @@ def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int,
     heads = {offset: at for at, offset in enumerate(reader.offsets)}
     dropped: set[int] = set()
     named: dict[int, Symbol] = {}
-    for one in made:
+    for one, (symbols, function) in zip(made, declared(prepared, made, reader.framed), strict=True):
         at = heads.get(one.head) if one.head is not None else None
-        symbols, last = _expanded(prepared, one, reader.framed[one.begin])
         if at is not None:
             dropped.add(at)
-            symbols = _with_extent(symbols, reader.symbols[at])
-        if one.head is not None and last is not None:
-            named[one.head] = last
+            _extend_last(symbols, reader.symbols[at])
+        if one.head is not None and function is not None:
+            named[one.head] = function
         reader.symbols += symbols
         reader.offsets += [one.use.start] * len(symbols)
     if dropped:
@@ -159,96 +115,14 @@ def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int,
     return named
 
 
-def _with_extent(symbols: list[Symbol], seen: Symbol) -> list[Symbol]:
-    """The last function of a head's expansion gets the extent that the parsed text gives it, where that is one's."""
+def _extend_last(symbols: list[Symbol], seen: Symbol) -> None:
+    """Give the last function of a head's expansion the extent that the parsed text gives it, where that is one's."""
     if seen.kind != "function":
-        return symbols
+        return
     for at in range(len(symbols) - 1, -1, -1):
         if symbols[at].kind == "function":
             symbols[at] = symbols[at]._replace(end_line=seen.end_line, begin=min(seen.begin, symbols[at].line))
             break
-    return symbols
-
-
-def _expanded(prepared: Prepared, made: Made, frames: tuple[Frame, ...]) -> tuple[list[Symbol], Symbol | None]:
-    """What the expansions of one invocation declare, placed at the invocation; the last function where all agree."""
-    text = prepared.text
-    use = made.use
-    line = text.line(use.start)
-    last = text.line(use.arguments[1] if use.arguments else use.end)
-    guards = text.guards(line)
-    symbols: dict[tuple[object, ...], Symbol] = {}
-    lasts: dict[str | None, Symbol | None] = {}
-    for one in made.texts:
-        reader = _reader_of_made(text.path, one, frames, lambda _: line, lambda _: guards)
-        function = next((symbol for symbol in reversed(reader.symbols) if symbol.kind == "function"), None)
-        lasts[function and function.qualified] = function
-        for symbol in reader.symbols:
-            key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
-            if key not in symbols:
-                named = _line_of(prepared, made, symbol.name, line)
-                symbols[key] = symbol._replace(
-                    macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
-                    end_line=max(last, named),
-                )  # fmt: skip
-    return list(symbols.values()), next(iter(lasts.values())) if len(lasts) == 1 else None
-
-
-def _reader_of_made(
-    path: str,
-    made: str,
-    frames: tuple[Frame, ...],
-    line: Callable[[int], int],
-    guards: Callable[[int], tuple[str, ...]],
-) -> Reader:
-    """A reader of one expansion that stands in the scopes `frames`."""
-    parsed = rewrite(path, made)
-    scanned = scan(parsed, frames[-1].name if frames[-1].kind == "class" else None)
-    if scanned.all is not None:
-        plain = PlainReader(path, parsed, line, guards)
-        plain.shown = between(made)
-        plain.read_all(scanned.all, base=frames)
-        return plain
-    inner = frames[-1].kind in ("class", "enum")
-    source = f"{frames[-1].kind} z{{{made}}};" if inner else made
-    parsed = rewrite(path, source)
-    reader = Reader(path, parsed, line, guards)
-    reader.shown = between(source)
-    found, _ = captures(parsed.encode("ascii", "replace"))
-    if inner:  # the wrapping itself
-        found[frames[-1].kind] = [node for node in found.get(frames[-1].kind, ()) if node.start_byte]
-    reader.read(found, frames)
-    return reader
-
-
-def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
-    """The line of the longest argument that the name is made with; the invocation's where none is.
-
-    Only an argument that is a name itself counts, and where it stands in the made one as a whole: "add" in "add_stub",
-    not the "at" of some lambda in "Generate".
-    """
-    arguments = made.use.arguments
-    if arguments is None or "\n" not in prepared.text.raw[slice(*arguments)]:
-        return line
-    best: tuple[int, int] | None = None
-    for match in _NAME_ARGUMENT.finditer(prepared.text.bare[slice(*arguments)]):
-        word = match[1]
-        longer = best is None or len(word) > best[0]
-        if longer and word in name and _stands_in(word, name):
-            best = (len(word), arguments[0] + match.start(1))
-    return prepared.text.line(best[1]) if best else line
-
-
-def _stands_in(word: str, name: str) -> bool:
-    """Whether a name holds a word that is neither begun by a letter or digit before it nor goes on behind it."""
-    at = name.find(word)
-    while at >= 0:
-        before, after = name[at - 1 : at] if at else "", name[at + len(word) : at + len(word) + 1]
-        begins = not (before.isascii() and before.isalnum())
-        if begins and not (after.isascii() and (after.islower() or after.isdigit())):
-            return True
-        at = name.find(word, at + 1)
-    return False
 
 
 def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) -> None:
@@ -269,7 +143,7 @@ def _macro_symbols(prepared: Prepared) -> list[Symbol]:
     """Every #define of the file."""
     text = prepared.text
     found = []
-    for defined in prepared.local.values():
+    for defined in prepared.macros.own.values():
         for one in defined:
             line = text.line(one.offset)
             directive = next((d for d in text.directives if d.start <= one.offset < d.end), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ptexplore.index.cpp.text import Words
+from ptexplore.cpp.text import Words
 
 Rewrite = Callable[["re.Match[str]"], str]
 
@@ -82,7 +82,7 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("[[", re.compile(r"\[\[[\w:, ]*(?:\([^()\[\]]*\))?\s*\]\]"), _blanked),
     ("friend", re.compile(r"(inline\s+|constexpr\s+|virtual\s+)(friend\s+)"), _swapped),
     ("decltype", re.compile(rf"->\s*decltype\s*{_NESTED}(?=\s*\{{)"), _some_type),
-    ("nullptr", re.compile(r"=\s*nullptr(?=\s*[>,])"), _default_of_pointer),
+    ("nullptr", re.compile(r"=\s*nullptr(?=\s*[>,)])"), _default_of_pointer),
     ("template", re.compile(r"extern\s+template\s[^;{}=]*;"), _blanked),
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),

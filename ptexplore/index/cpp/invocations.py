@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ptexplore.index.cpp.expand import Expander, TooLongError, names_any, tokens
-from ptexplore.index.cpp.macros import Define
-from ptexplore.index.cpp.plain import TEMPLATE
-from ptexplore.index.cpp.prepare import Prepared, Use, blank
-from ptexplore.index.cpp.scopes import CodeRanges
+from ptexplore.cpp.expand import Expander, TooLongError, names_any, tokens
+from ptexplore.cpp.macros import Define
+from ptexplore.cpp.scopes import CodeRanges
+from ptexplore.index.cpp.prepare import MacroUse, Prepared, blank
 
 _ACCESS = re.compile(r"^\s*(?:(?:public|private|protected)\s*:\s*)+")
-_TEMPLATE = re.compile(rf"^\s*(?:{TEMPLATE}\s*)+")
+_LISTED = r"[\w\s:,*&.()\[\]=!|+-]*"
+_TEMPLATE = re.compile(
+    rf"^\s*(?:template\s*<{_LISTED}(?:<{_LISTED}(?:<{_LISTED}(?:<{_LISTED}>{_LISTED})*>{_LISTED})*>{_LISTED})*>\s*)+"
+)
 _FUNCTION_GOES_ON = re.compile(r"\s*(?:[({:]|->|const\b|noexcept\b|override\b|final\b|try\b)")
 _TYPE_GOES_ON = re.compile(r"\s*(?:[A-Za-z_*&<~]|::)")
 _GOES_ON_WITHOUT = re.compile(rb"\s\s*[A-Za-z_}]")
 _MOST_ALTERNATIVES = 4
+_A_LINE, _A_COUNTER = 7_000_000_000, 9_000_000_000  # numbers that stand in no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class Made:
     statement begins.
     """
 
-    use: Use
+    use: MacroUse
     texts: tuple[str, ...]
     begin: int
     head: int | None = None
@@ -40,6 +45,11 @@ class Invocations:
     def __init__(self, prepared: Prepared, view: bytearray, expander: Expander) -> None:
         self.prepared, self.view, self.expander = prepared, view, expander
         self.found: list[Made] = []
+        # Where the file defines or takes back a macro: an expansion on one side of it says nothing of the other.
+        directives = prepared.text.directives
+        self._redefined = [one.start for one in directives if one.word in ("define", "undef")]
+        # By macro, arguments and the definitions in force: the expansion, and how often it counts.
+        self._known: dict[tuple[Define, str, int], tuple[str | None, int]] = {}
         self.code = CodeRanges(view.decode("ascii"))
 
     def replace(self) -> list[Made]:
@@ -66,10 +76,10 @@ class Invocations:
                 return found.decode("ascii") or " "
             near *= 8
 
-    def _in_enum(self, use: Use) -> None:
+    def _in_enum(self, use: MacroUse) -> None:
         """A list macro between enumerators."""
         view = self.view
-        definitions = self.prepared.definitions(use.name, use.start)
+        definitions = self.prepared.macros.definitions(use.name, use.start)
         if use.arguments is None or self._before(use.start) not in ",{":
             return
         texts = self._expansions(use, definitions)
@@ -77,10 +87,10 @@ class Invocations:
             blank(view, use.start, use.arguments[1] + 1)
             self.found.append(Made(use, texts[:1], use.start))
 
-    def _in_code(self, use: Use) -> None:
+    def _in_code(self, use: MacroUse) -> None:
         """A macro that stands for statements: end it with a semicolon where the text does not, or blank it."""
         view = self.view
-        definitions = self.prepared.definitions(use.name, use.start)
+        definitions = self.prepared.macros.definitions(use.name, use.start)
         if any(one.parameters is not None for one in definitions):
             if use.arguments is None or self._before(use.start) not in ";{}":
                 return
@@ -91,8 +101,8 @@ class Invocations:
         elif any(";" in one.body or "{" in one.body or "}" in one.body for one in definitions):
             blank(view, use.start, use.end)
 
-    def _one(self, use: Use) -> None:
-        definitions = self.prepared.definitions(use.name, use.start)
+    def _one(self, use: MacroUse) -> None:
+        definitions = self.prepared.macros.definitions(use.name, use.start)
         function_like = any(one.parameters is not None for one in definitions)
         if not definitions or (function_like and use.arguments is None):
             return
@@ -104,6 +114,8 @@ class Invocations:
             return
         begin, prefix = before
         texts = self._expansions(use, definitions)
+        if texts is None:
+            return
         if not texts:
             blank(self.view, use.start, end)
             return
@@ -126,25 +138,52 @@ class Invocations:
             return None
         return at + len(prefix) - len(prefix.lstrip()), prefix.strip()
 
-    def _expansions(self, use: Use, definitions: tuple[Define, ...]) -> tuple[str, ...]:
+    def _expansions(self, use: MacroUse, definitions: Sequence[Define]) -> tuple[str, ...] | None:
+        """What a use may stand for; None where no definition takes its arguments: then it is no use of the macro."""
         arguments = "" if use.arguments is None else self.prepared.text.code_between(*use.arguments)
         found: list[str] = []
+        fits = False
         line = self.prepared.text.line(use.start)
         counter = self.expander.counter
         for define in definitions[:_MOST_ALTERNATIVES]:
-            if found and "{" not in define.body and not names_any(self.prepared.known, tokens(define.body)):
+            if found and "{" not in define.body and not names_any(self.prepared.macros.known, tokens(define.body)):
                 continue
             self.expander.counter = counter
             try:
-                made = self.expander.invocation(define, arguments, line, use.start).strip()
+                made = self._expanded(define, arguments, line, use.start)
             except (TooLongError, RecursionError):
+                fits = True
                 continue
+            if made is None:
+                continue
+            fits = True
+            made = made.strip()
             # A further definition (of another platform, say) counts where it may give other functions.
             if made and made not in found and (not found or "{" in made or not made.endswith(";")):
                 found.append(made)
-        return tuple(found)
+        return tuple(found) if fits else None
 
-    def _replace(self, use: Use, end: int, begin: int, prefix: str, texts: tuple[str, ...]) -> None:
+    def _expanded(self, define: Define, arguments: str, line: int, at: int) -> str | None:
+        """One expansion, with the invocation's own `__LINE__` and `__COUNTER__`; None where the arguments do not fit.
+
+        Generated files invoke one macro a thousand times alike: it is expanded once.
+        """
+        expander = self.expander
+        key = (define, arguments, bisect_right(self._redefined, at))
+        counter = expander.counter
+        if key not in self._known:
+            expander.counter = _A_COUNTER
+            text = expander.invocation(define, arguments, _A_LINE, at)
+            self._known[key] = (text, expander.counter - _A_COUNTER)
+        text, counted = self._known[key]
+        expander.counter = counter + counted
+        if text is None:
+            return None
+        for number in range(counted):
+            text = text.replace(str(_A_COUNTER + number), str(counter + number))
+        return text.replace(str(_A_LINE), str(line))
+
+    def _replace(self, use: MacroUse, end: int, begin: int, prefix: str, texts: tuple[str, ...]) -> None:
         view = self.view
         after = view[end : end + 200].decode("ascii")
         texts = tuple(sorted(texts, key=lambda one: not one.endswith((";", "}"))))
@@ -181,7 +220,7 @@ class Invocations:
         while at < len(text) and text[at : at + 1].isspace():
             at += 1
         if text[at : at + 1] == b"(":
-            at = max(self.prepared.text.closing(at), at) + 1
+            at = max(self.prepared.text.brackets.closing(at), at) + 1
         brace, semicolon = text.find(b"{", at), text.find(b";", at)
         brace, semicolon = (brace if brace >= 0 else len(text)), (semicolon if semicolon >= 0 else len(text))
         stop = min(brace, semicolon)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
+from ptexplore.cpp.scopes import CodeRanges
+from ptexplore.cpp.text import Text
 from ptexplore.index.cpp.cuts import Cuts
-from ptexplore.index.cpp.scopes import CodeRanges
-from ptexplore.index.cpp.syntax import Frame, captures
-from ptexplore.index.cpp.text import Text
+from ptexplore.index.cpp.syntax import OpenScope, matches
 from ptexplore.index.cpp.tree import Reader
 
-_R = TypeVar("_R", bound=Reader)
 _LOCAL_CLASSES = tuple(
     re.compile(word + r"\s*(?:\s[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?)?\{[^}]") for word in ("struct", "class")
 )
@@ -28,7 +26,7 @@ def with_classes(view: str, code: CodeRanges) -> list[Body]:
     return [(start, end) for start, end in code.bodies if any(start <= at < end for at in found)]
 
 
-def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body, Frame]]) -> None:
+def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body, OpenScope]]) -> None:
     """The member functions of classes inside of bodies, and what these classes inherit.
 
     Each body is parsed by itself: what the parser does not understand in one then costs no other its scope.
@@ -36,8 +34,8 @@ def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body
     for (start, end), frame in bodies:
         cuts = Cuts([(0, start - 1), (end + 1, len(view))])
         short = cuts.left(view)
-        local = reader_of(Reader, text, short, cuts.whole, view)
-        local.read(captures(short.encode("ascii"))[0], (frame._replace(kind="code"),))
+        local = reader_of(text, short, cuts.whole, view)
+        local.read(matches(short.encode("ascii"))[0], (frame._replace(kind="code"),))
         for symbol, offset in zip(local.symbols, local.offsets, strict=True):
             if symbol.kind == "function":
                 reader.symbols.append(symbol)
@@ -45,9 +43,9 @@ def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body
         reader.inherited += local.inherited
 
 
-def reader_of(kind: type[_R], text: Text, short: str, whole: Callable[[int], int], shown: str) -> _R:
+def reader_of(text: Text, short: str, whole: Callable[[int], int], shown: str) -> Reader:
     """A reader of what is left of a text, whose offsets `whole` gives; signatures are as `shown` has them."""
-    reader = kind(text.path, short, text.line, text.guards)
+    reader = Reader(text.path, short, text.line, text.guards)
     reader.shown = lambda start, end: shown[whole(start) : whole(end - 1) + 1]
     reader.whole = whole
     return reader

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ptexplore.cpp.macros import Define, FileMacros, MacroTable, attributes
+from ptexplore.cpp.text import Text, Words
 from ptexplore.index.cpp.arms import Span, hidden_spans
 from ptexplore.index.cpp.grammar import rewrite
-from ptexplore.index.cpp.macros import Define, MacroTable, attributes, defines
-from ptexplore.index.cpp.text import Text, Words
-from ptexplore.index.lazy import lazy
 
 _RAW_STRING = re.compile(r'R"([^"]*)"')
 BRACKETED = frozenset(
@@ -22,7 +21,7 @@ _NOTHING_WITH_BRACKETS = Define("", ("...",), "", 0)
 _NEXT = re.compile(r"\s*")
 
 
-class Use(NamedTuple):
+class MacroUse(NamedTuple):
     """One place that names a macro: the offsets of its name, and of the end of its brackets where it has some."""
 
     name: str
@@ -38,49 +37,17 @@ class Prepared:
     """
 
     text: Text
-    table: MacroTable
+    macros: FileMacros
     views: list[bytearray] = field(default_factory=list)
     hidden: list[list[Span]] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
+    uses: list[MacroUse] = field(default_factory=list)
     attributes: frozenset[str] = frozenset()
-
-    @lazy
-    def local(self) -> dict[str, list[Define]]:
-        """The file's own macros."""
-        found: dict[str, list[Define]] = {}
-        for define in defines(self.text):
-            found.setdefault(define.name, []).append(define)
-        return found
-
-    @property
-    def known(self) -> tuple[Set[str], Set[str]]:
-        """The names of macros that mean something in this file: everybody's, its own."""
-        return self.table.names, self.local.keys()
-
-    @lazy
-    def undefined(self) -> dict[str, list[int]]:
-        """Where the file takes a macro back."""
-        found: dict[str, list[int]] = {}
-        for directive in self.text.directives:
-            if directive.word == "undef":
-                found.setdefault(directive.rest.strip(), []).append(directive.start)
-        return found
-
-    def definitions(self, name: str, at: int) -> tuple[Define, ...]:
-        """What a macro's name stands for at an offset: the file's own definitions before it, else the headers'."""
-        own = self.local.get(name)
-        if own:
-            taken_back = max((one for one in self.undefined.get(name, ()) if one < at), default=-1)
-            before = [one for one in own if taken_back < one.offset < at]
-            if before:
-                return tuple(sorted(before, key=lambda one: not one.likely))
-        return self.table.get(name)
 
     def definition(self, name: str, at: int) -> Define | None:
         """The one definition to expand a name by: nothing for an attribute, else the likeliest."""
         if name in self.attributes:
             return _NOTHING_WITH_BRACKETS if name in BRACKETED else _NOTHING
-        return next(iter(self.definitions(name, at)), None)
+        return self.macros.definition(name, at)
 
 
 def blank(buffer: bytearray, start: int, end: int) -> None:
@@ -90,13 +57,13 @@ def blank(buffer: bytearray, start: int, end: int) -> None:
 
 def prepare(text: Text, table: MacroTable) -> Prepared:
     """Everything before parsing that needs no syntax tree."""
-    made = Prepared(text, table)
+    made = Prepared(text, FileMacros(text, table))
     bare = text.bare
     buffer = bytearray(rewrite(text.path, bare, text.words).encode("ascii", "replace"))
     for directive in text.directives:
         blank(buffer, directive.start, directive.end)
     _plain_strings(bare, buffer)
-    own = attributes(made.local, table.attributes) if made.local else table.attributes
+    own = attributes(made.macros.own, table.attributes) if made.macros.own else table.attributes
     made.attributes = own
     _blank_attributes(made, buffer)
     made.hidden = hidden_spans(text)
@@ -135,8 +102,8 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
     words = made.text.words
     if words is None:
         words = Words.of(bytes(buffer))
-    names = {name.decode() for name in words.all & made.table.encoded} | {
-        name for name in made.local if name.encode("ascii", "replace") in words.all
+    names = {name.decode() for name in words.all & made.macros.table.encoded} | {
+        name for name in made.macros.own if name.encode("ascii", "replace") in words.all
     }
     if not names:
         return
@@ -147,9 +114,9 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
         opening = _NEXT.match(plain, end).end() if after.isspace() else end  # type: ignore[union-attr]
         brackets = None
         if plain[opening : opening + 1] == "(":
-            closing = made.text.closing(opening)
+            closing = made.text.brackets.closing(opening)
             brackets = None if closing < 0 else (opening + 1, closing)
         if name in made.attributes:
-            takes = name in BRACKETED or any(one.parameters is not None for one in made.definitions(name, start))
+            takes = name in BRACKETED or any(one.parameters is not None for one in made.macros.definitions(name, start))
             blank(buffer, start, brackets[1] + 1 if takes and brackets else end)
-        made.uses.append(Use(name, start, end, brackets))
+        made.uses.append(MacroUse(name, start, end, brackets))

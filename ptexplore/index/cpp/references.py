@@ -10,9 +10,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ptexplore.index.cpp.names import name_parts, split, without_angles
-from ptexplore.index.cpp.text import words
-from ptexplore.symbols import Ref
+from ptexplore.cpp.brackets import split
+from ptexplore.cpp.names import name_parts, without_angles
+from ptexplore.cpp.text import words
+from ptexplore.model.symbols import Ref
 
 if TYPE_CHECKING:
     from ptexplore.index.cpp.prepare import Prepared

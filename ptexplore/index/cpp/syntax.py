@@ -1,45 +1,20 @@
-"""The C++ parser, the query that picks declarations out of its trees, and scopes as they nest."""
+"""The C++ parser, its query (definitions.scm), what its nodes say, and scopes as they nest."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Iterable, Sequence, Set
 
     from tree_sitter import Node
 
-    from ptexplore.symbols import Symbol
+    from ptexplore.model.symbols import Symbol
 
-_QUERY = """
-(namespace_definition) @namespace
-(class_specifier body: (_)) @class
-(struct_specifier body: (_)) @class
-(union_specifier body: (_)) @class
-(enum_specifier body: (_)) @enum
-(enumerator) @enumerator
-(function_definition) @function
-(translation_unit (declaration) @declaration)
-(declaration_list (declaration) @declaration)
-(linkage_specification (declaration) @declaration)
-(friend_declaration (declaration) @declaration)
-(template_declaration (declaration) @declaration)
-(field_declaration_list (declaration) @declaration)
-(field_declaration) @declaration
-(translation_unit [(class_specifier !body) (struct_specifier !body)] @forward)
-(declaration_list [(class_specifier !body) (struct_specifier !body)] @forward)
-(template_declaration [(class_specifier !body) (struct_specifier !body)] @forward)
-(template_declaration) @template
-(friend_declaration) @friend
-(type_definition) @typedef
-(alias_declaration) @alias
-(concept_definition) @concept
-(base_class_clause) @bases
-"""
-_IN_ORDER = itemgetter(0, 1, 2)
+_QUERY = Path(__file__).with_name("definitions.scm")
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
@@ -53,10 +28,10 @@ def parser() -> tuple[Any, Any]:
     import tree_sitter_cpp
 
     language = tree_sitter.Language(tree_sitter_cpp.language())
-    return tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY)
+    return tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY.read_text(encoding="utf-8"))
 
 
-class Frame(NamedTuple):
+class OpenScope(NamedTuple):
     """A scope that is open: where it ends, what names in it are prefixed with, and what kind it is."""
 
     end: int
@@ -68,29 +43,40 @@ class Frame(NamedTuple):
     placeholder: int = -1  # where the one stands whose macro gives a function its name, in the file's text
 
 
-ROOT = Frame(1 << 62, "namespace", "", "", False)
+ROOT = OpenScope(1 << 62, "namespace", "", "", False)
 
 
-def captures(source: bytes) -> tuple[dict[str, list[Node]], bool]:
-    """The query's captures over a parsed text, and whether the parser met what it does not understand."""
+class Match(NamedTuple):
+    """One match of the query, where it is: what its pattern is called, its node, the node of the name if it has one."""
+
+    start: int
+    end: int
+    kind: str
+    node: Node | None
+    name: Node | None = None
+
+
+def matches(source: bytes) -> tuple[list[Match], bool]:
+    """The query's matches in a text, and whether the parser met what it does not understand."""
     import tree_sitter
 
     made, query = parser()
     root = made.parse(source).root_node
-    return tree_sitter.QueryCursor(query).captures(root), root.has_error
+    found = []
+    for _, captured in tree_sitter.QueryCursor(query).matches(root):
+        names = captured.pop("name", None)
+        for kind, (node,) in captured.items():
+            found.append(Match(node.start_byte, node.end_byte, kind, node, names[0] if names else None))
+    return found, root.has_error
 
 
-def in_order(
-    found: dict[str, list[Node]], marks: Iterable[int], others: Iterable[tuple[int, Callable[[Frame], None]]]
-) -> list[tuple[int, int, int, str, Any]]:
-    """Captures, marks and calls as they stand in the text, what is around another before it: start, -end, …"""
-    events: list[tuple[int, int, int, str, Any]] = [(mark, -ROOT.end, 0, "mark", None) for mark in marks]
-    events += [(offset, -ROOT.end, at, "other", call) for at, (offset, call) in enumerate(others)]
-    for kind, nodes in found.items():
-        if kind != "bases":
-            events += [(node.start_byte, -node.end_byte, at, kind, node) for at, node in enumerate(nodes)]
-    events.sort(key=_IN_ORDER)
-    return events
+def in_order(found: Iterable[Match], marks: Iterable[int]) -> list[Match]:
+    """Matches and marks as they stand in the text, what is around another before it."""
+    return sorted([*(Match(mark, ROOT.end, "mark", None) for mark in marks), *found], key=_in_order)
+
+
+def _in_order(match: Match) -> tuple[int, int]:
+    return match[0], -match[1]
 
 
 def descend(declarator: Node) -> tuple[Node, Node | None]:
@@ -162,7 +148,7 @@ def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str,
     return f"{join(qualified, inner)}::{parts[-1]}", join(scope, inner)
 
 
-def placed(outer: Frame, parts: tuple[str, ...]) -> tuple[str, str]:
+def placed(outer: OpenScope, parts: tuple[str, ...]) -> tuple[str, str]:
     """The qualified name of what is declared as `parts` in a scope, and the scope it stands in."""
     return _placed_in(outer.qualified, outer.scope, parts)
 
@@ -190,26 +176,26 @@ def class_name(named: Node, text: str) -> str:
     return written.partition("<")[0] if cut_early or named.type == "template_type" else written
 
 
-def unnamed(node: Node, text: str, outer: Frame) -> Frame:
+def unnamed(node: Node, text: str, outer: OpenScope) -> OpenScope:
     """The scope of a class without a name: what a typedef calls it, else what is around it."""
     parent = node.parent
     declarator = parent.child_by_field_name("declarator") if parent and parent.type == "type_definition" else None
     if declarator is None or declarator.type != "type_identifier" or outer.kind == "code":
-        return Frame(0, "class", outer.qualified, outer.scope, outer.hidden)
+        return OpenScope(0, "class", outer.qualified, outer.scope, outer.hidden)
     name = text[declarator.start_byte : declarator.end_byte]
     qualified, scope = placed(outer, (name,))
-    return Frame(0, "class", qualified, join(scope, name), outer.hidden, name)
+    return OpenScope(0, "class", qualified, join(scope, name), outer.hidden, name)
 
 
-def enumerators_frame(outer: Frame, parts: tuple[str, ...], *, scoped: bool) -> Frame:
+def enumerators_frame(outer: OpenScope, parts: tuple[str, ...], *, scoped: bool) -> OpenScope:
     """The scope of what an enumeration enumerates; without `scoped` that around it."""
     if not scoped:
-        return Frame(0, "enum", outer.qualified, outer.scope, outer.hidden)
+        return OpenScope(0, "enum", outer.qualified, outer.scope, outer.hidden)
     qualified, scope = placed(outer, parts)
-    return Frame(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
+    return OpenScope(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
 
 
-def is_invocation(node: Node, named: Node, text: str, outer: Frame, classes: Set[str]) -> bool:
+def is_invocation(node: Node, named: Node, text: str, outer: OpenScope, classes: Set[str]) -> bool:
     """Whether what looks like a function is a macro with a body behind it: in no class, without a type.
 
     One called as one of `classes` is a constructor of a class that the parser lost.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.cpp.names import CAST, name_parts, one_line
+from ptexplore.cpp.text import words
+from ptexplore.cpp.types import BUILTIN, parameter_types
 from ptexplore.index.cpp import syntax
 from ptexplore.index.cpp.cuts import between
-from ptexplore.index.cpp.names import BUILTIN, CAST, name_parts, one_line, parameter_types
-from ptexplore.index.cpp.syntax import ROOT, Frame, descend, in_order, join, placed, through_using
-from ptexplore.index.cpp.text import words
-from ptexplore.symbols import Role, Symbol, SymbolKind
+from ptexplore.index.cpp.syntax import ROOT, Match, OpenScope, descend, in_order, join, placed, through_using
+from ptexplore.model.symbols import Role, Symbol, SymbolKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
@@ -42,39 +43,33 @@ class Reader:
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
         self._classes: set[str] = set()  # names of those with a body
-        self._around: Frame | None = None  # the namespace around a class
+        self._around: OpenScope | None = None  # the namespace around a class
         self._braced = ROOT._replace(end=0)  # the body of a function that the grammar takes for a variable
-        self.framed: dict[int, tuple[Frame, ...]] = {}
+        self.framed: dict[int, tuple[OpenScope, ...]] = {}
         self.placeholders: frozenset[int] = frozenset()  # offsets, in the file's text, of names that are none
 
     def read(
         self,
-        found: dict[str, list[Node]],
-        base: tuple[Frame, ...] = (ROOT,),
+        found: Sequence[Match],
+        base: tuple[OpenScope, ...] = (ROOT,),
         marks: tuple[int, ...] = (),
-        others: Iterable[tuple[int, Callable[[Frame], None]]] = (),
     ) -> None:
-        """All symbols of the captures, in text order, inside the scopes of `base`.
-
-        `others` are called in their places among the captures, at an offset, with the scope there.
-        """
-        bases = sorted((node.start_byte, node.end_byte) for node in found.get("bases", ()))  # they come in any order
-        self.inherited += [(self.whole(start), self.text[start:end]) for start, end in bases]
+        """All symbols of the query's matches, in text order, inside the scopes of `base`."""
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
-        for start, negative_end, _, kind, node in in_order(found, marks, others):
+        for start, end, kind, node, named in in_order(found, marks):
             while stack[-1].end <= start:
                 stack.pop()
-            if kind == "other":
-                node(stack[-1])
+            if kind == "bases":
+                self.inherited.append((self.whole(start), self.text[start:end]))
                 continue
             if kind == "template":
                 begin = start if begin is None or start >= template_end else begin
-                template_end = -negative_end
+                template_end = end
                 continue
             if kind == "friend":
-                friend_end = -negative_end
+                friend_end = end
                 continue
             if kind == "mark":
                 self.framed[start] = (self._braced,) if start < self._braced.end else tuple(stack)
@@ -84,15 +79,15 @@ class Reader:
             if outer.kind == "class":  # what a class befriends belongs to the namespace around it
                 self._around = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
                 outer = self._around if start < friend_end else outer
-            frame = _HANDLERS[kind](self, node, outer, begin if template else start, template)
+            frame = _HANDLERS[kind](self, node, named, outer, begin if template else start, template)
             begin, friend_end = None, 0
             if frame is not None:
-                stack.append(frame._replace(end=-negative_end))
+                stack.append(tuple.__new__(OpenScope, (end, *frame[1:])))
 
     def _add(  # noqa: PLR0913  (what differs from symbol to symbol)
         self,
         kind: SymbolKind,
-        outer: Frame,
+        outer: OpenScope,
         parts: tuple[str, ...],
         at: int,
         begin: int,
@@ -123,28 +118,28 @@ class Reader:
         self.offsets.append(offset)
         return symbol
 
-    def namespace(self, node: Node, outer: Frame, begin: int, _: bool) -> Frame | None:
-        named = node.child_by_field_name("name")
+    def namespace(self, node: Node, named: Node | None, outer: OpenScope, begin: int, _: bool) -> OpenScope | None:
         if named is None:
             return self.opened(outer, None, 0, begin, 0)
         name = "".join(self.text[named.start_byte : named.end_byte].split())
         inline = self.text.startswith("inline", node.start_byte)
         return self.opened(outer, name, named.start_byte, begin, node.end_byte, inline=inline)
 
-    def opened(self, outer: Frame, name: str | None, at: int, begin: int, end: int, *, inline: bool = False) -> Frame:
+    def opened(
+        self, outer: OpenScope, name: str | None, at: int, begin: int, end: int, *, inline: bool = False
+    ) -> OpenScope:
         """The scope of a namespace, which is noted unless names are looked up through it."""
         if name is None:
-            return Frame(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
+            return OpenScope(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
         qualified = outer.qualified
         looked_through = name == "CPU_CAPABILITY" or inline
         name = _NAMESPACE_MACROS.get(name, name)
         if not looked_through:
             qualified = join(qualified, name.replace("inline", ""))
             self._add("namespace", outer, tuple(name.split("::")), at, begin, end)
-        return Frame(0, "namespace", qualified, join(outer.scope, name), outer.hidden)
+        return OpenScope(0, "namespace", qualified, join(outer.scope, name), outer.hidden)
 
-    def class_(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
-        named = node.child_by_field_name("name")
+    def class_(self, node: Node, named: Node | None, outer: OpenScope, begin: int, template: bool) -> OpenScope | None:
         if named is None:
             return syntax.unnamed(node, self.text, outer)
         parts = name_parts(syntax.class_name(named, self.text))
@@ -155,32 +150,29 @@ class Reader:
             self._add(
                 kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
             )
-        return Frame(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
+        return OpenScope(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
 
-    def forward(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
-        named = node.child_by_field_name("name")
+    def forward(self, node: Node, named: Node | None, outer: OpenScope, begin: int, template: bool) -> None:
         if named is None or outer.kind == "code":
             return
         kind: Any = _SPECIFIERS[node.type]
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         self._add(kind, outer, parts, named.start_byte, begin, node.end_byte, "declaration", template=template)
 
-    def enum(self, node: Node, outer: Frame, begin: int, _: bool) -> Frame | None:
-        named = node.child_by_field_name("name")
+    def enum(self, node: Node, named: Node | None, outer: OpenScope, begin: int, _: bool) -> OpenScope | None:
         if named is None or outer.kind == "code":
-            return Frame(0, "code" if outer.kind == "code" else "enum", outer.qualified, outer.scope, outer.hidden)
+            return OpenScope(0, "code" if outer.kind == "code" else "enum", outer.qualified, outer.scope, outer.hidden)
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
         words = self.text[node.start_byte : named.start_byte].split()
         return syntax.enumerators_frame(outer, parts, scoped="class" in words or "struct" in words)
 
-    def enumerator(self, node: Node, outer: Frame, begin: int, _: bool) -> None:
-        named = node.child_by_field_name("name")
-        if named is not None and outer.kind != "code":
+    def enumerator(self, node: Node, named: Node, outer: OpenScope, begin: int, _: bool) -> None:
+        if outer.kind != "code":
             name = self.text[named.start_byte : named.end_byte]
             self._add("enumerator", outer, (name,), named.start_byte, begin, node.end_byte)
 
-    def function(self, node: Node, outer: Frame, begin: int, template: bool) -> Frame | None:
+    def function(self, node: Node, _: None, outer: OpenScope, begin: int, template: bool) -> OpenScope | None:
         declarator = node.child_by_field_name("declarator")
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
@@ -191,18 +183,18 @@ class Reader:
         role: Role = "declaration" if pure else "definition"
         return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
 
-    def code(self, symbol: Symbol | None, outer: Frame) -> Frame:
+    def code(self, symbol: Symbol | None, outer: OpenScope) -> OpenScope:
         """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
         at = -1 if symbol is None else self.offsets[-1]
         if symbol is None or at in self.placeholders:
-            return Frame(0, "code", outer.qualified, outer.scope, outer.hidden, "", at)
-        return Frame(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
+            return OpenScope(0, "code", outer.qualified, outer.scope, outer.hidden, "", at)
+        return OpenScope(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
 
     def _function(
         self,
         node: Node,
         declared: tuple[Node, Node],
-        outer: Frame,
+        outer: OpenScope,
         begin: int,
         template: bool,
         role: Role,
@@ -231,15 +223,16 @@ class Reader:
             parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
 
-    def declaration(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
+    def declaration(self, node: Node, _: None, outer: OpenScope, begin: int, template: bool) -> None:
         if outer.kind == "code":
             return
         declarators = node.children_by_field_name("declarator")
         if not declarators:
             named = node.child_by_field_name("type")
             if named is not None and named.type in _SPECIFIERS and named.child_by_field_name("body") is None:
-                self.forward(named, outer, begin, template)
+                self.forward(named, named.child_by_field_name("name"), outer, begin, template)
             return
+        specifiers = self.text[node.start_byte : declarators[0].start_byte].split()
         for declarator in declarators:
             named, function = descend(declarator)
             if function is not None and _INITIALISED.match(self.text, function.start_byte, function.end_byte):
@@ -254,7 +247,6 @@ class Reader:
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if not parts[-1].isidentifier():
                 continue
-            specifiers = self.text[node.start_byte : named.start_byte].split()
             declared = "extern" in specifiers and declarator.type != "init_declarator"
             self._add(
                 "member" if outer.kind == "class" else "variable", outer, parts, named.end_byte - len(parts[-1]), begin,
@@ -262,26 +254,23 @@ class Reader:
                 static=outer.hidden or (outer.kind != "class" and "static" in specifiers),
             )  # fmt: skip
 
-    def typedef(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
+    def typedef(self, node: Node, _: None, outer: OpenScope, begin: int, template: bool) -> None:
         if outer.kind == "code":
             return
         for declarator in node.children_by_field_name("declarator"):
-            named, _ = descend(declarator)
+            named = descend(declarator)[0]
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             if parts[-1].isidentifier() and parts[-1] not in BUILTIN:  # "typedef int(name)[5];"
                 self._add("typedef", outer, parts, named.start_byte, begin, node.end_byte, template=template)
 
-    def alias(self, node: Node, outer: Frame, begin: int, template: bool) -> None:
-        named = node.child_by_field_name("name")
-        if named is not None and outer.kind != "code":
+    def alias(self, node: Node, named: Node, outer: OpenScope, begin: int, template: bool) -> None:
+        if outer.kind != "code":
             parts = name_parts(self.text[named.start_byte : named.end_byte])
             self._add("typedef", outer, parts, named.start_byte, begin, node.end_byte, template=template)
 
-    def concept(self, node: Node, outer: Frame, begin: int, _: bool) -> None:
-        named = node.child_by_field_name("name")
-        if named is not None:
-            name = self.text[named.start_byte : named.end_byte]
-            self._add("concept", outer, (name,), named.start_byte, begin, node.end_byte, template=True)
+    def concept(self, node: Node, named: Node, outer: OpenScope, begin: int, _: bool) -> None:
+        name = self.text[named.start_byte : named.end_byte]
+        self._add("concept", outer, (name,), named.start_byte, begin, node.end_byte, template=True)
 
 
 _NAMESPACE_MACROS = {"PYBIND11_NAMESPACE": "pybind11"}

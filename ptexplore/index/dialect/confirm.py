@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ptexplore.index.cpp.text import Text
-from ptexplore.model import DumpRecord
-from ptexplore.symbols import Dialect
+from ptexplore.cpp.text import Text
+from ptexplore.model.operators import DumpRecord
+from ptexplore.model.symbols import Dialect
 
 _ALIASES = {
     "Autocast": "AutocastCUDA",
@@ -71,7 +71,7 @@ def _last_line(library: Dialect, text: Text) -> int | None:
     """The line of the parenthesis that closes the macro's invocation."""
     for match in re.finditer(rf"\b{re.escape(library.macro)}\s*\(", text.bare):
         if text.line(match.start()) == library.line:
-            closing = text.closing(match.end() - 1)
+            closing = text.brackets.closing(match.end() - 1)
             return text.line(closing) if closing >= 0 else None
     return None
 

@@ -5,27 +5,67 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
-from ptexplore.index.cpp.macros import MacroTable
-from ptexplore.index.cpp.text import Text
+from ptexplore.cpp.expand import Expander
+from ptexplore.cpp.macros import Define, FileMacros, MacroTable
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect import lists, tables
-from ptexplore.index.dialect.expand import LocalMacros, Lookup, Macro, lookup_in, of_header
 from ptexplore.index.dialect.libraries import libraries
 from ptexplore.index.dialect.operators import operators
 from ptexplore.index.dialect.piece import Piece
 from ptexplore.index.dialect.stubs import structured, stubs
-from ptexplore.symbols import Dialect
+from ptexplore.model.symbols import Dialect
 
-# What the readers themselves know stays as written; a selective-build macro only wraps a string.
+
+class Family(NamedTuple):
+    """Macros, or calls, of one sort: how to see that a file may hold one, and who reads the rows.
+
+    `held` is asked of every file and only looks for parts of words. `macros` is an expression of the macros' names:
+    they stay as written when others are expanded, and a macro of the file or the headers that invokes one of them is
+    expanded where it stands. A family without it is only read where it is written out.
+    """
+
+    held: Callable[[Text], bool]
+    read: Callable[[Piece], Iterable[Dialect]]
+    macros: str = ""
+
+
+def _any(*parts: str) -> Callable[[Text], bool]:
+    return lambda text: any(part in text.names for part in parts)
+
+
+def _may_register_by_object(text: Text) -> bool:
+    return "Operator" in text.names and (
+        "RegisterOperators" in text.names or "OperatorGenerator" in text.names or "Operator(" in text.raw
+    )
+
+
+def _may_bind(text: Text) -> bool:
+    names, raw = text.names, text.raw
+    return "def" in names and "py" in names and ".def" in raw and ("pybind11" in names or "py::" in raw)
+
+
+# A new macro of a family goes into its `macros` and its reader; a new family is one row here, and one of DIALECT_KINDS
+# for each kind of row it makes.
+FAMILIES = (
+    Family(_any("TORCH_LIBRARY"), libraries, r"_?(?:STATIC_)?(?:MAKE_)?TORCH_LIBRARY\w*"),
+    Family(_any("_DISPATCH"), stubs, r"(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH"),
+    Family(_any("TORCH_IMPL_FUNC", "META_FUNC"), structured, r"TORCH_(?:IMPL|META|PRECOMPUTE_META)_FUNC2?"),
+    Family(_may_register_by_object, operators),
+    Family(_any("C10_DEFINE_", "CAFFE2_DEFINE_", "TORCH_DEFINE_"), tables.flags,
+           r"C10_DEFINE_(?:int|bool|double|string)\w*"),
+    Family(_any("PyMethodDef"), tables.methods),
+    Family(_may_bind, tables.pybind),
+)  # fmt: skip
+_MACROS = "|".join(family.macros for family in FAMILIES if family.macros)
+_INVOKES = re.compile(rf"\b(?:{_MACROS})\b")
+# Stays as written too: what only wraps a name or a string, and what says nothing of registrations.
 _KEPT = re.compile(
-    r"_?(?:STATIC_)?(?:MAKE_)?TORCH_LIBRARY\w*|(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH"
-    r"|TORCH_(?:IMPL|META|PRECOMPUTE_META)_FUNC2?|TORCH_SELECTIVE_\w+|TORCH_FN|TORCH_FN_TYPE|TORCH_BOXED_FN"
-    r"|ATEN_FN|ATEN_FN2|C10_DEFINE_\w+|TORCH_CHECK\w*|TORCH_INTERNAL_ASSERT\w*|CPU_CAPABILITY"
+    rf"{_MACROS}|TORCH_SELECTIVE_\w+|TORCH_FN|TORCH_FN_TYPE|TORCH_BOXED_FN|ATEN_FN|ATEN_FN2|C10_DEFINE_\w+|TORCH_CHECK\w*"
+    r"|TORCH_INTERNAL_ASSERT\w*|CPU_CAPABILITY"
 )
-_STUB = re.compile(
-    r"\b(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH\b|\bTORCH_(?:IMPL|META|PRECOMPUTE_META)_FUNC2?\b"
-)
-_BLOCK = re.compile(r"\bTORCH_LIBRARY|\bC10_DEFINE_(?:int|bool|double|string)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _NONE: frozenset[str] = frozenset()
 _INVOKED = re.compile(r"(?:^|[;{})])[ \t]*([A-Za-z_]\w*)[ \t]*(?=\()", re.MULTILINE)
 
@@ -41,39 +81,21 @@ def dialect(text: Text, macros: MacroTable | None = None) -> list[Dialect]:
 
 
 def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
-    raw, names = text.raw, text.names
-    if "define" in names:
+    if "define" in text.names:
         yield from lists.lists(text)
-    dialects = "TORCH_LIBRARY" in names
-    bound = "def" in names and "py" in names and ".def" in raw and ("pybind11" in names or "py::" in raw)
-    kernels = "_DISPATCH" in names or "TORCH_IMPL_FUNC" in names or "META_FUNC" in names
-    old = "Operator" in names and ("RegisterOperators" in names or "OperatorGenerator" in names or "Operator(" in raw)
-    flags = "C10_DEFINE_" in names or "CAFFE2_DEFINE_" in names or "TORCH_DEFINE_" in names
-    methods = "PyMethodDef" in names
+    held = [family for family in FAMILIES if family.held(text)]
     inherited = _header_carriers(macros) if macros is not None else _NONE
     wrapped = _names_any(text, inherited)
-    if not (wrapped or dialects or bound or kernels or old or flags or methods):
+    if not wrapped and not held:
         return
-    defines = "define" in names and any(directive.word in ("define", "undef") for directive in text.directives)
-    local = LocalMacros(text) if defines else None
-    piece = Piece(text, lambda at: _lookup(local, macros, at))
-    spans: list[tuple[int, int]] = []
-    if dialects:
-        found, spans = libraries(piece)
-        yield from found
-    if kernels:
-        yield from stubs(piece)
-        yield from structured(piece)
-    if old:
-        yield from operators(piece)
-    if flags:
-        yield from tables.flags(piece)
-    if methods:
-        yield from tables.methods(piece)
-    if bound:
-        yield from tables.pybind(piece, spans, local)
-    if wrapped or (local is not None and (dialects or kernels)):
-        yield from _wrapped(piece, _carriers(local.all() if local is not None else [], inherited))
+    in_force = FileMacros(text, macros)
+    expander = Expander(lambda name, at: None if _KEPT.fullmatch(name) else in_force.definition(name, at))
+    piece = Piece(text, expander, macros=in_force)
+    for family in held:
+        yield from family.read(piece)
+    if wrapped or (any(family.macros for family in held) and in_force.own):
+        own = (define for definitions in in_force.own.values() for define in definitions)
+        yield from _wrapped(piece, _carriers(own, inherited))
 
 
 def _names_any(text: Text, carriers: frozenset[str]) -> bool:
@@ -88,16 +110,6 @@ def _encoded(names: frozenset[str]) -> frozenset[bytes]:
     return frozenset(name.encode() for name in names)
 
 
-def _lookup(local: LocalMacros | None, macros: MacroTable | None, at: int) -> Lookup:
-    def lookup(name: str) -> Macro | None:
-        if _KEPT.fullmatch(name):
-            return None
-        inherited = lookup_in(macros, name) if macros is not None else None
-        return local.get(name, at, inherited) if local is not None and name in local.by_name else inherited
-
-    return lookup
-
-
 def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
     """What wrapper macros register when they are invoked outside of any block."""
     if not carriers:
@@ -106,37 +118,36 @@ def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
         name, begin = match[1], match.start(1)
         if name not in carriers or piece.directive(begin):
             continue
-        closing = piece.brackets.closing(match.end())
+        closing = piece.text.brackets.closing(match.end())
         made = piece.expanded(begin, closing + 1, name, _needed(carriers)) if closing >= 0 else None
         if made is not None:
-            yield from libraries(made)[0]
-            yield from stubs(made)
-            yield from structured(made)
-            yield from tables.flags(made)
+            for family in FAMILIES:
+                if family.macros:
+                    yield from family.read(made)
 
 
-def _needed(carriers: frozenset[str]) -> Callable[[Macro], bool]:
+def _needed(carriers: frozenset[str]) -> Callable[[Define], bool]:
     """Of all macros in a body only those matter that lead to a dialect macro or make its arguments."""
-    return lambda one: one.name in carriers or "##" in one.body or "CONCATENATE" in one.body
+    return lambda define: define.name in carriers or "##" in define.body or "CONCATENATE" in define.body
 
 
 @lru_cache(maxsize=4)
 def _header_carriers(macros: MacroTable) -> frozenset[str]:
     """The headers' wrappers around dialect macros (an extension's REGISTER_MY_OP, for one)."""
-    return _carriers((of_header(one) for all_ in macros.by_name.values() for one in all_), _NONE)
+    return _carriers((define for definitions in macros.by_name.values() for define in definitions), _NONE)
 
 
-def _carriers(macros: Iterable[Macro], known: frozenset[str]) -> frozenset[str]:
+def _carriers(macros: Iterable[Define], known: frozenset[str]) -> frozenset[str]:
     """Of `macros` those whose body holds a dialect macro, directly or through another or a `known` one; with these."""
     names: dict[str, set[str]] = {}
     found = set(known)
-    for one in macros:
-        if _KEPT.fullmatch(one.name):
+    for define in macros:
+        if _KEPT.fullmatch(define.name):
             continue
-        if _STUB.search(one.body) or _BLOCK.search(one.body):
-            found.add(one.name)
+        if _INVOKES.search(define.body):
+            found.add(define.name)
         else:
-            names.setdefault(one.name, set()).update(one.names)
+            names.setdefault(define.name, set()).update(_WORD.findall(define.body))
     grown = bool(found)
     while grown:
         more = {name for name, used in names.items() if name not in found and used & found}

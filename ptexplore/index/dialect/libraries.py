@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ptexplore.index.dialect.kernels import kernel_name
 from ptexplore.index.dialect.piece import LONGEST, Piece, literal, one_line
-from ptexplore.symbols import Dialect
+from ptexplore.model.symbols import Dialect
 
 CATCH_ALL = "CompositeImplicitAutograd"  # what a kernel without a key is registered under
 
@@ -24,46 +23,55 @@ _TAGS = re.compile(r",\s*(?:\{[^{}]*\}|(?:\w+::)*_RegisterOrVerify::\w+)\s*$")
 _TAG_VARIABLE = re.compile(r"\bTag\s*>\s*(\w+)")
 _MADE = re.compile(r"(\w+)\s*=\s*$")
 _STATEMENT = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)(?=\s*[(;}]|\s*$)", re.MULTILINE)
-_BRACES = re.compile(r"[{}]")
 _NOT_CALLS = frozenset(["if", "for", "while", "switch", "return", "else", "do", "static_assert", "sizeof", "auto"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One library: namespace, key, the variable its registrations go through, and where its statements stand."""
+    """One library: namespace, key, the variable its registrations go through, and the offsets of its statements.
+
+    `begin` is the offset of the macro, `start` that of the first statement.
+    """
 
     namespace: str
     key: str | None
     variable: str
     line: int
     macro: str
+    said: str  # the macro with its arguments
+    begin: int
     start: int
     stop: int
     tags: tuple[str, ...] = ()  # variables that hold operators' tags
 
 
-def libraries(piece: Piece) -> tuple[list[Dialect], list[tuple[int, int]]]:
-    """The rows of every block of a piece, and the offsets between which the blocks stand."""
-    rows: list[Dialect] = []
-    spans: list[tuple[int, int]] = []
+def libraries(piece: Piece) -> Iterator[Dialect]:
+    """The rows of every block of a piece."""
+    for block in _blocks(piece):
+        span, macro = (block.begin, block.stop), piece.macro or block.macro
+        yield piece.row("library", span, block.namespace, block.said, context=block.key, macro=macro)
+        yield from _entries(piece, block, block.start, block.stop)
+
+
+def block_spans(piece: Piece) -> list[tuple[int, int]]:
+    """The offsets between which the blocks of a piece stand."""
+    return [(block.begin, block.stop) for block in _blocks(piece)] if "TORCH_LIBRARY" in piece.text.names else []
+
+
+def _blocks(piece: Piece) -> Iterator[_Block]:
+    last = -1
     for match, closing in piece.calls(_BLOCK, word="TORCH_LIBRARY"):
-        nested = spans and match.start() < spans[-1][1] and not match[1]
+        nested = match.start() < last and not match[1]
         block = None if nested else _block(piece, match, closing)
-        if block is None:
-            continue
-        spans.append((match.start(), block.stop))
-        said = piece.said(match.start(), closing + 1)
-        macro = piece.macro or block.macro
-        rows.append(
-            piece.row("library", (match.start(), block.stop), block.namespace, said, context=block.key, macro=macro)
-        )
-        rows.extend(_entries(piece, block, block.start, block.stop))
-    return rows, spans
+        if block is not None:
+            last = block.stop
+            yield block
 
 
 def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
     text = piece.text
     macro = text.code[match.start() : match.end() - 1].strip()
+    said = piece.said(match.start(), closing + 1)
     arguments = piece.arguments(match.end(), closing)
     key = arguments[1].rsplit("::", 1)[-1] if match[2] == "_IMPL" and len(arguments) > 1 else None
     line = piece.lines(match.start(), closing)[0]
@@ -71,28 +79,19 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
         before = _MADE.search(text.bare, max(0, match.start() - 80), match.start())
         if before is None:
             return None
-        return _Block(arguments[0], key, before[1], line, macro, closing + 1, _scope_end(text.bare, closing + 1))
+        start, stop = closing + 1, text.brackets.scope_end(closing + 1)
+        return _Block(arguments[0], key, before[1], line, macro, said, match.start(), start, stop)
     opening = closing + 1
     while opening < len(text.bare) and text.bare[opening].isspace():
         opening += 1
     if text.bare[opening : opening + 1] != "{" or len(arguments) < 2:
         return None
-    end = piece.brackets.closing(opening)
+    end = piece.text.brackets.closing(opening)
     if end < 0:  # braces that differ between the arms of an #if: the block ends where a line begins with its brace
         end = text.bare.find("\n}", opening) + 1 or len(text.bare)
     variable = arguments[2 if match[2] == "_IMPL" else 1] if len(arguments) > (match[2] == "_IMPL") + 1 else "m"
     tags = tuple(_TAG_VARIABLE.findall(text.bare, opening, end))
-    return _Block(arguments[0], key, variable, line, macro, opening + 1, end, tags)
-
-
-def _scope_end(bare: str, start: int) -> int:
-    """Where the scope ends that the offset stands in."""
-    depth = 0
-    for match in _BRACES.finditer(bare, start):
-        depth += 1 if match[0] == "{" else -1
-        if depth < 0:
-            return match.start()
-    return len(bare)
+    return _Block(arguments[0], key, variable, line, macro, said, match.start(), opening + 1, end, tags)
 
 
 def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
@@ -114,7 +113,7 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
         while at < len(spans) and spans[at][1] < begin:
             at += 1
         inside = at < len(spans) and spans[at][0] <= begin
-        if inside or name in _NOT_CALLS or piece.names(begin)(name) is None or piece.directive(begin):
+        if inside or name in _NOT_CALLS or not piece.is_macro(name, begin) or piece.directive(begin):
             continue
         yield from _made(piece, block, name, begin, match.end(1))
 
@@ -125,7 +124,7 @@ def _made(piece: Piece, block: _Block, name: str, begin: int, end: int) -> Itera
     opening = end
     while opening < len(bare) and bare[opening].isspace():
         opening += 1
-    closing = piece.brackets.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
+    closing = piece.text.brackets.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
     made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
     if made is not None:
         yield from _entries(made, block, 0, len(made.text.bare))
@@ -160,7 +159,7 @@ def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> D
         name,
         said_all,
         context=key,
-        target=kernel_name(rest, piece.names(match.start())) if rest else None,
+        target=piece.kernel(rest, match.start()) if rest else None,
         block=block.line,
         macro=piece.macro or f"{block.variable}.{match[1]}",
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptexplore.index.cpp.text import Text
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.piece import one_line
-from ptexplore.symbols import Dialect
+from ptexplore.model.symbols import Dialect
 
 _DEFINED = re.compile(r"[ \t]+(\w+)\(([^()\n]*(?:\\\n[^()\n]*)*)\)")
 _GROUP = re.compile(r"\([^()]*\)")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ptexplore.index.dialect.kernels import kernel_name
 from ptexplore.index.dialect.piece import Piece, literal
-from ptexplore.symbols import Dialect
+from ptexplore.model.symbols import Dialect
 
 _OP = re.compile(r"\.\s*op\s*\(")
 _OPERATOR = re.compile(r"\b(Operator|OperatorGenerator|OperatorGeneratorArgs|RegisterOperators\s+\w+)\s*[({]")
@@ -27,7 +27,7 @@ def operators(piece: Piece) -> Iterator[Dialect]:
 
 
 def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
-    spans = piece.brackets.arguments(match.end(), closing, 2)
+    spans = piece.text.brackets.arguments(match.end(), closing, 2)
     first = piece.said(*spans[0])
     schema = literal(first) if not first.startswith("{") else None  # a list: its members are found by themselves
     name = schema.partition("(")[0].strip() if schema else ""
@@ -41,7 +41,7 @@ def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterat
         target, context = kernel_name(inside), key[1] if key else None
     else:
         function = piece.arguments(*spans[1], 2)[0] if len(spans) > 1 else ""
-        target, context = kernel_name(function, piece.names(match.start())), None
+        target, context = piece.kernel(function, match.start()), None
     said = piece.said(match.end(), closing)
     yield piece.row(
         "def", (match.start(), closing), name, said, context=context, target=target, macro=piece.macro or macro

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ptexplore.index.cpp.text import Text
-from ptexplore.index.dialect.brackets import Brackets
-from ptexplore.index.dialect.expand import Lookup, Macro, TooLong, expand
-from ptexplore.index.lazy import lazy
-from ptexplore.symbols import Dialect, DialectKind
+from ptexplore.cpp.expand import Expander, TooLongError
+from ptexplore.cpp.macros import Define, FileMacros
+from ptexplore.cpp.text import Text
+from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.model.symbols import Dialect, DialectKind
 
 LONGEST = 300  # characters of Dialect.text
 LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at
-FILE_BUDGET = 4_000_000  # characters that all expansions of one file may give; autocast_mode.cpp takes 340,000
 _LONGEST_DIRECTIVE = 20_000
 _STRING = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 _PLAIN_STRING = re.compile(r"(?:\(\s*char\s*\*\s*\)\s*)?(?:u8|[uUL])?R?\"")
@@ -25,24 +24,23 @@ _DIRECTIVE_START = re.compile(r"[ \t]*#")
 class Piece:
     """`text` is the file's, or that of an expansion; then `at` is the first and last line of the invocation.
 
-    `macro` is the name of that invocation's macro as the file writes it. `names` gives what macros mean at an offset.
+    `macro` is the name of that invocation's macro as the file writes it. `expander` knows what macros mean; in an
+    expansion, what they mean at the invocation's `offset`, and of them only those that it `needed`. `macros` are the
+    file's; an expansion has none of its own.
     """
 
     text: Text
-    names: Callable[[int], Lookup]
+    expander: Expander
     at: tuple[int, int] | None = None
     macro: str | None = None
     guards: tuple[str, ...] = ()
-    budget: list[int] = field(default_factory=lambda: [FILE_BUDGET])
-
-    @lazy
-    def brackets(self) -> Brackets:
-        """The brackets of the text, paired."""
-        return Brackets(self.text.bare)
+    offset: int | None = None
+    needed: Callable[[Define], bool] | None = None
+    macros: FileMacros | None = None
 
     def arguments(self, start: int, stop: int, limit: int = 0) -> list[str]:
         """The arguments between two offsets as written, each at most LONGEST_ARGUMENT characters of it."""
-        return [self.said(*one) for one in self.brackets.arguments(start, stop, limit)]
+        return [self.said(*one) for one in self.text.brackets.arguments(start, stop, limit)]
 
     def said(self, start: int, stop: int) -> str:
         """What stands between two offsets, comments blanked; the begin of it where it is very long."""
@@ -59,28 +57,39 @@ class Piece:
         return Dialect(self.text.path, line, end, kind, name, text=one_line(said), guards=guards, **more)  # type: ignore[arg-type]
 
     def expanded(
-        self, start: int, stop: int, macro: str, needed: Callable[[Macro], bool] | None = None
+        self, start: int, stop: int, macro: str, needed: Callable[[Define], bool] | None = None
     ) -> Piece | None:
         """What the invocation between two offsets expands to; None where nothing comes of it.
 
         With `needed`, only macros that it accepts are expanded.
         """
         source = self.text.code[start:stop]
-        names = self.names(start)
-
-        def lookup(name: str) -> Macro | None:
-            found = names(name)
-            return found if found is None or needed is None or needed(found) else None
-
-        try:
-            code = expand(source, lookup, self.budget)
-        except (TooLong, RecursionError):
-            return None
-        if code == source:
+        needed = needed or self.needed
+        code = self.expand(source, start, needed)
+        if code is None or code == source:
             return None
         at = self.lines(start, stop - 1)
         guards = self.guards if self.at else self.text.guards(at[0])
-        return Piece(Text(self.text.path, code), lambda _: lookup, at, self.macro or macro, guards, self.budget)
+        offset = start if self.offset is None else self.offset
+        text = Text(self.text.path, code)
+        return Piece(text, self.expander, at, self.macro or macro, guards, offset, needed)
+
+    def is_macro(self, name: str, offset: int) -> bool:
+        """Whether a name that stands at an offset is one to expand."""
+        define = self.expander.lookup(name, offset if self.offset is None else self.offset)
+        return define is not None and (self.needed is None or self.needed(define))
+
+    def expand(self, code: str, offset: int, needed: Callable[[Define], bool] | None = None) -> str | None:
+        """Code that stands at an offset with its macros expanded; None where that would take too long."""
+        line = self.lines(offset, offset)[0]
+        try:
+            return self.expander.text(code, line, offset if self.offset is None else self.offset, needed or self.needed)
+        except (TooLongError, RecursionError):
+            return None
+
+    def kernel(self, expression: str, offset: int) -> str | None:
+        """The name of the function that an expression at an offset registers, as `kernel_name` gives it."""
+        return kernel_name(expression, lambda code: self.expand(code, offset))
 
     def directive(self, offset: int) -> bool:
         """Whether the offset stands in a preprocessor directive (a `#define`'s body, for one)."""
@@ -101,7 +110,7 @@ class Piece:
         stop = len(bare) if stop is None else stop
         for match in _matches(pattern, word, bare) if word else pattern.finditer(bare, start, stop):
             if not self.directive(match.start()):
-                closing = self.brackets.closing(match.end() - 1)
+                closing = self.text.brackets.closing(match.end() - 1)
                 if closing >= 0:
                     yield match, closing
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptexplore.index.dialect.kernels import kernel_name
 from ptexplore.index.dialect.piece import Piece
-from ptexplore.symbols import Dialect
+from ptexplore.model.symbols import Dialect
 
 _STUB = re.compile(r"\b(DECLARE|DEFINE|(?:ALSO_)?REGISTER(?:_\w+?)??)_DISPATCH\s*\(")
 _STRUCTURED = re.compile(r"\bTORCH_(?:(IMPL)|(?:PRECOMPUTE_)?META)_FUNC(2)?\s*\(")
@@ -49,7 +48,7 @@ def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
     device = _device(word, piece.text.path)
     if word == "REGISTER_ARCH":
         device, kernel = arguments[1] if len(arguments) > 1 else None, ", ".join(arguments[2:])
-    target = kernel_name(kernel, piece.names(match.start()))
+    target = piece.kernel(kernel, match.start())
     return piece.row("stub-register", span, stub, kernel, context=device, target=target, macro=macro)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from ptexplore.index.dialect.expand import LocalMacros, Macro
-from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.cpp.macros import Define
+from ptexplore.index.dialect.libraries import block_spans
 from ptexplore.index.dialect.piece import Piece, literal, one_line, plain_literal
-from ptexplore.symbols import Dialect
+from ptexplore.model.symbols import Dialect
 
 _TABLE = re.compile(r"\bPyMethodDef\s*(?:,\s*\w+\s*)?>?\s*(\w+)\s*(?:\[[^\]]*\])?\s*=?\s*\{")
 _FLAG = re.compile(r"\b(?:C10|CAFFE2|TORCH)_DEFINE_(int|int32|int64|double|bool|string|typed_var)\s*\(")
@@ -37,7 +37,7 @@ def methods(piece: Piece) -> Iterator[Dialect]:
     """The rows of every PyMethodDef table of a piece."""
     text = piece.text
     for match in _TABLE.finditer(text.bare):
-        closing = piece.brackets.closing(match.end() - 1)
+        closing = piece.text.brackets.closing(match.end() - 1)
         if closing < 0 or piece.directive(match.start()):
             continue
         at = match.end()
@@ -48,7 +48,7 @@ def methods(piece: Piece) -> Iterator[Dialect]:
                 yield row
         while not single:
             opening = text.bare.find("{", at, closing)
-            end = piece.brackets.closing(opening) if opening >= 0 else -1
+            end = piece.text.brackets.closing(opening) if opening >= 0 else -1
             if end < 0:
                 break
             row = _method(piece, match[1], opening, end)
@@ -62,17 +62,19 @@ def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | N
     name = literal(arguments[0])
     if name is None or len(arguments) < 2:
         return None
-    target = kernel_name(arguments[1], piece.names(opening))
+    target = piece.kernel(arguments[1], opening)
     said = piece.said(opening, closing + 1)
     return piece.row("method", (opening, closing), name, said, context=table, target=target, macro="PyMethodDef")
 
 
-def pybind(piece: Piece, libraries: Sequence[tuple[int, int]], local: LocalMacros | None) -> Iterator[Dialect]:
-    """Every pybind11 definition of a piece, those between the offsets of `libraries` left out.
+def pybind(piece: Piece) -> Iterator[Dialect]:
+    """Every pybind11 definition of a piece; what `m.def` says inside a library's block is none.
 
     The receiver of a chained call is that of the chain's first. A file's own macro may make the call (`.GS(name)`).
     """
-    makers = [name for name, all_ in local.by_name.items() if _makes(all_)] if local is not None else []
+    libraries = block_spans(piece)
+    own = piece.macros.own if piece.macros is not None else {}
+    makers = [name for name, definitions in own.items() if _makes(definitions)]
     calls = re.compile(rf"{_PYBIND.pattern}|(?:\.\s*)?\b({'|'.join(makers)})\s*\(") if makers else _PYBIND
     chained: tuple[int, str] | None = None
     for match, closing in piece.calls(calls):
@@ -90,13 +92,13 @@ def pybind(piece: Piece, libraries: Sequence[tuple[int, int]], local: LocalMacro
         yield from (row for row in found if row is not None)
 
 
-def _makes(definitions: Sequence[tuple[int, Macro | None]]) -> bool:
+def _makes(definitions: Iterable[Define]) -> bool:
     """Whether a macro's body binds a name that it makes a string of."""
-    return any(one is not None and _MAKES.search(one.body) for _, one in definitions)
+    return any(_MAKES.search(define.body) for define in definitions)
 
 
 def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> Dialect | None:
-    spans = piece.brackets.arguments(match.end(), closing, 2)
+    spans = piece.text.brackets.arguments(match.end(), closing, 2)
     name = plain_literal(piece.said(*spans[0]))
     if name is None or len(spans) < 2:
         return None
@@ -108,14 +110,13 @@ def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> D
 
 def _function(everything: str, first: str, piece: Piece, at: int) -> str | None:
     """The function that is bound: commas in template arguments do not end it."""
-    names = piece.names(at)
-    return kernel_name(first, names) or (kernel_name(everything, names) if "<" in first else None)
+    return piece.kernel(first, at) or (piece.kernel(everything, at) if "<" in first else None)
 
 
 def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
     """The expression before the call, back to where its statement starts; of a chain, that of its call before."""
     floor = chained[0] if chained is not None else 0
-    begin = piece.brackets.statement(at, floor)
+    begin = piece.text.brackets.statement(at, floor)
     if chained is not None and begin == floor:
         return chained[1]
     said = one_line(_CHAINED.split(_DIRECTIVE.sub("", piece.said(begin, at)))[0])

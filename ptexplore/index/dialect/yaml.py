@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptexplore.index.dialect.piece import one_line
-from ptexplore.symbols import Dialect, DialectKind, Ref
+from ptexplore.model.symbols import Dialect, DialectKind, Ref
 
 _ENTRY = re.compile(r"- (?:func|name):\s*(.*)")
 _FIELD = re.compile(r"( *)([\w, .()-]+?)\s*:(?:\s+(.*))?$")

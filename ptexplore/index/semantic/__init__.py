@@ -1,0 +1,1 @@
+"""References resolved by libclang: overloads, virtual calls."""

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.index.semantic.arguments import HEADERS, SOURCES
-from ptexplore.store.index_rows import is_test
-from ptexplore.symbols import IndexedFile
+from ptexplore.model.symbols import IndexedFile
+from ptexplore.source.canonical import is_test_file
 
 CORE = ("c10/core", "aten/src/ATen/core", "torch/csrc/autograd")
 
@@ -38,7 +38,7 @@ def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Cho
     found: set[str] = set()
     for name in named or ("core",):
         if name == "core":
-            found |= {path for path in known if _below(path, CORE) and not is_test(path)}
+            found |= {path for path in known if _below(path, CORE) and not is_test_file(path)}
             continue
         here = {path for path in known if _below(path, (_canonical(name, root),))}
         if not here:

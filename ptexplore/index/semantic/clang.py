@@ -17,7 +17,7 @@ from typing import Any
 from ptexplore.errors import MISSING, PtexploreError
 
 # Cursor kinds.
-UNEXPOSED_DECL, FUNCTION, CXX_METHOD, NAMESPACE, LINKAGE_SPEC = 1, 8, 21, 22, 23
+FUNCTION, CXX_METHOD, NAMESPACE, LINKAGE_SPEC = 8, 21, 22, 23
 STRUCT, UNION, CLASS, ENUM, FIELD, ENUMERATOR, VARIABLE, TYPEDEF = 2, 3, 4, 5, 6, 7, 9, 20
 CLASS_TEMPLATE, PARTIAL_SPECIALISATION, ALIAS = 31, 32, 36
 CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE = 24, 25, 26, 30
@@ -27,11 +27,11 @@ TRANSLATION_UNIT, MACRO_EXPANSION, INCLUSION = 350, 502, 503
 FUNCTIONS = frozenset((FUNCTION, CXX_METHOD, CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE))
 TYPES = frozenset((2, 3, 4, 5, 20, 31, 32, 36, 601))  # struct, union, class, enum, typedef, templates, aliases
 NOT_AVAILABLE = 2  # the availability of a deleted function
-BREAK, CONTINUE, RECURSE = 0, 1, 2  # what a visitor answers
+CONTINUE, RECURSE = 1, 2  # what a visitor answers
 
 # Options of a parse.
 DETAILED_PREPROCESSING, KEEP_GOING = 0x01, 0x200
-WARNING, ERROR, FATAL = 2, 3, 4  # severities of a diagnostic
+WARNING, ERROR = 2, 3  # severities of a diagnostic
 
 
 class Cursor(Structure):
@@ -143,11 +143,9 @@ class Clang:
         return file.value or 0, line.value
 
 
-def installed() -> tuple[Path, Path] | None:
-    """libclang's shared library and its builtin headers' folder, where the optional packages are installed."""
-    library = _inside("clang", "native", ("libclang.so", "libclang.dylib"))
-    tidy = _inside("clang_tidy", "data/lib/clang", ("18",))
-    return (library, tidy) if library and tidy else None
+def headers() -> Path | None:
+    """The folder of libclang's builtin headers, which a package of its own holds; None where it is not installed."""
+    return _inside("clang_tidy", "data/lib/clang", ("18",))
 
 
 def _inside(package: str, folder: str, names: tuple[str, ...]) -> Path | None:
@@ -163,17 +161,22 @@ def _inside(package: str, folder: str, names: tuple[str, ...]) -> Path | None:
 @cache
 def load() -> Clang:
     """libclang, ready to use. Raises PtexploreError where it or its headers are not installed, or it does not load."""
-    found = installed()
-    if found is None:
-        hint = "pip install 'ptexplore[semantic]'"
-        why = "the packages libclang and clang-tidy (its builtin headers), 18.1, are not both installed"
-        raise PtexploreError("libclang is not here", why, hint, MISSING)
+    library = _inside("clang", "native", ("libclang.so", "libclang.dylib"))
+    if library is None:
+        hint = "pip install --force-reinstall 'libclang>=18.1,<19'"
+        raise PtexploreError("libclang is not here", "ptexplore's own installation lacks it", hint, MISSING)
+    include = headers()
+    if include is None:
+        why, hint = "they come with the package clang-tidy 18.1 (113 MB)", "pip install 'ptexplore[semantic]'"
+        raise PtexploreError(
+            "libclang's builtin headers are not here", why, "pip install 'ptexplore[semantic]'", MISSING
+        )
     try:
-        lib = ctypes.CDLL(str(found[0]))
+        lib = ctypes.CDLL(str(library))
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(lib, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as error:
         hint = "pip install --force-reinstall 'ptexplore[semantic]'"
         raise PtexploreError("libclang cannot be loaded", str(error), hint, MISSING) from error
-    return Clang(lib, str(found[1]))
+    return Clang(lib, str(include))

@@ -15,7 +15,7 @@ from ptexplore.index.semantic.clang import (
     VISITOR,
     Cursor,
 )
-from ptexplore.index.semantic.names import Names
+from ptexplore.index.semantic.names import UnitNames
 from ptexplore.index.semantic.unit import Unit
 
 _TYPES = {
@@ -78,7 +78,7 @@ class _Reader:
 
     def __init__(self, unit: Unit) -> None:
         self._lib = unit.clang.lib
-        self._names = Names(unit.clang)
+        self._names = UnitNames(unit.clang)
 
     def read(self, cursor: Cursor) -> tuple[str | None, str, bool]:
         """(kind, qualified name, whether it is `= default` or `= delete`); kind None where it defines nothing here."""

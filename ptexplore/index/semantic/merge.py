@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ptexplore.index.cpp.text import Text
-from ptexplore.index.semantic.references import FileUses, Use
-from ptexplore.symbols import Ref
+from ptexplore.cpp.text import Text
+from ptexplore.index.semantic.references import FileUses, ResolvedUse
+from ptexplore.model.symbols import Ref
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*", re.MULTILINE)
 _OPERATOR = re.compile(r"operator\s*(?=\W)")
@@ -21,7 +21,7 @@ _JUDGED = frozenset(
 class Resolved:
     """What all units together say of one file. `skipped` are the lines that no unit read, None before the first."""
 
-    uses: set[Use] = field(default_factory=set)
+    uses: set[ResolvedUse] = field(default_factory=set)
     open_lines: set[int] = field(default_factory=set)
     skipped: set[int] | None = None
     erring: bool = False
@@ -61,7 +61,7 @@ def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> li
     return sorted(set(refs), key=lambda one: (one.line, one.name, one.kind, one.target or ""))
 
 
-def _is_written(use: Use, lines: list[str]) -> bool:
+def _is_written(use: ResolvedUse, lines: list[str]) -> bool:
     """Whether the name stands on the line: not what a macro's body uses, nor what the language does unseen."""
     if use.kind == "include":
         return True

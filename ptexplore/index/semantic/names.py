@@ -7,7 +7,7 @@ from ptexplore.index.semantic.clang import NAMESPACE, TRANSLATION_UNIT, Clang, C
 _CAPABILITIES = frozenset(("CPU_CAPABILITY", "DEFAULT"))  # what the namespace is called, undefined or in our parse
 
 
-class Names:
+class UnitNames:
     """Names of one unit's declarations, each asked for once."""
 
     def __init__(self, clang: Clang) -> None:

@@ -18,7 +18,7 @@ MEMORY = 6 << 30  # bytes of address space a unit may take; the largest of PyTor
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Task, Result]):
+class TaskOutcome(Generic[Task, Result]):
     """What became of one task: its result, or why there is none."""
 
     task: Task
@@ -36,7 +36,7 @@ class _Running(Generic[Task]):
 
 def run(
     work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, timeout: float
-) -> Generator[Outcome[Task, Result], None, None]:
+) -> Generator[TaskOutcome[Task, Result], None, None]:
     """Do `work` on every task, `jobs` at once, each in a process of its own; outcomes as they come.
 
     `work` is a module's own function. A task that takes longer than `timeout` seconds is ended. Closing the iterator
@@ -67,7 +67,7 @@ def run(
             one.process.join()
 
 
-def _outcome(pipe: Any, one: _Running[Task], timeout: float, *, done: bool) -> Outcome[Task, Any]:
+def _outcome(pipe: Any, one: _Running[Task], timeout: float, *, done: bool) -> TaskOutcome[Task, Any]:
     result, failed = None, f"took longer than {timeout:.0f} s"
     if done:
         try:
@@ -78,7 +78,7 @@ def _outcome(pipe: Any, one: _Running[Task], timeout: float, *, done: bool) -> O
     one.process.kill()
     one.process.join()
     pipe.close()
-    return Outcome(one.task, result, failed, time.monotonic() - one.started)
+    return TaskOutcome(one.task, result, failed, time.monotonic() - one.started)
 
 
 def _child(work: Callable[[Any], Any], task: Any, pipe: Connection) -> None:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from ptexplore.index.semantic import clang as c
 from ptexplore.index.semantic.clang import CONTINUE, RECURSE, VISITOR, Cursor
-from ptexplore.index.semantic.names import Names
+from ptexplore.index.semantic.names import UnitNames
 from ptexplore.index.semantic.unit import Unit
-from ptexplore.symbols import RefKind
+from ptexplore.model.symbols import RefKind
 
 
-class Use(NamedTuple):
+class ResolvedUse(NamedTuple):
     """One resolved use: where, the last part of the name, how it is used, what it resolves to (see `Ref.target`)."""
 
     line: int
@@ -27,7 +27,7 @@ class Use(NamedTuple):
 class FileUses:
     """What one unit says of one file. `open_lines` hold a call that depends on template parameters, or that failed."""
 
-    uses: set[Use] = field(default_factory=set)
+    uses: set[ResolvedUse] = field(default_factory=set)
     open_lines: set[int] = field(default_factory=set)
 
 
@@ -46,7 +46,7 @@ class _Reader:
 
     def __init__(self, unit: Unit, wanted: Callable[[str], bool]) -> None:
         self._unit, self._clang, self._lib = unit, unit.clang, unit.clang.lib
-        self._names = Names(unit.clang)
+        self._names = UnitNames(unit.clang)
         self._wanted = wanted
         self._files: dict[int, FileUses | None] = {}
         self._found: dict[str, FileUses] = {}
@@ -83,7 +83,7 @@ class _Reader:
             self._include(here, cursor, line)
         elif kind == c.MACRO_EXPANSION:
             name = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
-            here.uses.add(Use(line, name, "macro", name))
+            here.uses.add(ResolvedUse(line, name, "macro", name))
         elif kind == c.OVERLOADED_REF:
             self._overloaded(here, cursor, line)
         else:
@@ -114,7 +114,7 @@ class _Reader:
     def _add(self, here: FileUses, line: int, kind: RefKind, target: Cursor) -> None:
         name, qualified = self._names.signed(target) if target.kind in c.FUNCTIONS else self._names.of(target)
         if name:
-            here.uses.add(Use(line, name, kind, qualified))
+            here.uses.add(ResolvedUse(line, name, kind, qualified))
 
     def _overloaded(self, here: FileUses, cursor: Cursor, line: int) -> None:
         """In a template: which overload it is depends on its arguments; their one qualified name does not."""
@@ -123,7 +123,7 @@ class _Reader:
         names = {self._names.of(one) for one in several if not 70 <= one.kind <= 73}
         if len(names) == 1:
             ((name, qualified),) = names
-            here.uses.add(Use(line, name, "call", qualified))
+            here.uses.add(ResolvedUse(line, name, "call", qualified))
         else:
             here.open_lines.add(line)
 
@@ -135,7 +135,9 @@ class _Reader:
         if not count.value:
             return
         name = self._names.of(cursor)[0]
-        here.uses.update(Use(line, name, "override", self._names.signed(several[at])[1]) for at in range(count.value))
+        here.uses.update(
+            ResolvedUse(line, name, "override", self._names.signed(several[at])[1]) for at in range(count.value)
+        )
         self._lib.clang_disposeOverriddenCursors(several)
 
     def _include(self, here: FileUses, cursor: Cursor, line: int) -> None:
@@ -143,4 +145,4 @@ class _Reader:
         path = self._unit.path(file) if file else None
         written = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
         if path is not None:
-            here.uses.add(Use(line, written.rsplit("/", 1)[-1], "include", path))
+            here.uses.add(ResolvedUse(line, written.rsplit("/", 1)[-1], "include", path))

@@ -15,14 +15,14 @@ from ptexplore.index.semantic.arguments import HEADERS, Headers
 from ptexplore.index.semantic.choose import Chosen, choose
 from ptexplore.index.semantic.clang import load
 from ptexplore.index.semantic.merge import Resolved, merge
-from ptexplore.index.semantic.pool import Outcome, run
+from ptexplore.index.semantic.pool import TaskOutcome, run
 from ptexplore.index.semantic.unit import Diagnostic
-from ptexplore.index.semantic.worker import Found, Work, work
+from ptexplore.index.semantic.worker import UnitResult, Work, work
 from ptexplore.locations import lock_file
+from ptexplore.model.symbols import Ref
 from ptexplore.source.progress import Progress, Silent
-from ptexplore.store.index_store import IndexStore
-from ptexplore.store.index_writer import IndexWriter
-from ptexplore.symbols import Ref
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.store.index.writer import IndexWriter
 
 TIMEOUT = 300  # seconds for one unit; the slowest of PyTorch's takes about 30
 
@@ -98,14 +98,14 @@ def _is_header(path: str) -> bool:
     return Path(path).suffix in HEADERS
 
 
-def _report(outcome: Outcome[Work, Found]) -> UnitReport:
+def _report(outcome: TaskOutcome[Work, UnitResult]) -> UnitReport:
     found = outcome.result
     if found is None:
         return UnitReport(outcome.task.path, 0, 0, (), outcome.failed)
     return UnitReport(outcome.task.path, found.errors, found.warnings, found.messages, None)
 
 
-def _take(found: Found, resolved: dict[str, Resolved]) -> None:
+def _take(found: UnitResult, resolved: dict[str, Resolved]) -> None:
     for path, uses in found.uses.items():
         one = resolved.setdefault(path, Resolved())
         one.add(uses, found.skipped.get(path, ()), erring=path in found.erring)

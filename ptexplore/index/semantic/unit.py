@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_void_p
 from dataclasses import dataclass
 
-from ptexplore.index.semantic.clang import DETAILED_PREPROCESSING, ERROR, INCLUDED, KEEP_GOING, WARNING, Clang, Unsaved
+from ptexplore.index.semantic.clang import (
+    DETAILED_PREPROCESSING,
+    ERROR,
+    INCLUDED,
+    KEEP_GOING,
+    WARNING,
+    Clang,
+    Unsaved,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class UnitResult:
     """What a unit gave. `erring` are the files of interest in which libclang met an error."""
 
     errors: int
@@ -34,7 +34,7 @@ class Found:
     skipped: dict[str, list[tuple[int, int]]]
 
 
-def work(task: Work) -> Found:
+def work(task: Work) -> UnitResult:
     """Parse and read one unit. Raises ValueError where libclang makes nothing of it."""
     clang = load()
     file = str(Path(task.headers.root, task.path))
@@ -45,4 +45,4 @@ def work(task: Work) -> Found:
         uses = references(unit, task.wanted.__contains__)
         skipped = {path: ranges for path, ranges in unit.skipped().items() if path in task.wanted}
         erring = frozenset(one.path for one in errors)
-        return Found(len(errors), len(said) - len(errors), messages[:SHOWN], erring, uses, skipped)
+        return UnitResult(len(errors), len(said) - len(errors), messages[:SHOWN], erring, uses, skipped)

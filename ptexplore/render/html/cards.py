@@ -11,18 +11,18 @@ from ptexplore.render.html import work
 from ptexplore.render.html.output import Output, Row, digest
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
-from ptexplore.resolve.stubs import Stubs
-from ptexplore.view.card import COMMON, Card, KeyRow, card
-from ptexplore.view.noted import holds, operators_of
-from ptexplore.view.site_urls import between, operator_names
+from ptexplore.resolve.places.stubs import Stubs
+from ptexplore.view.notes.noted import holds, operators_of
+from ptexplore.view.operator.card import COMMON, Card, KeyRow, card
+from ptexplore.view.site.urls import between, operator_names
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
-    from ptexplore.model import SourceRef
-    from ptexplore.resolve.lookup import Lookup
+    from ptexplore.model.places import SourceRef
+    from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.progress import Progress
-    from ptexplore.view.noted import Noted
-    from ptexplore.view.site import Site
+    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.site.site import Site
 
 _BATCH = 40
 _KEYS = 4  # keys of a row that are named
@@ -124,7 +124,7 @@ def _shown(row: KeyRow) -> dict[str, Any]:
 
 
 def _refs(found: Card) -> Iterator[SourceRef]:
-    """The places that a card's common keys run, as view/noted.py reads them."""
+    """The places that a card's common keys run, as view/notes/noted.py reads them."""
     for row in found.keys:
         if any(key in COMMON for key in row.keys):
             yield row.body

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from ptexplore.render.html.source_page import entry
 from ptexplore.render.html.words import Marker
 from ptexplore.view.excerpt import changed
-from ptexplore.view.site_source import SourceData, source_data
+from ptexplore.view.site.source_page import SourceData, source_data
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from ptexplore.view.site import Site
-    from ptexplore.view.site_names import Meant, Names
-    from ptexplore.view.tour import Excerpt
+    from ptexplore.view.notes.tour import Excerpt
+    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+    from ptexplore.view.site.site import Site
 
 _LINK = re.compile(r"<a href=#([Lr])(\d+)( class=q)?>([^<]*)</a>")  # as words.py writes it; all other text is escaped
 
@@ -38,7 +38,7 @@ def lines(excerpt: Excerpt, data: SourceData, site: Site, here: str) -> tuple[Ma
     return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n"), Markup("".join(links.listed))
 
 
-def names_of(excerpt: Excerpt, names: Names, path: str, site: Site) -> SourceData:
+def names_of(excerpt: Excerpt, names: DefinitionsByName, path: str, site: Site) -> SourceData:
     """What the names in an excerpt of a page of the site mean; nothing where the index is of another text."""
     indexed = site.trees[site.owner[path]]
     found = indexed.tree.read(path)
@@ -70,7 +70,7 @@ class _Links:
             self.listed.append(entry(self._site, self._data.path, self._numbers[number], name, meant, self._here))
         return f"<a href=#r{self._numbers[number]}{match[3] or ''}>{word}</a>"
 
-    def _straight(self, meant: Meant) -> str | None:
+    def _straight(self, meant: Meaning) -> str | None:
         """Where a name leads that has one definition, on this site and of this version."""
         only, site = meant.places[0], self._site
         own = site.owner.get(self._data.path, 0)

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 from ptexplore.render.html.output import digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_page import LETTERS
-from ptexplore.view.site import stop_url
-from ptexplore.view.site_inside import Inside
-from ptexplore.view.site_search import Row, Shards, begins, table
-from ptexplore.view.site_urls import operator_names
+from ptexplore.view.site.inside import Inside
+from ptexplore.view.site.search import SearchRow, Shards, begins, table
+from ptexplore.view.site.site import stop_url
+from ptexplore.view.site.urls import operator_names
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
     from ptexplore.render.html.saved import Traces
     from ptexplore.render.html.tours import Tours
     from ptexplore.source.progress import Progress
-    from ptexplore.store.index_site import Definition
-    from ptexplore.view.site import Site
-    from ptexplore.view.site_names import Names
+    from ptexplore.store.index.site import SiteDefinition
+    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.site.site import Site
 
 _INSIDE = 50_000  # those of words inside names
 _WRITTEN = 100_000  # numbers of the shards of what people wrote begin here
 
 
 def write_search(
-    site: Site, out: Output, names: Names, tours: Tours, traces: Traces, base: str, progress: Progress
+    site: Site, out: Output, names: DefinitionsByName, tours: Tours, traces: Traces, base: str, progress: Progress
 ) -> None:
     """Write the shards and their table."""
     key = digest(base, "search")
@@ -58,23 +58,23 @@ def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
     return found if sum(out.fresh(f"search/{number}.js", key) for number in numbers) == len(numbers) else None
 
 
-def _source(site: Site, names: Names) -> Iterator[Row]:
+def _source(site: Site, names: DefinitionsByName) -> Iterator[SearchRow]:
     """Symbols, files, folders, operators."""
     for path, url in site.sources.items():
         folder, _, name = path.rpartition("/")
         made = path.startswith("build/") or "/autograd/generated/" in path  # what people wrote is meant more often
-        yield Row(name, "p", url, "", folder)
+        yield SearchRow(name, "p", url, "", folder)
         for one in _once(names.defined(path)):
             low = 2 * int(one.declared) + int(made) + 4 * int(one.test)
-            yield Row(one.name, LETTERS.get(one.kind, "v"), url, str(one.line), one.container.rstrip(":."), low)
+            yield SearchRow(one.name, LETTERS.get(one.kind, "v"), url, str(one.line), one.container.rstrip(":."), low)
     for name, url in site.operators.items():
         namespace, rest = operator_names(name)
-        yield Row(rest, "o", url, "", namespace)
+        yield SearchRow(rest, "o", url, "", namespace)
 
 
-def _once(found: Iterable[Definition]) -> Iterator[Definition]:
+def _once(found: Iterable[SiteDefinition]) -> Iterator[SiteDefinition]:
     """Each name once, where it is defined rather than declared; of overloads the first leads to the others."""
-    best: dict[str, Definition] = {}
+    best: dict[str, SiteDefinition] = {}
     for one in found:
         known = best.get(one.qualified)
         if one.kind != "namespace" and (known is None or (known.declared and not one.declared)):
@@ -82,20 +82,20 @@ def _once(found: Iterable[Definition]) -> Iterator[Definition]:
     return iter(best.values())
 
 
-def _written(tours: Tours, traces: Traces) -> Iterator[Row]:
+def _written(tours: Tours, traces: Traces) -> Iterator[SearchRow]:
     """Stops, headings of their prose, concepts, traces."""
     for tour, stop in tours.guide.library.stops():
         name = tour.name_of(stop)
-        yield Row(stop.title, "n", stop_url(name), "", tour.title)
+        yield SearchRow(stop.title, "n", stop_url(name), "", tour.title)
         for lab in stop.labs:
-            yield Row(lab.id, "h", stop_url(name), f"lab-{lab.id}", stop.title)
+            yield SearchRow(lab.id, "h", stop_url(name), f"lab-{lab.id}", stop.title)
         for title, anchor in headings(part.text for part in stop.parts if part.lab is None):
-            yield Row(title, "h", stop_url(name), anchor, stop.title)
+            yield SearchRow(title, "h", stop_url(name), anchor, stop.title)
     for tour in tours.guide.library.tours.values():
         if tour.stops:
-            yield Row(tour.title, "n", stop_url(tour.id), "", tour.kind)
-            yield Row(tour.id, "n", stop_url(tour.id), "", tour.title)
+            yield SearchRow(tour.title, "n", stop_url(tour.id), "", tour.kind)
+            yield SearchRow(tour.id, "n", stop_url(tour.id), "", tour.title)
     for concept in tours.path.concepts.values():
-        yield Row(concept.title, "k", "concepts.html", concept.id, "concept")
+        yield SearchRow(concept.title, "k", "concepts.html", concept.id, "concept")
     for name, trail, _session in traces.given:
-        yield Row(trail.expression[:120], "x", traces.url(name), "", "trace")
+        yield SearchRow(trail.expression[:120], "x", traces.url(name), "", "trace")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.render.html.pages import render
-from ptexplore.view.explain import PRECISION_MEANS, STATUS_MEANS
-from ptexplore.view.site import shown
-from ptexplore.view.site_urls import operator_names, safe, safe_path
+from ptexplore.view.site.site import shown
+from ptexplore.view.site.urls import operator_names, safe, safe_path
+from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
-    from ptexplore.view.site import Site
+    from ptexplore.view.site.site import Site
 
 _LICENCE = 200_000  # characters
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.view.site_urls import between, up
+from ptexplore.view.site.urls import between, up
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from ptexplore.view.site import Site
+    from ptexplore.view.site.site import Site
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 
@@ -30,7 +30,7 @@ def environment() -> Environment:
 
 def _plain(text: object) -> str:
     """Text without control characters and direction overrides, lines kept; escaped after that as any other."""
-    from ptexplore.render.plain import clean_lines
+    from ptexplore.safe_text import clean_lines
 
     return clean_lines(str(text))
 

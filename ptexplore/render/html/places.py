@@ -10,8 +10,8 @@ from ptexplore.render.html.words import escaped
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from ptexplore.model import SourceRef, TreeInfo
-    from ptexplore.view.site import Site
+    from ptexplore.model.places import SourceRef, TreeInfo
+    from ptexplore.view.site.site import Site
 
 Shown = Callable[..., "Markup"]
 _MOST = 6  # candidates that are listed

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptexplore.model.trace import walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.traces import tree
-from ptexplore.view.noted import to_read
-from ptexplore.view.rows import Options, view
-from ptexplore.view.site_scope import hops
-from ptexplore.view.site_urls import between
+from ptexplore.view.site.urls import between
+from ptexplore.view.trace.rows import Options, stops_to_read, view
 
 if TYPE_CHECKING:
-    from ptexplore.model import Session, Trail
+    from ptexplore.model.trace import Session, Trail
     from ptexplore.render.html.output import Output
-    from ptexplore.view.site import Site
+    from ptexplore.view.site.site import Site
 
 
 @dataclass
@@ -34,7 +33,7 @@ class Traces:
         found: dict[str, list[tuple[str, str, int]]] = {}
         for name, trail, _session in self.given:
             times = Counter(
-                hop.op for hop in hops(trail.hops) if hop.kind == "op" and hop.op and hop.status == "observed"
+                hop.op for hop in walk(trail.hops) if hop.kind == "op" and hop.op and hop.status == "observed"
             )
             for op, count in sorted(times.items()):
                 found.setdefault(op or "", []).append((trail.expression, self.url(name), count))
@@ -49,7 +48,7 @@ class Traces:
         for name, trail, session in self.given:
             shown = view(trail, Options(), session)
             url = self.url(name)
-            notes = [one for one in to_read(trail) if one in self.site.stops]
+            notes = [one for one in stops_to_read(trail) if one in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
                 tree=tree(self.site, trail, shown.rows, url), left=[_left(one) for one in shown.left_out],
@@ -67,4 +66,4 @@ def _left(text: str) -> str:
 
 
 def _facts(trail: Trail) -> str:
-    return f"torch {trail.torch.get('version')}"
+    return f"torch {trail.torch.version}"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from ptexplore.render.html.pack import DATA, pack
 from ptexplore.render.html.words import Marker, escaped
-from ptexplore.view.site_source import SIGNATURE, doc_of, template_of
-from ptexplore.view.site_urls import between
+from ptexplore.view.site.source_page import SIGNATURE, doc_of, template_of
+from ptexplore.view.site.urls import between
 
 if TYPE_CHECKING:
-    from ptexplore.store.index_site import Definition
-    from ptexplore.view.site import Note, Site
-    from ptexplore.view.site_names import Meant, Place
-    from ptexplore.view.site_source import SourceData
+    from ptexplore.store.index.site import SiteDefinition
+    from ptexplore.view.site.link_targets import LinkTarget, Meaning
+    from ptexplore.view.site.site import Note, Site
+    from ptexplore.view.site.source_page import SourceData
 
 CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
@@ -51,7 +51,7 @@ def entries(site: Site, data: SourceData, here: str) -> str:
     return "".join(entry(site, data.path, number, *one, here) for number, one in enumerate(data.entries, 1))
 
 
-def entry(site: Site, path: str, number: int, name: str, meant: Meant, here: str) -> str:
+def entry(site: Site, path: str, number: int, name: str, meant: Meaning, here: str) -> str:
     """One of them, about a name in the file `path`, on the page `here`."""
     own = site.owner.get(path, 0)
     skewed = any(site.skewed(own, site.owner.get(place.path, place.tree)) for place in meant.places)
@@ -64,7 +64,7 @@ def entry(site: Site, path: str, number: int, name: str, meant: Meant, here: str
     return f"<li id=r{number}{shape}><code>{escaped(name)}</code> {places}\n"
 
 
-def _by_file(places: Iterable[Place]) -> list[tuple[str, list[int]]]:
+def _by_file(places: Iterable[LinkTarget]) -> list[tuple[str, list[int]]]:
     found: dict[str, list[int]] = {}
     for one in places:
         found.setdefault(one.path, []).append(one.what.line)
@@ -109,7 +109,7 @@ def symbols(data: SourceData, text: str) -> str:
     return f"ptx.file({json.dumps(data.path, ensure_ascii=False)},{given})\n"
 
 
-def _first_of_line(found: Sequence[Definition]) -> Iterator[Definition]:
+def _first_of_line(found: Sequence[SiteDefinition]) -> Iterator[SiteDefinition]:
     seen: set[tuple[int, str]] = set()
     for one in found:
         if (one.line, one.qualified) not in seen:
@@ -119,7 +119,7 @@ def _first_of_line(found: Sequence[Definition]) -> Iterator[Definition]:
 
 def facts(site: Site, path: str, text: str) -> list[str]:
     """What a reader must know of a file: whose it is, how it came to be."""
-    from ptexplore.view.site import shown
+    from ptexplore.view.site.site import shown
 
     number = site.owner.get(path, 0)
     info = site.trees[number].tree.info

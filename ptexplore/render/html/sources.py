@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from ptexplore.render.html import pack, source_page, work
 from ptexplore.render.html.output import Output, Row, digest
 from ptexplore.view.excerpt import changed
-from ptexplore.view.site_source import source_data, template_of
-from ptexplore.view.site_urls import safe_path
+from ptexplore.view.site.source_page import source_data, template_of
+from ptexplore.view.site.urls import safe_path
 
 if TYPE_CHECKING:
     from ptexplore.source.progress import Progress
-    from ptexplore.store.index_store import IndexStore
-    from ptexplore.view.site import Site
-    from ptexplore.view.site_names import Names
+    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.site.site import Site
 
 _FEW = 40  # pages: fewer look up the names they need, more read all at first
 _BATCH = 24
@@ -28,7 +28,7 @@ class Sources:
     """Writes the pages of one site's files."""
 
     site: Site
-    names: Names
+    names: DefinitionsByName
     out: Output
     reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
     base: str  # a hash of everything that all pages depend on

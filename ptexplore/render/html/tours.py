@@ -13,21 +13,21 @@ from ptexplore.annotations.records import Anchor
 from ptexplore.render.html import excerpts
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, outside, picture_size, safe_picture
-from ptexplore.view.site import operator_url, stop_url
-from ptexplore.view.site_source import SourceData
-from ptexplore.view.site_urls import between, safe
-from ptexplore.view.tour import in_order
-from ptexplore.view.tour_list import lab_code, lab_facts, trace_command
+from ptexplore.view.notes.tour import in_order
+from ptexplore.view.notes.tour_list import lab_code, lab_facts, trace_command
+from ptexplore.view.site.site import operator_url, stop_url
+from ptexplore.view.site.source_page import SourceData
+from ptexplore.view.site.urls import between, safe
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from ptexplore.annotations.concepts import Concept, Path
-    from ptexplore.annotations.records import Part, See, Stop, Tour
+    from ptexplore.annotations.concepts import Concept, LearningPath
+    from ptexplore.annotations.records import See, Stop, StopPart, Tour
     from ptexplore.render.html.output import Output
-    from ptexplore.view.site import Site
-    from ptexplore.view.site_names import Names
-    from ptexplore.view.tour import Excerpt, Guide, StopView
+    from ptexplore.view.notes.tour import Excerpt, Guide, StopView
+    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.site.site import Site
 
 ROOM = 60  # lines of source beside a stop
 
@@ -39,14 +39,14 @@ class Tours:
     site: Site
     out: Output
     guide: Guide
-    path: Path
-    names: Names
+    path: LearningPath
+    names: DefinitionsByName
     lost: list[str] = field(default_factory=list)
     _views: dict[str, StopView] = field(default_factory=dict)
 
     def write(self, counts: Sequence[str]) -> None:
         """Every page; `counts` are figures of the site for its first page."""
-        from ptexplore.view.site import NAV
+        from ptexplore.view.site.site import NAV
 
         tours = [tour for tour in in_order(self.guide.library) if tour.stops]
         for tour in tours:
@@ -135,7 +135,7 @@ class Tours:
         number = self.site.owner.get(spot.ref.path or "") if spot is not None else None
         return number is not None and spot is not None and self.site.trees[number].tree.info.name == spot.tree.name
 
-    def _part(self, tour: Tour, part: Part, url: str) -> dict[str, Any]:
+    def _part(self, tour: Tour, part: StopPart, url: str) -> dict[str, Any]:
         if part.lab is None:
             return {"lab": None, "prose": self._prose(tour, part.text, url)}
         lab = part.lab
@@ -193,13 +193,3 @@ class Tours:
         if anchor and full not in self._views:
             return None
         return between(here, stop_url(full))
-
-
-def beginning(text: str, most: int = 240) -> str:
-    """How a stop's prose begins, as plain words: for the margin of a page."""
-    import re
-
-    first = text.strip().split("\n\n", 1)[0]
-    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", first)
-    plain = " ".join(re.sub(r"[`*]|(?<!\w)_|_(?!\w)", "", plain).split())
-    return plain if len(plain) <= most else f"{plain[: most - 1].rsplit(' ', 1)[0]}…"

@@ -11,15 +11,15 @@ from ptexplore.render.html.words import escaped
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from ptexplore.model import Trail
-    from ptexplore.view.lines import Line
-    from ptexplore.view.row import Row
-    from ptexplore.view.site import Site
+    from ptexplore.model.trace import Trail
+    from ptexplore.view.line import Line
+    from ptexplore.view.site.site import Site
+    from ptexplore.view.trace.row import TraceRow
 
 _OPEN = 3  # levels that are open when the page is
 
 
-def tree(site: Site, trail: Trail, rows: Sequence[Row], here: str) -> Markup:
+def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], here: str) -> Markup:
     """The nested rows of a trace."""
     from markupsafe import Markup
 
@@ -31,17 +31,17 @@ def tree(site: Site, trail: Trail, rows: Sequence[Row], here: str) -> Markup:
 
 
 def _operators(site: Site, trail: Trail, here: str) -> dict[int, str]:
-    from ptexplore.view.site_scope import hops
-    from ptexplore.view.site_urls import between
+    from ptexplore.model.trace import walk
+    from ptexplore.view.site.urls import between
 
     return {
         hop.id: between(here, site.operators[hop.op])
-        for hop in hops(trail.hops)
+        for hop in walk(trail.hops)
         if hop.kind == "op" and hop.op is not None and hop.op in site.operators
     }
 
 
-def _rows(out: list[str], rows: Sequence[Row], show: Shown, ops: dict[int, str], depth: int) -> None:
+def _rows(out: list[str], rows: Sequence[TraceRow], show: Shown, ops: dict[int, str], depth: int) -> None:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
@@ -58,17 +58,18 @@ def _rows(out: list[str], rows: Sequence[Row], show: Shown, ops: dict[int, str],
     out.append("</ul>\n")
 
 
-def _title(row: Row) -> str:
-    parts = [f"<code>{escaped(row.title)}</code>"]
-    if row.times > 1:
-        parts.append(f"<span class=times>×{row.times}</span>")
-    parts.append(f"<span class=kind>{row.kind}</span> <span class={row.status}>{row.status}</span>")
-    if row.instructions is not None:
-        parts.append(f"<span class=count>{row.instructions:,} instructions</span>")
-    if row.inside:
-        parts.append(f"<span class=w>+{row.inside} frames inside</span>")
-    if row.hidden:
-        parts.append(f"<span class=w>+{row.hidden} below</span>")
+def _title(row: TraceRow) -> str:
+    parts = []
+    for span in row.heading(counted=False):
+        text = escaped(span.text.strip())
+        if span.style == "title":
+            parts.append(f"<code>{text}</code>")
+        elif span.style == "count":
+            parts.append(f"<span class=count>{text.removesuffix('instr')}instructions</span>")
+        elif span.style in ("inside", "below"):
+            parts.append(f"<span class=w>{text}{' frames inside' if span.style == 'inside' else ''}</span>")
+        elif span.style != "hop":
+            parts.append(f"<span class={span.style}>{text}</span>")
     return " ".join(parts)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ptexplore.view.plain import UNSAFE
-from ptexplore.view.site_source import Link
+from ptexplore.safe_text import UNSAFE
+from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them

@@ -1,0 +1,1 @@
+"""Native frames: what ran, joined with what the text says."""

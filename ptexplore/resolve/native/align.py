@@ -7,48 +7,50 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.native.tree import Frame
+from ptexplore.resolve.native.call_tree import NativeFrame
 
 OpOf = Callable[[str], str | None]  # an operator's name by its C++ name: "add_Tensor" -> "aten::add.Tensor"
 UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Matchable:
     """One claim or frame that can be matched: an operator call, a node's apply, a binding; and its name there."""
 
     kind: str
     name: str
 
 
-def claim_mark(claim: Claim) -> Mark | None:
+def claim_mark(claim: Claim) -> Matchable | None:
     """How a claim can be known among the frames; None for those that leave none of their own."""
-    event, hop = claim.event.get("type"), claim.hop
+    event, hop = claim.event.type if claim.event is not None else None, claim.hop
     if hop.kind == "op" and event == "op":
-        return Mark("op", hop.op or hop.name)
+        return Matchable("op", hop.op or hop.name)
     if hop.kind == "node" and event in ("node", "engine"):
-        return Mark("node", _last(hop.name.removesuffix("::apply")))
-    return Mark("binding", _last(hop.name)) if hop.kind == "binding" else None
+        return Matchable("node", _last(hop.name.removesuffix("::apply")))
+    return Matchable("binding", _last(hop.name)) if hop.kind == "binding" else None
 
 
 def _last(name: str) -> str:
     return name.rsplit("::", 1)[-1]
 
 
-def frame_mark(frame: Frame, op_of: OpOf, bindings: Iterable[str], handles: Mapping[int, str]) -> Mark | None:
+def frame_mark(
+    frame: NativeFrame, op_of: OpOf, bindings: Iterable[str], handles: Mapping[int, str]
+) -> Matchable | None:
     """How a frame can be known among the claims."""
     seen = frame.function.landmark
     if seen.kind == "entry":
-        return Mark("op", op_of(seen.name) or seen.name)
+        return Matchable("op", op_of(seen.name) or seen.name)
     if seen.kind == "boxed-call":
-        return Mark("op", handles.get(handle_below(frame) or 0, UNNAMED))
+        return Matchable("op", handles.get(handle_below(frame) or 0, UNNAMED))
     if seen.kind == "node":
-        return Mark("node", UNNAMED if seen.name in ("PyNode", "CppNode") else seen.name)
+        return Matchable("node", UNNAMED if seen.name in ("PyNode", "CppNode") else seen.name)
     name = _last(frame.function.name.qualified)
-    return Mark("binding", name) if name in bindings else None
+    return Matchable("binding", name) if name in bindings else None
 
 
-def handle_below(frame: Frame) -> int | None:
+def handle_below(frame: NativeFrame) -> int | None:
     """The operator's handle that the first boundary below a call was given."""
     for inner in frame.below():
         seen = inner.function.landmark
@@ -59,7 +61,7 @@ def handle_below(frame: Frame) -> int | None:
     return None
 
 
-def handles(frames: Iterable[Frame], op_of: OpOf) -> dict[int, str]:
+def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
     """Which operator each handle stands for, where a call by name was given one."""
     found: dict[int, str] = {}
     for frame in frames:
@@ -71,7 +73,7 @@ def handles(frames: Iterable[Frame], op_of: OpOf) -> dict[int, str]:
     return found
 
 
-def align(claims: Sequence[Claim], frames: Sequence[Frame], op_of: OpOf) -> dict[int, Frame]:
+def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -> dict[int, NativeFrame]:
     """The frame of each claim that has one, by the claim's `id()`. `claims` are trees, `frames` in order of entry.
 
     Names must be equal (an overload that the claim does not know is told by the frame), order and nesting too.
@@ -87,12 +89,12 @@ def align(claims: Sequence[Claim], frames: Sequence[Frame], op_of: OpOf) -> dict
     return _nested(claims, pairs)
 
 
-def _loose(mark: Mark, vague: bool) -> Mark:
+def _loose(mark: Matchable, vague: bool) -> Matchable:
     """Without overloads where some claims have none."""
-    return Mark("op", mark.name.partition(".")[0]) if vague and mark.kind == "op" else mark
+    return Matchable("op", mark.name.partition(".")[0]) if vague and mark.kind == "op" else mark
 
 
-def _pairs(mine: list[Mark], theirs: list[Mark]) -> Iterator[tuple[int, int]]:
+def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
     """Positions that belong together: longest equal runs first, then what the frames leave unnamed between them."""
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
     a = b = 0
@@ -102,19 +104,19 @@ def _pairs(mine: list[Mark], theirs: list[Mark]) -> Iterator[tuple[int, int]]:
         a, b = block.a + block.size, block.b + block.size
 
 
-def _unnamed(mine: list[Mark], theirs: list[Mark], left: range, right: range) -> Iterator[tuple[int, int]]:
+def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right: range) -> Iterator[tuple[int, int]]:
     """A gap with as many calls without a name as claims of that kind: these are those."""
     for kind in ("op", "node"):
         claims = [a for a in left if mine[a].kind == kind]
-        frames = [b for b in right if theirs[b] == Mark(kind, UNNAMED)]
+        frames = [b for b in right if theirs[b] == Matchable(kind, UNNAMED)]
         if len(claims) == len(frames):
             yield from zip(claims, frames, strict=True)
 
 
-def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, Frame]]) -> dict[int, Frame]:
+def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
     """The pairs that nest alike on both sides; a claim whose frame lies elsewhere stays unmatched."""
     found = {id(claim): frame for claim, frame in pairs}
-    pending: list[tuple[Claim, Frame | None]] = [(claim, None) for claim in claims]
+    pending: list[tuple[Claim, NativeFrame | None]] = [(claim, None) for claim in claims]
     while pending:
         claim, around = pending.pop()
         frame = found.get(id(claim))

@@ -5,41 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ptexplore.cpp.symbol_names import Name
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.native.names import Name
-from ptexplore.resolve.native.tree import Frame
+from ptexplore.resolve.native.call_tree import NativeFrame
 
 CALLS = ("entry", "boxed-call")
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class ChainStep:
     """One dispatch inside an operator call: the boundary's frame, the set it was given, the kernel its type names.
 
     `kernel_frame` is the kernel's own frame; None where the compiler put the kernel into the boundary's. `entry` is the
     operator's C++ name where a redispatch named it. `inner` are the dispatches that this kernel sent on.
     """
 
-    frame: Frame
+    frame: NativeFrame
     set: int
     key: str
     register: str
     kernel: Name | None
     entry: str | None
-    kernel_frame: Frame | None = None
-    inner: list[Step] = field(default_factory=list)
+    kernel_frame: NativeFrame | None = None
+    inner: list[ChainStep] = field(default_factory=list)
 
-    def walk(self) -> Iterator[Step]:
+    def walk(self) -> Iterator[ChainStep]:
         """The step and those inside it, in order."""
         yield self
         for step in self.inner:
             yield from step.walk()
 
 
-def steps(call: Frame, keys: KeySets) -> list[Step]:
+def steps(call: NativeFrame, keys: KeySets) -> list[ChainStep]:
     """The dispatches of one operator call, nested; those of operators called inside are theirs, not its own."""
-    found: list[Step] = []
-    pending: list[tuple[Frame, Step | None, str | None]] = [(frame, None, None) for frame in call.children[::-1]]
+    found: list[ChainStep] = []
+    pending: list[tuple[NativeFrame, ChainStep | None, str | None]] = [
+        (frame, None, None) for frame in call.children[::-1]
+    ]
     while pending:
         frame, around, entry = pending.pop()
         seen = frame.function.landmark
@@ -56,7 +58,9 @@ def steps(call: Frame, keys: KeySets) -> list[Step]:
     return found
 
 
-def _step(frame: Frame, around: Step | None, entry: str | None, keys: KeySets, found: list[Step]) -> Step | None:
+def _step(
+    frame: NativeFrame, around: ChainStep | None, entry: str | None, keys: KeySets, found: list[ChainStep]
+) -> ChainStep | None:
     """The step that a boundary begins; the one around it where it goes on with the same set."""
     given, register = _set(frame)
     if given is None or (around is not None and around.set == given):
@@ -64,12 +68,12 @@ def _step(frame: Frame, around: Step | None, entry: str | None, keys: KeySets, f
             around.kernel = frame.function.landmark.kernel
         return around
     key = keys.highest(given) or "Undefined"
-    step = Step(frame, given, key, register, frame.function.landmark.kernel, entry)
+    step = ChainStep(frame, given, key, register, frame.function.landmark.kernel, entry)
     (found if around is None else around.inner).append(step)
     return step
 
 
-def _set(frame: Frame) -> tuple[int | None, str]:
+def _set(frame: NativeFrame) -> tuple[int | None, str]:
     """The set that a boundary was given and where it was read; of the lookup just before it where none is in reach."""
     register = frame.function.landmark.register
     if register is not None and frame.registers is not None:
@@ -81,7 +85,7 @@ def _set(frame: Frame) -> tuple[int | None, str]:
     return None, ""
 
 
-def _kernel_frame(step: Step) -> Frame | None:
+def _kernel_frame(step: ChainStep) -> NativeFrame | None:
     """The frame of the step's kernel: by name; of a kernel known when running, the only call its functor makes."""
     inner = [one.frame for one in step.inner]
     pending = step.frame.children[::-1]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from ptexplore.model import Finding, Hop, SourceRef
-from ptexplore.resolve import operators
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Dispatch, Finding, Hop
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
-from ptexplore.resolve.kernels import kernel_claim, registration_of
-from ptexplore.resolve.native.chain import Step, steps
+from ptexplore.resolve.dispatch import operator_calls as operators
+from ptexplore.resolve.dispatch.kernel_bodies import registration_of
+from ptexplore.resolve.dispatch.kernels import kernel_claim
+from ptexplore.resolve.native.call_tree import NativeFrame
+from ptexplore.resolve.native.chain import ChainStep, steps
 from ptexplore.resolve.native.growth import Branch, Growth, entered, fill, finish, insert, span, wrap
 from ptexplore.resolve.native.seen import Seen
-from ptexplore.resolve.native.tree import Frame
 
 PREDICTED = ("impl", "stub", "native")
 INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
@@ -36,9 +37,9 @@ class Conclusions:
     context: Context
     seen: Seen
     growth: Growth
-    matched: dict[int, Frame]
+    matched: dict[int, NativeFrame]
     findings: list[tuple[Finding, Branch | None]] = field(default_factory=list)
-    _taken: set[Frame] = field(default_factory=set)
+    _taken: set[NativeFrame] = field(default_factory=set)
 
     def join(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         """The one tree of these claims and all frames."""
@@ -54,12 +55,12 @@ class Conclusions:
                 fill(branch, carried)
         return finish(self.growth.root, self.seen.plain)
 
-    def _draft(self, claim: Claim, region: Frame | None) -> Draft:
+    def _draft(self, claim: Claim, region: NativeFrame | None) -> Draft:
         """What a claim and all below it come to; `region` is the frame that it must have run in, where one is known."""
         frame = self.matched.get(id(claim))
         if frame is not None and claim.hop.kind == "op":
             return self._call(claim, frame)
-        if frame is None and region is not None and claim.hop.kind in PREDICTED and not claim.event:
+        if frame is None and region is not None and claim.hop.kind in PREDICTED and claim.event is None:
             frame = self._inside(region, claim.hop.name) if claim.hop.kind != "stub" else None
             if frame is None:
                 return self._inlined(claim, region)
@@ -70,18 +71,18 @@ class Conclusions:
         draft.children = [self._draft(child, frame) for child in claim.children]
         return draft
 
-    def _place(self, claim: Claim, frame: Frame) -> Draft:
+    def _place(self, claim: Claim, frame: NativeFrame) -> Draft:
         """A claim takes over its frame's branch."""
         branch = self.growth.of[frame]
         branch.claim = claim
         self._taken.add(frame)
         return Draft(claim, branch)
 
-    def _inside(self, region: Frame, name: str) -> Frame | None:
+    def _inside(self, region: NativeFrame, name: str) -> NativeFrame | None:
         frame = self.seen.inside(region, name, self._taken)
         return frame if frame in self.growth.of else None
 
-    def _inlined(self, claim: Claim, region: Frame) -> Draft:
+    def _inlined(self, claim: Claim, region: NativeFrame) -> Draft:
         """What a body's text says it calls, without a frame: inlined where what it calls in turn did run."""
         draft = Draft(claim, None, [self._draft(child, region) for child in claim.children])
         if any(_anchors(child) for child in draft.children):
@@ -102,7 +103,7 @@ class Conclusions:
 
     # --- operator calls ---
 
-    def _call(self, claim: Claim, frame: Frame) -> Draft:
+    def _call(self, claim: Claim, frame: NativeFrame) -> Draft:
         """An operator call with the keys and kernels that it really went through."""
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
         if told is not None:
@@ -113,7 +114,7 @@ class Conclusions:
             draft.children = [self._draft(child, frame) for child in claim.children]
             return draft
         expected, rest = _chain(claim)
-        if not self.seen.part.data.get("cut"):
+        if not self.seen.part.cut:
             self._compare(draft, expected, [step for top in walked for step in top.walk()])
         left = list(expected)
         draft.children = [self._step(claim, step, expected, left) for step in walked]
@@ -121,14 +122,14 @@ class Conclusions:
         draft.children += [self._draft(child, frame) for child in rest]
         return draft
 
-    def _compare(self, draft: Draft, expected: list[Pair], walked: list[Step]) -> None:
+    def _compare(self, draft: Draft, expected: list[Pair], walked: list[ChainStep]) -> None:
         keys, ran = [key.hop.name for key, _ in expected], [step.key for step in walked]
         if ran[: len(keys)] != keys:  # where it ended early, it did not know how the call goes on
             name = draft.claim.hop.name
             text = f"{name}: predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
             self.findings.append((Finding("prediction-differs", text), draft.branch))
 
-    def _step(self, call: Claim, step: Step, expected: list[Pair], left: list[Pair]) -> Draft:
+    def _step(self, call: Claim, step: ChainStep, expected: list[Pair], left: list[Pair]) -> Draft:
         """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`."""
         op = (self.seen.operator_named(step.entry) if step.entry else None) or call.hop.op or ""
         at = next((n for n, (key, _) in enumerate(expected) if key.hop.name == step.key), None)
@@ -147,7 +148,7 @@ class Conclusions:
         draft.children = [inside]
         return draft
 
-    def _fresh(self, call: Claim, op: str, step: Step) -> Pair:
+    def _fresh(self, call: Claim, op: str, step: ChainStep) -> Pair:
         """The key and kernel of a step that nobody predicted, from the table's entry for the key that was there."""
         context, hop = self.context, call.hop
         call = replace(call, hop=replace(hop, op=op))
@@ -159,23 +160,19 @@ class Conclusions:
         key = replace(
             key,
             source=context.lookup.entry(entry, step.key, registration),
-            dispatch={"entry": entry.reason, "skipped": []},
+            dispatch=Dispatch("", "", entry.reason, ()),
             why=(f"the table's entry for {step.key}: {entry.raw.strip()}",),
         )
         return Claim(key), kernel_claim(context, call, registration, entry, step.key, "derived")
 
-    def _key(self, key: Claim, step: Step) -> Claim:
+    def _key(self, key: Claim, step: ChainStep) -> Claim:
         raw, shown = hex(step.set), step.frame.function.shown
-        dispatch: dict[str, Any] = {
-            **(key.hop.dispatch or {}),
-            "set": self.context.keys.show(step.set),
-            "raw": raw,
-            "observed_raw": raw,
-        }
+        predicted = key.hop.dispatch or Dispatch("", "", "", ())
+        dispatch = replace(predicted, set=self.context.keys.show(step.set), raw=raw, observed_raw=raw)
         why = f"{shown} was given the set {raw} ({step.register}): {step.key} is its highest key"
         return key.but(status="observed", dispatch=dispatch, evidence=self.seen.evidence(key), why=(why,))
 
-    def _kernel(self, kernel: Claim, step: Step) -> Draft:
+    def _kernel(self, kernel: Claim, step: ChainStep) -> Draft:
         """The kernel's hop: at its own frame, or inside the boundary's that it was compiled into."""
         if step.kernel is None and step.kernel_frame is None:
             step.kernel_frame = self._inside(step.frame, kernel.hop.name)
@@ -193,7 +190,7 @@ class Conclusions:
             kernel = kernel.but(status="inlined", evidence=self.seen.evidence(kernel), why=(why,))
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
-    def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: Step) -> Claim:
+    def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: ChainStep) -> Claim:
         """The kernel that ran where another was predicted: its own name and source; a finding where that is certain."""
         was, hop = kernel.hop.source, kernel.hop
         if was.tree == "runtime" and was.precision in ("located", "registered"):

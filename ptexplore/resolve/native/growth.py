@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.native.tree import Frame, Part
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 
 DEEPEST = 300  # levels; a saved trace is read back to 400
 
@@ -16,7 +16,7 @@ class Branch:
     """A hop to be. Without a claim the frame speaks for itself; without a frame the claim has left none."""
 
     parent: Branch | None
-    frame: Frame | None = None
+    frame: NativeFrame | None = None
     claim: Claim | None = None
     depth: int = 0
     children: list[Branch] = field(default_factory=list)
@@ -28,15 +28,15 @@ class Growth:
     """The branches of one part: `root` stands for nothing; `of` has the branch of each frame that got one."""
 
     root: Branch
-    of: dict[Frame, Branch]
+    of: dict[NativeFrame, Branch]
     cut: bool  # calls nested deeper than can be shown were left out
 
 
-def grow(part: Part) -> Growth:
+def grow(part: SteppedPart) -> Growth:
     """A branch for every frame, but for the interpreter's that only wrap: their calls move up to what they are in."""
     opens = _holding_open(part)
     root = Branch(None)
-    of: dict[Frame, Branch] = {}
+    of: dict[NativeFrame, Branch] = {}
     inside: dict[int, Branch | None] = {}
     cut = False
     for frame in part.frames:
@@ -52,7 +52,7 @@ def grow(part: Part) -> Growth:
     return Growth(root, of, cut)
 
 
-def _holding_open(part: Part) -> list[bool]:
+def _holding_open(part: SteppedPart) -> list[bool]:
     """By frame whether a call inside it is of code whose source is open."""
     holding = [False] * len(part.frames)
     for frame in reversed(part.frames):
@@ -139,7 +139,7 @@ def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
     return made
 
 
-Native = Callable[[Frame, tuple[Claim, ...]], Claim]
+Native = Callable[[NativeFrame, tuple[Claim, ...]], Claim]
 
 
 def finish(root: Branch, native: Native) -> tuple[Claim, ...]:

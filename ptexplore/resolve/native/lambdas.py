@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ptexplore.resolve.native.names import Name, split
+from ptexplore.cpp.symbol_names import Name, split
 
 # A capture list where none can be an index, with what follows it: parameters or a body.
 _LAMBDA = re.compile(r"(?<![\w)\]\[])\s*(\[[^\[\]]*\]\s*)(?=[({])")
@@ -38,7 +38,7 @@ class Maker:
 
 
 @dataclass(frozen=True)
-class Found:
+class LambdaOffsets:
     """Offsets in the text of what the name may mean, and whether it can be nothing else."""
 
     offsets: tuple[int, ...]
@@ -63,7 +63,7 @@ def around(name: Name) -> tuple[Name | None, list[tuple[int, int]] | None]:
     return (outer if first and outer.parts[-1].parameters is not None else None), way
 
 
-def find(text: str, way: Sequence[tuple[int, int]]) -> Found:
+def find(text: str, way: Sequence[tuple[int, int]]) -> LambdaOffsets:
     """Where the lambda of that way may stand in a function's text, in which comments and literals are blank."""
     level, sure, repeated = makers(text), "#define" not in text, False
     for depth, (parameters, number) in enumerate(way):
@@ -73,10 +73,10 @@ def find(text: str, way: Sequence[tuple[int, int]]) -> Found:
         if len(here) == 1 and not repeated:  # compilers count those of one signature, or all (GCC before 14)
             sure = sure and number in (1, written.index(here[0]) + 1)
         if depth == len(way) - 1:
-            return Found(tuple(sorted({one.start for one in here})), sure and len(here) == 1)
+            return LambdaOffsets(tuple(sorted({one.start for one in here})), sure and len(here) == 1)
         repeated = any(one.kind == "dispatch" for one in here)
         level = [inner for one in here for inner in one.inside]
-    return Found((), False)
+    return LambdaOffsets((), False)
 
 
 def _flat(level: Sequence[Maker]) -> Iterator[Maker]:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ptexplore.resolve.native.names import Name, arguments_of, pointed, split
+from ptexplore.cpp.symbol_names import Name, arguments_of, pointed, split
 
 Kind = Literal["entry", "redispatch", "boxed-call", "boundary", "lookup", "node", "carrier", "other"]
 
@@ -103,7 +103,7 @@ def _functor(text: str) -> Name | None:
 
 def _called(name: Name) -> Name | None:
     """The class whose call operator a function_ref's callback runs."""
-    from ptexplore.resolve.native.names import parse
+    from ptexplore.cpp.symbol_names import parse
 
     given = split(name.parts[-1].arguments or "")
     inner = parse(given[0].rstrip("&* ").removesuffix(" const")) if len(given) == 1 else None

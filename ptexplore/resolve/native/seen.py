@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
-from ptexplore.model import Hop, Operator, SourceRef
+from ptexplore.cpp.symbol_names import Name
+from ptexplore.model.operators import Operator
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Hop, NativeCall
 from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
-from ptexplore.resolve.native.names import Name
 from ptexplore.resolve.native.sites import Sites, third_party
-from ptexplore.resolve.native.tree import Frame, Part
 
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
@@ -23,7 +25,7 @@ class Seen:
 
     context: Context
     sites: Sites
-    part: Part
+    part: SteppedPart
     phase: Literal["forward", "backward"]
 
     # --- operators ---
@@ -33,7 +35,7 @@ class Seen:
         found = self._operator(cpp_name)
         return found.name if found is not None else None
 
-    def operator_of(self, frame: Frame) -> str | None:
+    def operator_of(self, frame: NativeFrame) -> str | None:
         """The operator that an at::_ops entry point calls; None for other frames."""
         seen = frame.function.landmark
         return self.operator_named(seen.name) if seen.kind == "entry" else None
@@ -57,7 +59,7 @@ class Seen:
         """By frame the source of its function; callers first, since their files tell namesakes apart."""
         return [self._source(frame) for frame in self.part.frames]
 
-    def _source(self, frame: Frame) -> SourceRef:
+    def _source(self, frame: NativeFrame) -> SourceRef:
         seen, found = frame.function.landmark, self.sites.of(frame)
         operator = self._operator(seen.name) if seen.kind in ("entry", "redispatch") else None
         if operator is None:
@@ -80,14 +82,14 @@ class Seen:
         return owners
 
     @cached_property
-    def _by_name(self) -> dict[str, list[Frame]]:
-        found: dict[str, list[Frame]] = {}
+    def _by_name(self) -> dict[str, list[NativeFrame]]:
+        found: dict[str, list[NativeFrame]] = {}
         for frame in self.part.frames:
             if not frame.function.closed:
                 found.setdefault(frame.function.name.plain, []).append(frame)
         return found
 
-    def inside(self, region: Frame, name: str, taken: Set[Frame]) -> Frame | None:
+    def inside(self, region: NativeFrame, name: str, taken: Set[NativeFrame]) -> NativeFrame | None:
         """The first frame of that name below `region` that no operator called inside it owns, and nothing has taken."""
         owner = region.number if _owns(region) else self._owners[region.number]
         for frame in self._by_name.get(name, []):
@@ -102,7 +104,7 @@ class Seen:
         """What a claim was concluded from, and what was stepped."""
         return tuple(dict.fromkeys((*claim.hop.evidence, self.part.observation)))
 
-    def observed(self, claim: Claim, frame: Frame) -> Claim:
+    def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
         """The claim as seen to run: what its frame tells is added, and the source by the very types of what ran."""
         hop, source = claim.hop, claim.hop.source
         here = self.sources[frame.number]
@@ -112,12 +114,12 @@ class Seen:
         return claim.but(
             status="observed",
             source=source,
-            detail={**hop.detail, **_detail(frame)},
+            native=_native_call(frame),
             instructions=frame.instructions,
             evidence=self.evidence(claim),
         )
 
-    def plain(self, frame: Frame, children: tuple[Claim, ...]) -> Claim:
+    def plain(self, frame: NativeFrame, children: tuple[Claim, ...]) -> Claim:
         """The hop of a frame that nothing else is known of."""
         function, source = frame.function, self.sources[frame.number]
         library = third_party(function.name) if source.path is None and not function.closed else None
@@ -128,13 +130,13 @@ class Seen:
             status="observed",
             source=source,
             phase=self.phase,
-            detail=_detail(frame) | ({"of": library} if library is not None else {}),
+            native=replace(_native_call(frame), third_party=library),
             evidence=(self.part.observation,),
             instructions=frame.instructions,
         )
         return Claim(hop, children=children)
 
-    def carried(self, frame: Frame) -> Claim | None:
+    def carried(self, frame: NativeFrame) -> Claim | None:
         """What a function_ref's callback runs, the call operator of the class that its type names; None otherwise."""
         kernel = frame.function.landmark.kernel if frame.function.landmark.kind == "carrier" else None
         name = f"{kernel.qualified}::operator()" if kernel is not None else ""
@@ -147,23 +149,17 @@ class Seen:
             status="inlined",
             source=self.sites.called(kernel),
             phase=self.phase,
-            detail={"symbol": f"{kernel.text}::operator()"},
+            native=NativeCall(f"{kernel.text}::operator()"),
             evidence=(self.part.observation,),
             why=(f"the type of {frame.function.shown} names it, and it has no frame: compiled into that one",),
         )
         return Claim(hop)
 
 
-def _owns(frame: Frame) -> bool:
+def _owns(frame: NativeFrame) -> bool:
     return frame.function.landmark.kind in (*CALLS, "node")
 
 
-def _detail(frame: Frame) -> dict[str, Any]:
+def _native_call(frame: NativeFrame) -> NativeCall:
     function = frame.function
-    detail: dict[str, Any] = {
-        "symbol": function.demangled,
-        "mangled": function.mangled,
-        "library": function.library,
-        "self": frame.own,
-    }
-    return detail | {"tail": True} if frame.tail else detail
+    return NativeCall(function.demangled, function.mangled, function.library, frame.own, frame.tail)

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ptexplore.index.cpp.text import Text
-from ptexplore.model import Operator, SourceRef
-from ptexplore.resolve.lookup import NOT_IN_WHEEL, Lookup
-from ptexplore.resolve.matching import CODE, Wanted
+from ptexplore.cpp.matching import CODE, Wanted, fits, qualifiers, takes
+from ptexplore.cpp.symbol_names import Name, NamePart
+from ptexplore.cpp.text import Text
+from ptexplore.model.operators import Operator
+from ptexplore.model.places import SourceRef
+from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.native import lambdas
-from ptexplore.resolve.native.names import Name, Part
-from ptexplore.resolve.native.tree import Frame, Function
-from ptexplore.resolve.native.types import fits, qualifiers, takes
-from ptexplore.resolve.precision import in_runtime, several, unknown
-from ptexplore.resolve.sources import Source
-from ptexplore.symbols import Symbol
+from ptexplore.resolve.native.call_tree import Function, NativeFrame
+from ptexplore.resolve.places.lookup import NOT_IN_WHEEL, Lookup
+from ptexplore.resolve.places.precision import in_runtime, several, unknown
+from ptexplore.resolve.places.sources import Source
 
 MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
 STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
@@ -46,9 +46,9 @@ class Sites:
 
     lookup: Lookup
     _known: dict[tuple[str, str, str | None], SourceRef] = field(default_factory=dict, repr=False)
-    _paths: dict[Frame, str | None] = field(default_factory=dict, repr=False)
+    _paths: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)
 
-    def of(self, frame: Frame) -> SourceRef:
+    def of(self, frame: NativeFrame) -> SourceRef:
         """The source of a frame's function. Callers come before what they call: one's file tells namesakes apart."""
         function, above = frame.function, frame.parent
         near = self._paths.get(above) if above is not None and _is_internal(function) else None
@@ -85,7 +85,7 @@ class Sites:
         """The source of a class's call operator; of a lambda the lambda's own."""
         if name.parts[-1].name.startswith("{"):
             return self.named(name)
-        return self.named(Name(f"{name.text}::operator()", (*name.parts, Part("operator()"))))
+        return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
 
     def _closed(self, function: Function) -> SourceRef | None:
         """Why there is no source to look for; None where there may be one."""
@@ -163,7 +163,7 @@ class Sites:
             return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
         what = f"a lambda inside {outer.qualified} ({around.path}:{around.line})"
         text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
-        found = lambdas.find(text, way) if way else lambdas.Found((), False)
+        found = lambdas.find(text, way) if way else lambdas.LambdaOffsets((), False)
         lines = sorted({around.line + text.count("\n", 0, at) for at in found.offsets})
         places = [replace(around, line=line, end_line=None, url=_line_url(around, line)) for line in lines[:_MOST]]
         if found.sure:

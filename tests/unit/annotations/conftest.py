@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from ptexplore.annotations.anchors import Resolver
-from ptexplore.index.sources import Source, build
-from ptexplore.model import Checkout
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
 from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 from tests import searched_source
 
 MakeTree = Callable[[dict[str, str]], Resolver]
@@ -33,7 +34,7 @@ def make_tree(tmp_path: Path) -> MakeTree:
                 (root / name).write_text(text, encoding="utf-8")
         checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
         target = tmp_path / f"tree{count}.sqlite"
-        build(Source("mini", str(root), files_of(checkout)), target, jobs=1)
+        build(IndexInput("mini", str(root), files_of(checkout)), target, jobs=1)
         return Resolver(checkout_tree(checkout), IndexStore.open(target))
 
     return make

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.annotations.anchors import Resolved, Resolver
-from ptexplore.annotations.lock import Entry
+from ptexplore.annotations.anchors import ResolvedAnchor, Resolver
+from ptexplore.annotations.lock import LockEntry
 from ptexplore.annotations.records import Anchor, Where
-from ptexplore.model import TreeInfo
+from ptexplore.model.places import TreeInfo
 from ptexplore.source.tree import SourceTree
-from ptexplore.store.index_store import IndexStore
+from ptexplore.store.index.reader import IndexStore
 from tests import searched_source
 from tests.unit.annotations.conftest import MakeTree
 
@@ -26,7 +26,7 @@ def anchor(path: str, symbol: str, **more: object) -> Anchor:
     return Anchor(Where("notes/x.md", 1), path, symbol, **more)  # type: ignore[arg-type]
 
 
-def pin(resolver: Resolver, one: Anchor) -> Entry:
+def pin(resolver: Resolver, one: Anchor) -> LockEntry:
     found = resolver.resolve("x#y", one)
     assert found.outcome == "unpinned", found
     return resolver.pin(found, "v2.99.0")
@@ -238,7 +238,7 @@ def test_what_a_tree_cannot_hold_is_not_lost(base: Resolver, make_tree: MakeTree
     generated = anchor("torch/csrc/autograd/generated/VariableType_0.cpp", "torch::autograd::X")
     assert base.resolve("x#y", generated).outcome == "absent"
     header = anchor("aten/src/ATen/native/Gone.h", "at::native::gone")
-    found: Resolved = here.resolve("x#y", header)
+    found: ResolvedAnchor = here.resolve("x#y", header)
     assert found.outcome == "lost", "the tree has other headers of that folder"
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ptexplore.annotations.format import Origin, parse
 from ptexplore.annotations.records import Problem, Tour
+from tests.hanging import ends
 
 FRONT = """---
 id: sample
@@ -235,9 +234,8 @@ def test_control_characters_are_taken_out_and_told() -> None:
 
 def test_an_alias_bomb_costs_nothing() -> None:
     bomb = "a: &a [x, x]\n" + "".join(f"b{n}: &b{n} [*{'a' if not n else f'b{n - 1}'}, *a]\n" for n in range(40))
-    begun = time.monotonic()
-    tour, problems = read(GOOD.replace("symbol: Blend\n", f"symbol: Blend\n{bomb}"))
-    assert time.monotonic() - begun < 1
+    with ends():
+        tour, problems = read(GOOD.replace("symbol: Blend\n", f"symbol: Blend\n{bomb}"))
     assert tour is not None
     assert [stop.id for stop in tour.stops] == ["first"]
     assert "aliases" in problems[0].text
@@ -273,10 +271,9 @@ def test_an_alias_bomb_costs_nothing() -> None:
     ],
 )
 def test_what_is_meant_to_take_long_does_not(text: str) -> None:
-    begun = time.monotonic()
-    _tour, problems = read(text)
+    with ends():
+        _tour, problems = read(text)
     assert problems
-    assert time.monotonic() - begun < 15
 
 
 def test_nothing_and_almost_nothing() -> None:

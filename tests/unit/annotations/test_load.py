@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.annotations.load import Layer, Library, layers, load, shipped_folder
-from ptexplore.annotations.lock import Entry, lock_text, read_lock, write_lock
+from ptexplore.annotations.load import Layer, NoteLibrary, layers, load, shipped_folder
+from ptexplore.annotations.lock import LockEntry, lock_text, read_lock
 from ptexplore.annotations.trust import forget, may_run, trust, trusted
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import trust_file
@@ -42,11 +42,11 @@ def put(folder: Path, name: str, text: str | bytes) -> Path:
     return file
 
 
-def loaded(folder: Path, **more: bool) -> Library:
+def loaded(folder: Path, **more: bool) -> NoteLibrary:
     return load([Layer(folder, "notes", **more)])
 
 
-def said(library: Library) -> list[str]:
+def said(library: NoteLibrary) -> list[str]:
     return [f"{problem.where}: {problem.text}" for problem in library.problems]
 
 
@@ -110,8 +110,8 @@ def test_a_later_layer_replaces_and_brings_its_lock(tmp_path: Path) -> None:
     put(low, "b.md", note("b", "Low"))
     put(high, "a.md", note("a", "High"))
     for folder, names in ((low, ("a#here", "b#here", "zzz#here")), (high, ("b#here",))):
-        entries = [Entry(name, "q", "v2.6.0", str(folder.name), "Blend", "class", 1, 2, "h") for name in names]
-        write_lock(folder / "anchors.lock", entries)
+        entries = [LockEntry(name, "q", "v2.6.0", str(folder.name), "Blend", "class", 1, 2, "h") for name in names]
+        (folder / "anchors.lock").write_text(lock_text(entries))
     library = load([Layer(low, "low"), Layer(high, "high")])
     assert {one.id: one.title for one in library.tours.values()} == {"a": "High", "b": "Low"}
     assert {name: entry.path for name, entry in library.entries.items()} == {"b#here": "low"}
@@ -142,10 +142,10 @@ def test_which_folders(tmp_path: Path) -> None:
 
 def test_a_lock_comes_back_and_holds_no_text(tmp_path: Path) -> None:
     entries = [
-        Entry("b#x", "q", "v2.6.0", "c10/b.h", "c10::B", "class", 10, 20, "h", "o", 12, 12, "n", 4, 1),
-        Entry("a#x", "q", "v2.6.0", "c10/a.h", "c10::A", "class", 1, 2, "h"),
+        LockEntry("b#x", "q", "v2.6.0", "c10/b.h", "c10::B", "class", 10, 20, "h", "o", 12, 12, "n", 4, 1),
+        LockEntry("a#x", "q", "v2.6.0", "c10/a.h", "c10::A", "class", 1, 2, "h"),
     ]
-    write_lock(tmp_path / "anchors.lock", entries)
+    (tmp_path / "anchors.lock").write_text(lock_text(entries))
     back, problems = read_lock(tmp_path / "anchors.lock", "anchors.lock")
     assert problems == []
     assert list(back.values()) == sorted(entries, key=lambda one: one.stop)
@@ -160,7 +160,7 @@ def test_a_lock_comes_back_and_holds_no_text(tmp_path: Path) -> None:
     [("{", 1), ("[]", 1), ('{"stop": "x"}', 1), ('{"stop": 3}', 1), ("null", 1), ('{"format": 1}', 1), ("[" * 9999, 1)],
 )
 def test_a_damaged_lock(tmp_path: Path, line: str, kept: int) -> None:
-    good = lock_text([Entry("a#x", "q", "v2.6.0", "c10/a.h", "c10::A", "class", 1, 2, "h")])
+    good = lock_text([LockEntry("a#x", "q", "v2.6.0", "c10/a.h", "c10::A", "class", 1, 2, "h")])
     entries, problems = read_lock(put(tmp_path, "anchors.lock", f"{good}{line}\n"), "notes/anchors.lock")
     assert len(entries) == kept
     assert [str(problem.where) for problem in problems] == ["notes/anchors.lock:3"]

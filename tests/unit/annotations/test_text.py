@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.annotations.text import LARGEST, Unreadable, decode
+from ptexplore.annotations.format import LARGEST, Unreadable, decode
 
 TEXT = "---\nid: x\n{}---\n\n张量有步幅\n"
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from ptexplore.capture.request import TraceRequest
-from ptexplore.capture.session import session_from_document, session_to_document
+from ptexplore.capture.probing import TraceRequest
+from ptexplore.capture.session import checked, from_json, portable, to_json
 from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
-from ptexplore.model import Runtime, Session
-from ptexplore.source.runtime import find_runtime
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import Session
 
 pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module")
-def runtime() -> Runtime:
-    return find_runtime(os.environ.get("PTEXPLORE_TEST_PYTHON") or None)
 
 
 def trace(runtime: Runtime, expression: str | None, **options) -> Session:
@@ -40,8 +34,8 @@ def test_three_passes_see_the_same_operators(runtime: Runtime) -> None:
     assert names(session, "ops") == names(session, "frames") == names(session, "dispatch")
 
 
-def test_builtin_holds_its_operator(runtime: Runtime) -> None:
-    seen = events(trace(runtime, "torch.add(a, b)"), "frames")
+def test_builtin_holds_its_operator(warm: Runtime) -> None:
+    seen = events(trace(warm, "torch.add(a, b)"), "frames")
     builtin = next(e for e in seen if e["type"] == "builtin")
     operator = next(e for e in seen if e["type"] == "op")
     assert (builtin["table"], builtin["method"]) == ("torch", "add")
@@ -61,8 +55,8 @@ def test_builtin_holds_its_operator(runtime: Runtime) -> None:
         ("a.T", "attribute", "T"),
     ],
 )
-def test_what_the_expression_calls(runtime: Runtime, expression: str, kind: str, method: str) -> None:
-    call = events(trace(runtime, expression), "dispatch", "call")[0]
+def test_what_the_expression_calls(warm: Runtime, expression: str, kind: str, method: str) -> None:
+    call = events(trace(warm, expression), "dispatch", "call")[0]
     if call["callable"]["kind"] != "python" and kind == "python":
         kind = "method"  # comparisons moved from Python to C between versions
     assert call["callable"].get("method", method) == method
@@ -70,33 +64,33 @@ def test_what_the_expression_calls(runtime: Runtime, expression: str, kind: str,
     assert call["source"] == expression
 
 
-def test_key_sets_are_those_of_the_tensors(runtime: Runtime) -> None:
-    call = events(trace(runtime, "torch.add(a, b)"), "dispatch", "call")[0]
+def test_key_sets_are_those_of_the_tensors(warm: Runtime) -> None:
+    call = events(trace(warm, "torch.add(a, b)"), "dispatch", "call")[0]
     first = call["arguments"][0]
     assert set(first["keys"]) == {"CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU"}
     assert "ADInplaceOrView" in call["tls_include"]["keys"]
     assert "AutocastCPU" in call["tls_exclude"]["keys"]
 
 
-def test_inference_mode_changes_the_local_sets(runtime: Runtime) -> None:
-    call = events(trace(runtime, "torch.add(a, b)", contexts=("torch.inference_mode()",)), "dispatch", "call")[0]
+def test_inference_mode_changes_the_local_sets(warm: Runtime) -> None:
+    call = events(trace(warm, "torch.add(a, b)", contexts=("torch.inference_mode()",)), "dispatch", "call")[0]
     assert "AutogradOther" in call["tls_exclude"]["keys"]
 
 
-def test_instrumented_expression_keeps_its_meaning(runtime: Runtime) -> None:
+def test_instrumented_expression_keeps_its_meaning(warm: Runtime) -> None:
     expression = (
         "[(n := 3) and n + 1, 1 < 2 < 3, [i * 2 for i in range(3)], (lambda q: q[::-1])('ab'), "
         "max(*[1, 5], key=lambda v: -v), {'k': not 0}['k'], (0 or 7) ** 2, f'{1 + 1}', 'abc'[1:3], [*range(2)], "
         "1 if [] else 2, sum(x * x for x in (1, 2)), dict(**{'a': 1}), a[..., 0, None].shape == (3, 1), -True, ~5]"
     )
-    session = trace(runtime, f"str({expression})")
+    session = trace(warm, f"str({expression})")
     expected = "[4, True, [0, 2, 4], 'ba', 1, True, 49, '2', 'bc', [0, 1], 2, 5, {'a': 1}, True, -1, -6]"
-    assert session.result["description"] == repr(expected)
+    assert session.result.description == repr(expected)
     assert names(session, "ops") == names(session, "dispatch")
 
 
-def test_backward_links_nodes_by_sequence_number(runtime: Runtime) -> None:
-    session = trace(runtime, "(a * b).sum()", grad=True, backward=True)
+def test_backward_links_nodes_by_sequence_number(warm: Runtime) -> None:
+    session = trace(warm, "(a * b).sum()", grad=True, backward=True)
     ops = [e for e in events(session, "ops") if e["type"] == "op"]
     forward = {e["sequence"]: e["name"] for e in ops if e["phase"] == "forward"}
     nodes = [e for e in events(session, "ops") if e["type"] == "node"]
@@ -107,36 +101,36 @@ def test_backward_links_nodes_by_sequence_number(runtime: Runtime) -> None:
     assert graph["MulBackward0"] == nodes[1]["sequence"]
 
 
-def test_in_place_with_grad_takes_a_clone_and_says_so(runtime: Runtime) -> None:
-    session = trace(runtime, "a.add_(b)", grad=True)
-    assert "a clone, so no leaf" in session.bound[0]["description"]
-    assert [b["name"] for b in session.bound] == ["a", "b"]
+def test_in_place_with_grad_takes_a_clone_and_says_so(warm: Runtime) -> None:
+    session = trace(warm, "a.add_(b)", grad=True)
+    assert "a clone, so no leaf" in session.bound[0].description
+    assert [b.name for b in session.bound] == ["a", "b"]
 
 
-def test_once_is_one_run(runtime: Runtime, tmp_path: Path) -> None:
+def test_once_is_one_run(warm: Runtime, tmp_path: Path) -> None:
     counter = tmp_path / "count"
     code = f"open({str(counter)!r}, 'a').write('x') and torch.add(a, b)"
-    session = trace(runtime, code, once=True)
+    session = trace(warm, code, once=True)
     assert counter.read_text() == "x"
     assert names(session, "ops") == names(session, "frames") == names(session, "dispatch") == ["aten::add"]
     assert [e["type"] for e in events(session, "dispatch") if e["type"] != "op"][-1] == "call"
 
 
-def test_script(runtime: Runtime, tmp_path: Path) -> None:
+def test_script(warm: Runtime, tmp_path: Path) -> None:
     script = tmp_path / "s.py"
     script.write_text("import torch\nif __name__ == '__main__':\n    print('seen')\n    torch.ones(2) + 1\n")
-    session = trace(runtime, None, script=str(script))
+    session = trace(warm, None, script=str(script))
     assert "aten::add" in names(session, "ops")
-    assert session.captured["dispatch"] is False
+    assert session.captured.dispatch is False
     assert [o.data["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
 
 
 @pytest.mark.parametrize("text", [b"def f(:\n", b"\0", b"# coding: nowhere\n", b"x = '\xff'\n"])
-def test_a_script_that_is_no_python(runtime: Runtime, tmp_path: Path, text: bytes) -> None:
+def test_a_script_that_is_no_python(warm: Runtime, tmp_path: Path, text: bytes) -> None:
     script = tmp_path / "s.py"
     script.write_bytes(text)
     with pytest.raises(PtexploreError, match="the script does not parse") as caught:
-        trace(runtime, None, script=str(script))
+        trace(warm, None, script=str(script))
     assert caught.value.exit_code == 2
     assert caught.value.why
     assert caught.value.hint
@@ -151,14 +145,14 @@ def test_neighbour_cannot_stand_in_for_torch(runtime: Runtime, tmp_path: Path) -
     assert names(session, "ops")[0] == "aten::add"
 
 
-def test_same_seed_same_values(runtime: Runtime) -> None:
-    one, two = (trace(runtime, "float(a.sum())").result["description"] for _ in range(2))
+def test_same_seed_same_values(warm: Runtime) -> None:
+    one, two = (trace(warm, "float(a.sum())").result.description for _ in range(2))
     assert one == two
 
 
-def test_session_round_trip(runtime: Runtime) -> None:
-    session = trace(runtime, "torch.add(a, b)")
-    again = session_from_document(session_to_document(session), "x")
+def test_session_round_trip(warm: Runtime) -> None:
+    session = trace(warm, "torch.add(a, b)")
+    again = checked(from_json(to_json(portable(session)).encode(), Session, "x"), "x")
     assert again.observations == session.observations
     assert again.expression == session.expression
 
@@ -185,18 +179,18 @@ BAD = {
 
 
 @pytest.mark.parametrize("expression", BAD)
-def test_bad_expression(runtime: Runtime, expression: str) -> None:
+def test_bad_expression(warm: Runtime, expression: str) -> None:
     code, message, hint = BAD[expression]
     with pytest.raises(PtexploreError) as caught:
-        trace(runtime, expression)
+        trace(warm, expression)
     assert caught.value.exit_code == code
     assert message in caught.value.message
     assert hint in caught.value.hint
 
 
-def test_syntax_error_shows_the_place(runtime: Runtime) -> None:
+def test_syntax_error_shows_the_place(warm: Runtime) -> None:
     with pytest.raises(PtexploreError) as caught:
-        trace(runtime, "torch.add(a b)")
+        trace(warm, "torch.add(a b)")
     line, caret = caught.value.why.split("\n")
     assert line == "torch.add(a b)"
     assert caret.strip() == "^"
@@ -218,10 +212,10 @@ def test_endless_expression_is_stopped(runtime: Runtime) -> None:
         ({"backward": True, "expression": "1 + 1"}, "does not require grad"),
     ],
 )
-def test_bad_options(runtime: Runtime, options: dict, message: str) -> None:
+def test_bad_options(warm: Runtime, options: dict, message: str) -> None:
     expression = options.pop("expression", "torch.add(a, b)")
     with pytest.raises(PtexploreError) as caught:
-        trace(runtime, expression, **options)
+        trace(warm, expression, **options)
     assert caught.value.exit_code == 2
     assert message in caught.value.message
 

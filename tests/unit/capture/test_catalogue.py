@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptexplore.capture.runtime import dump
-from ptexplore.model import Runtime
-from ptexplore.source.runtime import find_runtime
+from ptexplore.model.places import Runtime
+from ptexplore.source.runtime.describe import find_runtime
 
 pytest.importorskip("torch")
 

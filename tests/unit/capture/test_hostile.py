@@ -13,19 +13,14 @@ from typing import Any
 
 import pytest
 
-from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
 from ptexplore.errors import FAILED, MISSING, PtexploreError
-from ptexplore.model import Runtime, Session
-from ptexplore.source.runtime import find_runtime
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import Session
 
 pytest.importorskip("torch")
 MODULES = ("import os, sys, time, subprocess, threading, ctypes, multiprocessing",)
-
-
-@pytest.fixture(scope="module")
-def runtime() -> Runtime:
-    return find_runtime(os.environ.get("PTEXPLORE_TEST_PYTHON") or None)
 
 
 def trace(runtime: Runtime, expression: str, **options: Any) -> Session:
@@ -58,17 +53,20 @@ def output(session: Session) -> dict[str, Any]:
         ("sys.__stdout__.write('held back') and torch.add(a, b)", "held back"),
     ],
 )
-def test_what_is_printed_is_kept_and_goes_nowhere(
-    runtime: Runtime, expression: str, text: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    session = trace(runtime, expression)
+def test_what_is_printed_is_kept(warm: Runtime, expression: str, text: str) -> None:
+    session = trace(warm, expression)
     assert output(session)["text"] == text
-    assert capfd.readouterr() == ("", "")
     assert [o for o in session.observations if o.data.get("name") == "aten::add"]
 
 
-def test_much_output_is_cut(runtime: Runtime) -> None:
-    found = output(trace(runtime, "print('x' * 3_000_000) or torch.add(a, b)"))
+def test_what_is_printed_goes_nowhere(runtime: Runtime, capfd: pytest.CaptureFixture[str]) -> None:
+    expression = "os.system('echo one; echo two >&2') or print('three') or sys.stderr.write('four') and a"
+    assert output(trace(runtime, expression))["text"] == "one\ntwo\nthree\nfour"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_much_output_is_cut(warm: Runtime) -> None:
+    found = output(trace(warm, "print('x' * 3_000_000) or torch.add(a, b)"))
     assert found["cut"]
     assert 60_000 < len(found["text"]) <= 64 * 1024
 
@@ -81,29 +79,34 @@ def test_much_output_is_cut(runtime: Runtime) -> None:
         ("os.kill(os.getpid(), 9)", "SIGKILL"),
         ("os._exit(0)", "status 0"),
         ("os._exit(7)", "status 7"),
-        ("os.kill(os.getppid(), 9)", "SIGKILL"),
-        ("os.killpg(0, 9)", "SIGKILL"),
         ("os.closerange(3, 1000)", "status"),
     ],
 )
-def test_what_kills_its_process(runtime: Runtime, expression: str, why: str) -> None:
-    error = failure(runtime, expression)
+def test_what_kills_its_process(warm: Runtime, expression: str, why: str) -> None:
+    error = failure(warm, expression)
     assert error.exit_code == FAILED
     assert why in error.why
 
 
-def test_death_in_a_later_pass_names_it(runtime: Runtime, tmp_path: Path) -> None:
+@pytest.mark.parametrize("expression", ["os.kill(os.getppid(), 9)", "os.killpg(0, 9)"])
+def test_what_kills_the_probe(runtime: Runtime, expression: str) -> None:
+    error = failure(runtime, expression)
+    assert error.exit_code == FAILED
+    assert "SIGKILL" in error.why
+
+
+def test_death_in_a_later_pass_names_it(warm: Runtime, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     expression = f"os.abort() if os.path.exists({str(mark)!r}) else open({str(mark)!r}, 'w') and torch.add(a, b)"
-    assert "SIGABRT in the frames pass" in failure(runtime, expression).why
+    assert "SIGABRT in the frames pass" in failure(warm, expression).why
 
 
 @pytest.mark.parametrize(
     "expression",
     ["torch.empty(2**50)", "torch.ones(2**46)", "bytearray(2**46)", "[0] * 2**46", "bytearray(64 << 30)"],
 )
-def test_more_memory_than_there_is(runtime: Runtime, expression: str) -> None:
-    error = failure(runtime, expression)
+def test_more_memory_than_there_is(warm: Runtime, expression: str) -> None:
+    error = failure(warm, expression)
     assert error.exit_code == FAILED
     assert "more memory than there is" in error.message
 
@@ -113,12 +116,10 @@ def test_more_memory_than_there_is(runtime: Runtime, expression: str) -> None:
     ["time.sleep(1000)", "[0 for _ in iter(int, 1)]", "os.kill(os.getpid(), 19)", "os.kill(os.getppid(), 19)"],
 )
 def test_what_never_ends(runtime: Runtime, expression: str) -> None:
-    started = time.monotonic()
     error = failure(runtime, expression, timeout=1.0)
     assert "did not end within 1 s" in error.message
     assert "the ops pass was stopped" in error.why
     assert "--timeout" in error.hint
-    assert time.monotonic() - started < 30
 
 
 def test_a_timeout_takes_along_what_was_started(runtime: Runtime) -> None:
@@ -129,11 +130,9 @@ def test_a_timeout_takes_along_what_was_started(runtime: Runtime) -> None:
 
 def test_what_outlives_the_expression_holds_nobody_up(runtime: Runtime) -> None:
     mark = f"{os.getpid()}{time.monotonic_ns() % 10**6}"
-    started = time.monotonic()
     fork = f"os.fork() or os.execlp('sleep', 'sleep', '{mark}')"
     trace(runtime, f"{fork} and torch.add(a, b)")
     trace(runtime, f"subprocess.Popen(['sleep', '{mark}'], close_fds=False) and torch.add(a, b)")
-    assert time.monotonic() - started < 60
     assert not running(mark)
 
 
@@ -160,9 +159,9 @@ def test_when_ptexplore_itself_goes_away_nothing_runs_on(
     begun = tmp_path / "begun"
     expression = f"open({str(begun)!r}, 'w') and subprocess.run(['sleep', '{mark}'])"
     code = (
-        "from ptexplore.capture.request import TraceRequest\n"
+        "from ptexplore.capture.probing import TraceRequest\n"
         "from ptexplore.capture.trace import capture\n"
-        "from ptexplore.source.runtime import find_runtime\n"
+        "from ptexplore.source.runtime.describe import find_runtime\n"
         f"request = TraceRequest(expression={expression!r}, setup={MODULES!r}, cwd='/')\n"
         f"capture(request, find_runtime({runtime.python!r}))"
     )
@@ -180,19 +179,19 @@ def test_stdin_is_empty(runtime: Runtime) -> None:
     assert "EOFError" in failure(runtime, "input()").message
 
 
-def test_recursion_without_end(runtime: Runtime) -> None:
-    error = failure(runtime, "g(1)", setup=("def g(n): return g(n + 1)",))
+def test_recursion_without_end(warm: Runtime) -> None:
+    error = failure(warm, "g(1)", setup=("def g(n): return g(n + 1)",))
     assert "RecursionError" in error.message
 
 
 @pytest.mark.parametrize("text", ["KeyboardInterrupt", "SystemExit", "GeneratorExit"])
-def test_an_exception_that_is_no_exception(runtime: Runtime, text: str) -> None:
-    assert text in failure(runtime, f"(_ for _ in ()).throw({text})").message
-    assert text in failure(runtime, "a", setup=(f"raise {text}",)).message
-    assert text in failure(runtime, "a", variables=(("x", f"(_ for _ in ()).throw({text})"),)).message
+def test_an_exception_that_is_no_exception(warm: Runtime, text: str) -> None:
+    assert text in failure(warm, f"(_ for _ in ()).throw({text})").message
+    assert text in failure(warm, "a", setup=(f"raise {text}",)).message
+    assert text in failure(warm, "a", variables=(("x", f"(_ for _ in ()).throw({text})"),)).message
 
 
-def test_classes_that_cannot_be_asked_anything(runtime: Runtime) -> None:
+def test_classes_that_cannot_be_asked_anything(warm: Runtime) -> None:
     setup = (
         "class Odd(Exception):\n"
         "    def __repr__(self): raise ValueError('no')\n"
@@ -208,15 +207,15 @@ def test_classes_that_cannot_be_asked_anything(runtime: Runtime) -> None:
         "    def __call__(self, *a): return torch.add(*a)\n"
         "def fail(): raise Odd()"
     )
-    assert trace(runtime, "Call()(a, b)", setup=(setup,)).result["type"] == "torch.Tensor"
-    assert trace(runtime, "Odd()", setup=(setup,)).result["description"] == "Odd"
-    assert "Odder" in trace(runtime, "Odder()", setup=(setup,)).result["description"]
-    trace(runtime, "List([a])", setup=(setup,))
-    assert "Odd" in failure(runtime, "fail()", setup=(setup,)).message
+    assert trace(warm, "Call()(a, b)", setup=(setup,)).result.type == "torch.Tensor"
+    assert trace(warm, "Odd()", setup=(setup,)).result.description == "Odd"
+    assert "Odder" in trace(warm, "Odder()", setup=(setup,)).result.description
+    trace(warm, "List([a])", setup=(setup,))
+    assert "Odd" in failure(warm, "fail()", setup=(setup,)).message
 
 
 def test_a_neighbour_folder_that_is_gone(runtime: Runtime, tmp_path: Path) -> None:
-    assert trace(runtime, "torch.add(a, b)", cwd=str(tmp_path / "gone")).result
+    assert trace(runtime, "torch.add(a, b)", cwd=str(tmp_path / "gone")).result.type == "torch.Tensor"
 
 
 def test_torch_of_another_place_is_refused(runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.capture.native.elf import Elf, NotElf
-from ptexplore.capture.native.symbols import Demangler, Place, Symbols, regions
-from ptexplore.capture.native.tree import build
+from ptexplore.capture.native.record import build
+from ptexplore.capture.native.symbols import Demangler, Elf, FunctionAddress, NotElf, Symbols, regions
 
 torch = pytest.importorskip("torch")
 LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
@@ -89,9 +88,9 @@ class Made(Symbols):
     def __init__(self) -> None:
         super().__init__("")
 
-    def at(self, address: int) -> Place:
+    def at(self, address: int) -> FunctionAddress:
         number = address // 16
-        return Place("made.so", "plt" if number == 9 else "function", number * 16, f"f{number}")
+        return FunctionAddress("made.so", "plt" if number == 9 else "function", number * 16, f"f{number}")
 
 
 def rows(*made: tuple[int, int, int, int, int]) -> bytes:
@@ -137,12 +136,12 @@ def test_what_is_cut_ends_where_stepping_ended() -> None:
 
 
 def test_the_landmarks_of_an_addition(tmp_path: Path) -> None:
-    stepper = pytest.importorskip("ptexplore.probe.stepper")
+    stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
     if stepper.why_not() is not None:
         pytest.skip(stepper.why_not())
     code = """
 import base64, importlib, json, torch
-S = importlib.import_module("ptexplore.probe.stepper")
+S = importlib.import_module("ptexplore.probe.stepper.stepper")
 torch.set_num_threads(1)
 a, b = torch.randn(3, 3, requires_grad=True), torch.randn(3, 3)
 for _ in range(3): torch.add(a, b)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 
 import pytest
 
-from ptexplore.capture.request import TraceRequest
+from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
-from ptexplore.model import Runtime, Session
-from ptexplore.source.runtime import find_runtime
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import Session
 
 pytest.importorskip("torch")
-stepper = pytest.importorskip("ptexplore.probe.stepper")
+stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
 if stepper.why_not() is not None:
     pytest.skip(stepper.why_not(), allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def runtime() -> Runtime:
-    return find_runtime(os.environ.get("PTEXPLORE_TEST_PYTHON") or None)
 
 
 @pytest.fixture(autouse=True)
@@ -41,9 +35,9 @@ def names(part: dict) -> list[str]:
     return [part["functions"][number][3].partition("(")[0] for number in part["function"]]
 
 
-def test_the_calls_of_an_addition(runtime: Runtime) -> None:
-    session = trace(runtime, "torch.add(a, b)")
-    assert (session.captured["native"], session.captured["reason"]) == (True, None)
+def test_the_calls_of_an_addition(warm: Runtime) -> None:
+    session = trace(warm, "torch.add(a, b)")
+    assert (session.captured.native, session.captured.reason) == (True, None)
     [part] = parts(session)
     called = names(part)
     assert called.index("torch::autograd::THPVariable_add") < called.index("at::_ops::add_Tensor::call")
@@ -52,23 +46,23 @@ def test_the_calls_of_an_addition(runtime: Runtime) -> None:
     assert all(below <= above + 1 for above, below in pairwise(part["depth"]))
 
 
-def test_a_key_set_is_among_the_registers(runtime: Runtime) -> None:
-    [part] = parts(trace(runtime, "torch.add(a, b)"))
+def test_a_key_set_is_among_the_registers(warm: Runtime) -> None:
+    [part] = parts(trace(warm, "torch.add(a, b)"))
     [wrapper] = [n for n, name in enumerate(names(part)) if name == "at::_ops::add_Tensor::call"]
     kernels = [registers for number, registers in part["registers"].items() if int(number) > wrapper]
     assert any(one & 0xFFFF == 1 and 1 << 16 <= one < 1 << 46 for registers in kernels for one in registers)
 
 
-def test_what_may_run_once_only_is_not_stepped(runtime: Runtime) -> None:
-    session = trace(runtime, "a + b", once=True)
-    assert session.captured["native"] is False
-    assert "--once runs it a single time" in session.captured["reason"]
+def test_what_may_run_once_only_is_not_stepped(warm: Runtime) -> None:
+    session = trace(warm, "a + b", once=True)
+    assert session.captured.native is False
+    assert "--once runs it a single time" in (session.captured.reason or "")
     assert parts(session) == []
 
 
-def test_not_asked_for(runtime: Runtime) -> None:
-    session = capture(TraceRequest(expression="a + b"), runtime)
-    assert (session.captured["native"], parts(session)) == (False, [])
+def test_not_asked_for(warm: Runtime) -> None:
+    session = capture(TraceRequest(expression="a + b"), warm)
+    assert (session.captured.native, parts(session)) == (False, [])
 
 
 ENDLESS = """
@@ -85,7 +79,7 @@ def endless():
 
 
 def test_a_run_that_never_ends_ends_the_native_pass_alone(runtime: Runtime) -> None:
-    session = trace(runtime, "[endless(), a + b]", setup=(ENDLESS,), timeout=8.0)
-    assert session.captured["native"] is False
-    assert "was stopped" in session.captured["reason"]
+    session = trace(runtime, "[endless(), a + b]", setup=(ENDLESS,), timeout=4.0)
+    assert session.captured.native is False
+    assert "was stopped" in (session.captured.reason or "")
     assert any(o.data.get("name") == "aten::add" for o in session.observations)

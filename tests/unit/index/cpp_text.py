@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ptexplore.cpp.macros import collect
 from ptexplore.index.cpp.extract import extract
-from ptexplore.index.cpp.macros import collect
-from ptexplore.symbols import Ref, Symbol
+from ptexplore.model.symbols import Ref, Symbol
 
 HEADER = """
 #define MINI_API __attribute__((visibility("default")))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
-from ptexplore.index.cpp.macros import MacroTable, collect
-from ptexplore.index.cpp.text import Text
+from ptexplore.cpp.macros import MacroTable, collect
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.cpp import dialect
-from ptexplore.symbols import Dialect, DialectKind
+from ptexplore.model.symbols import Dialect, DialectKind
+from tests.hanging import ends
 
 FOLDER = Path(__file__).parents[2] / "data" / "minitorch" / "dialect"
 
@@ -222,14 +222,11 @@ def test_what_only_looks_like_a_registration_makes_no_row(code: str) -> None:
     ],
 )  # fmt: skip
 def test_hostile_text_ends_soon(code: str) -> None:
-    started = time.process_time()
-    dialect(Text("x.cpp", code))
-    assert time.process_time() - started < 5
+    with ends():
+        dialect(Text("x.cpp", code))
 
 
-def test_a_file_without_dialect_costs_next_to_nothing() -> None:
+def test_a_file_without_dialect_is_searched_for_words_alone() -> None:
     text = Text("x.cpp", "int f(int x) { return x + 1; }\n" * 30_000)
-    started = time.process_time()
     assert dialect(text) == []
-    assert time.process_time() - started < 0.05
-    assert "bare" not in vars(text)  # not even the comments were looked for
+    assert set(vars(text)) == {"path", "raw", "words"}, "neither comments nor lines nor directives were looked for"

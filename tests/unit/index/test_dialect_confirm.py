@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.index.cpp.macros import collect
-from ptexplore.index.cpp.text import Text
+from ptexplore.cpp.macros import collect
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm
 from ptexplore.index.dialect.cpp import dialect
-from ptexplore.model import DumpRecord
-from ptexplore.symbols import Dialect
+from ptexplore.model.operators import DumpRecord
+from ptexplore.model.symbols import Dialect
 
 FOLDER = Path(__file__).parents[2] / "data" / "minitorch" / "dialect"
 

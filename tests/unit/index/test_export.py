@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ptexplore.index.export import write_tags
-from ptexplore.store.index_rows import Read, pack
-from ptexplore.store.index_store import IndexStore
-from ptexplore.store.index_writer import IndexWriter
-from ptexplore.symbols import Dialect, FileRecords, Symbol
+from ptexplore.model.symbols import Dialect, FileRecords, Symbol
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.store.index.rows import ReadFile, pack
+from ptexplore.store.index.writer import IndexWriter
 
 
 def test_lines_are_sorted_and_whole(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_lines_are_sorted_and_whole(tmp_path: Path) -> None:
     )
     made = (Dialect(odd, 8, 8, "stub-define", "blend_stub", macro="DEFINE_DISPATCH"),)
     with IndexWriter(tmp_path / "i.sqlite", anew=True) as writer:
-        writer.add([pack(Read(1, "checkout", "0", 1, 0, 9), FileRecords(odd, "cpp", symbols, (), made), "")])
+        writer.add([pack(ReadFile(1, "checkout", "0", 1, 0, 9), FileRecords(odd, "cpp", symbols, (), made), "")])
     count = write_tags(IndexStore.open(tmp_path / "i.sqlite"), tmp_path, tmp_path / "tags")
     lines = (tmp_path / "tags").read_bytes().split(b"\n")
     assert lines.pop() == b""

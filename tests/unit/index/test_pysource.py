@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from ptexplore.index.pysource import extract, module_name
+from ptexplore.index.python import extract, module_name
 
 TEXT = '''"""A module; aten.hidden is words only."""
 import torch.nn as nn

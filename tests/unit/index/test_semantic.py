@@ -16,10 +16,10 @@ from ptexplore.index.semantic.choose import choose
 from ptexplore.index.semantic.definitions import definitions
 from ptexplore.index.semantic.merge import Resolved, merge
 from ptexplore.index.semantic.pool import run
-from ptexplore.index.semantic.references import FileUses, Use, references
+from ptexplore.index.semantic.references import FileUses, ResolvedUse, references
 from ptexplore.index.semantic.unit import parsed
 from ptexplore.index.semantic.worker import Work, work
-from ptexplore.symbols import IndexedFile, Ref
+from ptexplore.model.symbols import IndexedFile, Ref
 
 SHAPE_H = """#pragma once
 namespace shapes {
@@ -78,27 +78,27 @@ def uses(headers: Headers) -> dict[str, FileUses]:
 
 def test_calls_resolve_to_the_overload_and_the_class_they_mean(uses: dict[str, FileUses]) -> None:
     found = uses[PATH].uses
-    assert Use(6, "area", "call", "shapes::Shape::area()") in found  # a virtual call, of the static type
+    assert ResolvedUse(6, "area", "call", "shapes::Shape::area()") in found  # a virtual call, of the static type
     assert (
-        Use(9, "helper", "call", "shapes::helper(const Shape &)") in found
+        ResolvedUse(9, "helper", "call", "shapes::helper(const Shape &)") in found
     )  # the anonymous namespace is looked through
-    assert Use(9, "scale", "call", "shapes::scale(double)") in found  # of two overloads
-    assert Use(9, "twice", "call", "shapes::twice(int)") in found  # an instance of the template
-    assert Use(16, "helper", "address", "shapes::helper(const Shape &)") in found
-    assert Use(11, "MAKE", "macro", "MAKE") in found
-    assert Use(1, "shape.h", "include", HEADER) in found
+    assert ResolvedUse(9, "scale", "call", "shapes::scale(double)") in found  # of two overloads
+    assert ResolvedUse(9, "twice", "call", "shapes::twice(int)") in found  # an instance of the template
+    assert ResolvedUse(16, "helper", "address", "shapes::helper(const Shape &)") in found
+    assert ResolvedUse(11, "MAKE", "macro", "MAKE") in found
+    assert ResolvedUse(1, "shape.h", "include", HEADER) in found
 
 
 def test_overrides_and_bases_are_the_headers_own(uses: dict[str, FileUses]) -> None:
     found = uses[HEADER].uses
-    assert Use(9, "area", "override", "shapes::Shape::area()") in found
-    assert Use(8, "Shape", "inherit", "shapes::Shape") in found
+    assert ResolvedUse(9, "area", "override", "shapes::Shape::area()") in found
+    assert ResolvedUse(8, "Shape", "inherit", "shapes::Shape") in found
     assert not [use for use in uses[PATH].uses if use.kind == "inherit"]
 
 
 def test_what_depends_on_a_template_stays_open(uses: dict[str, FileUses]) -> None:
     assert 15 in uses[PATH].open_lines
-    assert Use(15, "scale", "call", "shapes::scale") in uses[PATH].uses  # every overload has this one name
+    assert ResolvedUse(15, "scale", "call", "shapes::scale") in uses[PATH].uses  # every overload has this one name
 
 
 def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
@@ -167,7 +167,7 @@ def merged(before: list[Ref], uses: FileUses, *, erring: bool = False, raw: str 
 
 
 def test_a_resolved_use_takes_the_place_of_the_name_matched_one_and_keeps_its_text() -> None:
-    found = merged([by_name(9, "scale")], FileUses({Use(9, "scale", "call", "shapes::scale")}))
+    found = merged([by_name(9, "scale")], FileUses({ResolvedUse(9, "scale", "call", "shapes::scale")}))
     assert found == [Ref(PATH, 9, "scale", "x.scale", "call", "shapes::scale", "libclang")]
 
 
@@ -183,13 +183,15 @@ def test_what_libclang_could_not_judge_stays_by_name() -> None:
 
 
 def test_in_a_file_with_errors_all_that_is_not_resolved_stays() -> None:
-    uses = FileUses({Use(9, "scale", "call", "shapes::scale")})
+    uses = FileUses({ResolvedUse(9, "scale", "call", "shapes::scale")})
     found = merged([by_name(9, "scale"), by_name(9, "helper")], uses, erring=True)
     assert [(one.name, one.extractor) for one in found] == [("helper", "tree-sitter"), ("scale", "libclang")]
 
 
 def test_what_a_macro_uses_unseen_is_not_a_use_on_its_line() -> None:
-    uses = FileUses({Use(11, "deep", "call", "shapes::deep"), Use(9, "operator+", "call", "shapes::operator+")})
+    uses = FileUses(
+        {ResolvedUse(11, "deep", "call", "shapes::deep"), ResolvedUse(9, "operator+", "call", "shapes::operator+")}
+    )
     assert [one.name for one in merged([], uses)] == ["operator+"]
 
 
@@ -248,4 +250,4 @@ def test_without_libclang_the_message_says_what_to_install(monkeypatch: pytest.M
         libclang.load()
     libclang.load.cache_clear()
     assert error.value.exit_code == MISSING
-    assert error.value.hint == "pip install 'ptexplore[semantic]'"
+    assert error.value.hint == "pip install --force-reinstall 'libclang>=18.1,<19'"

@@ -16,7 +16,7 @@ import pytest
 
 from tests.stepping import Forks, forks
 
-stepper = importlib.import_module("ptexplore.probe.stepper")
+stepper = importlib.import_module("ptexplore.probe.stepper.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 PASS = """
@@ -56,7 +56,6 @@ def parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     return stepped
 
 
-THREAD = "def f():\n t = threading.Thread(target=len, args=('',)); t.start(); t.join(); return torch.add(a, b)"
 FORK = "def f():\n p = os.fork()\n if not p: os._exit(0)\n os.waitpid(p, 0); return torch.add(a, b)"
 EXEC = "def f():\n p = os.fork()\n if not p: os.execv('/bin/true', ['true'])\n os.waitpid(p, 0); return torch.add(a, b)"
 RUN = "def f():\n os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0); return torch.add(a, b)"
@@ -69,7 +68,6 @@ NAMES = "import os, signal, sys, threading, ctypes, resource\na, b = torch.ones(
 @pytest.mark.parametrize(
     ("setup", "expression", "why"),
     [
-        (THREAD, "f()", "blocks SIGTRAP, as whatever starts a thread or a process does"),
         (FORK, "f()", "starts a thread, a process or another program"),
         (EXEC, "f()", "starts a thread, a process or another program"),
         (RUN, "f()", "blocks SIGTRAP, as whatever starts a thread or a process does"),

@@ -10,9 +10,9 @@ import pytest
 
 from tests.stepping import Forks, forks
 
-assembly = importlib.import_module("ptexplore.probe.assembly")
-trap_code = importlib.import_module("ptexplore.probe.trap_code")
-stepper = importlib.import_module("ptexplore.probe.stepper")
+assembly = importlib.import_module("ptexplore.probe.stepper.assembly")
+trap_code = importlib.import_module("ptexplore.probe.stepper.trap_code")
+stepper = importlib.import_module("ptexplore.probe.stepper.stepper")
 stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 

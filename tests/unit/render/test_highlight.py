@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptexplore.render.highlight import BIGGEST, highlighted
+from ptexplore.render.terminal.highlight import BIGGEST, highlighted
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 CPP = ["// hi", "#include <x>", "static int f(const char* s) {", '  return s ? 1 : "two"[0]; /* a', "b */", "}", "", ""]
@@ -18,21 +18,21 @@ def plain(lines: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("language", ["cpp", "python", "yaml", "other"])
 def test_the_text_stays_as_it_is(language: str) -> None:
-    assert plain(list(highlighted(CPP, (), language))) == CPP
+    assert plain(list(highlighted(CPP, language))) == CPP
 
 
 def test_no_colour_runs_over_a_line_end() -> None:
-    for line in highlighted(CPP, (), "cpp"):
+    for line in highlighted(CPP, "cpp"):
         assert line.count("\x1b[0m") * 2 == len(SGR.findall(line))
 
 
 def test_a_comment_begun_above_colours_what_is_shown() -> None:
-    (line,) = highlighted(["int x;"], ["/* begun"], "cpp")
+    (line,) = highlighted(["int x;"], "cpp", ["/* begun"], ["ended */"])
     assert line == "\x1b[90mint x;\x1b[0m"
-    (line,) = highlighted(["int x;"], (), "cpp")
+    (line,) = highlighted(["int x;"], "cpp")
     assert "\x1b[90m" not in line
 
 
 def test_what_is_too_big_stays_plain() -> None:
     line = "int x; " * (BIGGEST // 7 + 1)
-    assert list(highlighted([line], (), "cpp")) == [line]
+    assert list(highlighted([line], "cpp")) == [line]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.render.pager import editor_command
+from ptexplore.render.terminal.pager import editor_command
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptexplore.model import DispatchKey
+from ptexplore.model.operators import DispatchKey
 from ptexplore.resolve.keyset import KeySets
 
 DENSE, VIEW, AUTOGRAD = 1 << 4, 1 << 5, 1 << 6

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ptexplore.model import DispatchKey
+from ptexplore.model.operators import DispatchKey
 from ptexplore.resolve.keyset import KeySets
 
 torch = pytest.importorskip("torch")

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ptexplore.index.semantic.definitions import Definition
-from ptexplore.store.index_store import IndexStore
-from ptexplore.symbols import Symbol
+from ptexplore.model.symbols import Symbol
+from ptexplore.store.index.reader import IndexStore
 
 ROOT = Path(__file__).resolve().parents[3]
 

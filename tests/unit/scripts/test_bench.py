@@ -81,3 +81,12 @@ def test_the_peers_find_what_they_are_asked_for(peers: ModuleType, tmp_path: Pat
         assert b"return target(1)" in peer.ask("refs", "target").output
     assert peer.ask("show", "target") is None
     assert peer.megabytes > 0
+
+
+def test_the_floor_reads_every_file(measure: ModuleType, tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.cpp").write_text(f"int f{number}() {{ return 0; }}\n")
+    (tmp_path / "names").write_text("0.cpp\n1.cpp\n2.cpp\n")
+    (tmp_path / "functions.scm").write_text("(function_definition) @function")
+    script = str(SCRIPTS / "lib/parse_floor.py")
+    assert measure.Runner(tmp_path).run(sys.executable, script, "names", "functions.scm").output == b"3\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.source import archive
+from ptexplore.source.fetch import archive
 from tests.archives import EVIL, tar_of, zip_of
 from tests.upstream import FILES, snapshot
 

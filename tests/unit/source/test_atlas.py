@@ -11,10 +11,9 @@ from types import ModuleType
 import pytest
 
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.source.atlas import SHIPPED, Atlas, write
-from ptexplore.source.atlas_file import FORMAT, MAGIC
-from ptexplore.source.atlas_rows import DIALECT, last_part
-from ptexplore.symbols import Dialect, Symbol
+from ptexplore.model.symbols import Dialect, Symbol
+from ptexplore.source.atlas.atlas import DIALECT, FORMAT, MAGIC, SHIPPED, Atlas, last_part, write
+from ptexplore.source.permalink import permalink
 from tests.harness import REPOSITORY
 
 CPU = "native/cpu/Ops.cpp"
@@ -104,8 +103,8 @@ def test_lookups_of_the_dialect(atlas: Atlas) -> None:
 
 
 def test_permalinks(atlas: Atlas) -> None:
-    assert atlas.permalink(CPU, 40).endswith("/pytorch/pytorch/blob/c0ffee/native/cpu/Ops.cpp#L40")
-    assert atlas.permalink("a b#c.h").endswith("/a%20b%23c.h")
+    assert permalink(atlas.commit, CPU, 40).endswith("/pytorch/pytorch/blob/c0ffee/native/cpu/Ops.cpp#L40")
+    assert permalink(atlas.commit, "a b#c.h").endswith("/a%20b%23c.h")
 
 
 def test_the_same_rows_in_any_order_give_the_same_bytes() -> None:

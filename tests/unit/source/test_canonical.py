@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.source.canonical import Folders, header_path, installed_candidates, installed_path, recorded_path, unwrap
+from ptexplore.source.canonical import (
+    InstalledFolders,
+    header_path,
+    installed_candidates,
+    installed_path,
+    recorded_path,
+    unwrap,
+)
 
 SITE = "/env/lib/python3.11/site-packages"
-FOLDERS = Folders(f"{SITE}/torch", f"{SITE}/torchgen", f"{SITE}/torchgen/packaged", f"{SITE}/functorch")
+FOLDERS = InstalledFolders(f"{SITE}/torch", f"{SITE}/torchgen", f"{SITE}/torchgen/packaged", f"{SITE}/functorch")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.model import Checkout, Runtime
-from ptexplore.source import checkouts, placing, registry, releases
-from ptexplore.source.fetching import recheck
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.fetch import checkouts, registry, releases
+from ptexplore.source.fetch import install as placing
+from ptexplore.source.fetch.recheck import recheck
 from tests.upstream import git, make_upstream, write_tree
 
 KNOWN = releases.by_tag("v2.6.0")

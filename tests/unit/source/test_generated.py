@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.model import Runtime
-from ptexplore.source import generated
-from ptexplore.source.generators import GeneratorError, run_generators
+from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress
+from ptexplore.source.runtime import generated
+from ptexplore.source.runtime.generated import GeneratorError, run_generators
 
 RUNTIME = Runtime("python", "3.11", "/none/torch", "2.99", "abc", "wheel", "/none", "/none", (), "key", "inputs")
 FILE = "build/aten/src/ATen/RegisterCPU_0.cpp"
@@ -47,7 +47,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def generators(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Generators:
     fake = Generators()
-    monkeypatch.setattr("ptexplore.source.generators.run_generators", fake)
+    monkeypatch.setattr("ptexplore.source.runtime.generated.run_generators", fake)
     return fake
 
 

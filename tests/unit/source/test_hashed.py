@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.source import hashed
-from ptexplore.source.hashed import hashes
+from ptexplore.source.runtime import describe
+from ptexplore.source.runtime.describe import hashes
 
 
 def sha1(text: bytes) -> str:
@@ -18,7 +18,7 @@ def sha1(text: bytes) -> str:
 
 
 def test_a_change_is_seen_even_of_the_same_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashed, "_SETTLED", 0.05)
+    monkeypatch.setattr(describe, "_SETTLED", 0.05)
     file, kept = tmp_path / "a.yaml", tmp_path / "runtimes" / "x.json"
     file.write_bytes(b"one")
     times = (file.stat().st_atime_ns, file.stat().st_mtime_ns)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.source.project import find_project
+from ptexplore.source.fetch.project_file import find_project
 
 
 def test_the_nearest_file_counts(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.source.remote import check_ref, looks_remote, parse_remote
+from ptexplore.source.fetch.remotes import check_ref, looks_remote, parse_remote
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model import Runtime
-from ptexplore.source.runtime import describe, find_runtime
+from ptexplore.model.places import Runtime
+from ptexplore.source.runtime.describe import describe, find_runtime
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -145,7 +145,7 @@ def test_a_folder_where_the_user_stands_is_not_taken(tmp_path: Path, name: str) 
     (tmp_path / name / "__init__.py").write_text("raise SystemExit('imported')")
     program = (
         f"import sys; sys.path.append({str(ROOT)!r})\n"
-        "from ptexplore.source.runtime import find_runtime\n"
+        "from ptexplore.source.runtime.describe import find_runtime\n"
         "found = find_runtime()\n"
         "print(found.torch_dir, found.torchgen_dir, 'torch' in sys.modules, '' in sys.path)"
     )

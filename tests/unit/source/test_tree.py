@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.model import Runtime
+from ptexplore.model.places import Runtime
 from ptexplore.source.tree import SourceTree, is_plain, runtime_tree
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.store import index_rows, index_writer
-from ptexplore.store.index_store import IndexStore, Stale
-from ptexplore.store.index_writer import IndexWriter
-from ptexplore.store.slips import slips
-from ptexplore.symbols import Dialect, FileRecords, Ref, Symbol
+from ptexplore.model.symbols import Dialect, FileRecords, Ref, Symbol
+from ptexplore.store.index import rows as index_rows
+from ptexplore.store.index import writer as index_writer
+from ptexplore.store.index.reader import IndexStore, StaleIndex
+from ptexplore.store.index.search import slips
+from ptexplore.store.index.writer import IndexWriter
 
 A, B, T = "aten/src/ATen/Blend.cpp", "torch/csrc/blend.cpp", "test/cpp/blend_test.cpp"
 SYMBOLS = (
@@ -53,7 +54,9 @@ DIALECT = (
 
 def put(writer: IndexWriter, first: int, *files: tuple[FileRecords, str]) -> None:
     for number, (records, words) in enumerate(files, first):
-        writer.add([index_rows.pack(index_rows.Read(number, "checkout", f"{number:x}", 10, 0, 100), records, words)])
+        writer.add(
+            [index_rows.pack(index_rows.ReadFile(number, "checkout", f"{number:x}", 10, 0, 100), records, words)]
+        )
 
 
 @pytest.fixture
@@ -118,7 +121,8 @@ def test_references_and_rows(store: IndexStore) -> None:
     assert store.dialect("aten::blend", ["impl", "def"]) == [DIALECT[1]]
     assert store.dialect("aten::blend", ["def"]) == []
     assert store.dialect_in(A, 70) == list(DIALECT[:2])
-    assert store.dialect_kinds() == {"library": 1, "impl": 1, "stub-register": 1}
+    counts = {key: count for key, count in store.counts().items() if key.startswith("dialect ")}
+    assert counts == {"dialect library": 1, "dialect impl": 1, "dialect stub-register": 1}
     counts = store.counts()
     assert (counts["files"], counts["refs"], counts["ref call"], counts["symbols"]) == (3, 6, 4, 11)
 
@@ -229,7 +233,7 @@ def test_what_fails_in_a_block_leaves_no_trace(database: Path, tmp_path: Path) -
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ptexplore.store.index_writer import IndexWriter
+from ptexplore.store.index.writer import IndexWriter
 writer = IndexWriter(Path(sys.argv[1]), anew=False)
 writer._db.execute("PRAGMA cache_size = 1")  # so that changes reach the file before they are whole
 writer.remove(sys.argv[2:])
@@ -267,12 +271,12 @@ def test_what_cannot_be_used_is_stale(database: Path, tmp_path: Path) -> None:
     whole = database.read_bytes()
     for damaged in (b"", b"text" * 5000, whole[: len(whole) // 2], whole[:4096], b"\0" * len(whole)):
         database.write_bytes(damaged)
-        with pytest.raises(Stale):
+        with pytest.raises(StaleIndex):
             IndexStore.open(database)
     damaged = bytearray(whole)
     damaged[16384:] = b"\xff" * (len(damaged) - 16384)
     database.write_bytes(damaged)
-    with pytest.raises(Stale):
+    with pytest.raises(StaleIndex):
         store = IndexStore.open(database)
         store.files()
         for path in (A, B):

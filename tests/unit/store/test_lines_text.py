@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from ptexplore.store.lines_text import LinesText, lowered
-from ptexplore.store.paths_text import PathsText
+from ptexplore.store.index.search import LinesText, PathsText, lowered
 
 LETTERS = "aAbB_1é"
 NAMES = sorted({"".join(random.Random(seed).choices(LETTERS, k=1 + seed % 6)) for seed in range(600)})

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from ptexplore.index.sources import Source, build
-from ptexplore.model import Checkout
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
 from ptexplore.source.listing import files_of
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
-from ptexplore.view.targets import candidates
+from ptexplore.view.search.targets import candidates
 from tests import searched_source
 from tests.pictures import library_over
 
@@ -47,7 +48,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "notes").mkdir()
     (folder / "notes" / "blending.md").write_text(NOTE)
     checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
-    build(Source("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    build(IndexInput("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
     return folder
 
 

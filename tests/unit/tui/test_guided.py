@@ -4,62 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ptexplore.annotations.load import layers, load
-from ptexplore.annotations.marks import marks
-from ptexplore.annotations.trust import trust
-from ptexplore.model import Finding, Hop, SourceRef, Trail, TreeInfo
-from ptexplore.source.releases import releases
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
-from ptexplore.tui.card import CardScreen
-from ptexplore.tui.home import Home
-from ptexplore.tui.library import Apart, Library
-from ptexplore.tui.messages import OpenTour, OpenTrail
-from ptexplore.tui.palette import Palette
-from ptexplore.tui.recent import load_recent
-from ptexplore.tui.touring import Contents
-from ptexplore.tui.trail import TrailPane
-from ptexplore.tui.trail_screen import TrailScreen
+from ptexplore.tui.library import Library
+from ptexplore.tui.messages import OpenTrail
+from ptexplore.tui.reading.recent import load_recent
+from ptexplore.tui.screens.contents import TourContents
+from ptexplore.tui.screens.home import Home
+from ptexplore.tui.screens.palette import Palette
+from ptexplore.tui.screens.trail import TrailScreen
+from ptexplore.tui.widgets.trail import TrailPane
+from ptexplore.view.trees import IndexedTree
+from tests import pictures
 from tests.harness import REPOSITORY
 from tests.unit.tui.conftest import KERNEL
 from tests.unit.tui.test_reading import MIX, screen, until
-
-LABS = f"""---
-id: running
-title: Labs of every sort
-baseline: v2.99.0
----
-
-## Labs {{#labs}}
-
-```anchor
-path: {KERNEL}
-symbol: at::native::blend_kernel
-```
-
-Before [bold]them[/bold] \x1b[31m.
-
-```lab
-id: adds
-run: torch.add(a, b)
-expect:
-  trail: ["op aten::add.Tensor"]
-```
-
-```lab
-id: hangs
-run: __import__("time").sleep(600)
-expect:
-  value: '1'
-```
-"""
 
 
 @pytest.fixture
@@ -89,10 +56,7 @@ async def noted(app, pilot, *wanted: str) -> None:
 
 
 def with_notes(library: Library, folder: Path) -> Library:
-    notes = load(layers([str(folder)], shipped=False))
-    library.open_notes = lambda: notes
-    library.open_marks = lambda which: {one.tree.info.name: marks(notes, one.tree, one.store) for one in which}
-    return library
+    return pictures.with_notes(library, load(layers([str(folder)], shipped=False)))
 
 
 def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
@@ -103,7 +67,7 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
                      "mini 2.99.0  checkout:", "another version than the installed torch"):  # fmt: skip
             assert part in shown, part
         await pilot.press("tab", "enter")
-        await until(pilot, lambda: app.walk is not None and app.reader.place is not None)
+        await until(pilot, lambda: app.touring.walk is not None and app.reader.place is not None)
         assert app.reader.place.path.endswith("native_functions.yaml")
         await noted(app, pilot, "a token (stop 2) comes later", "not pinned")
         await pilot.press("greater_than_sign")
@@ -118,11 +82,11 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         assert len(lines) == 2
         await noted(app, pilot, "4/4 Two of one name", *(f"may be {MIX}:{line}" for line in lines))
         await pilot.press("less_than_sign", "greater_than_sign", "c")
-        await until(pilot, lambda: isinstance(app.screen, Contents))
+        await until(pilot, lambda: isinstance(app.screen, TourContents))
         await until(pilot, lambda: "✓  1  The entry" in screen(app))
         await pilot.press("escape", "greater_than_sign")
         await until(pilot, lambda: "that was the last stop" in screen(app))
-        assert app.walk is None
+        assert app.touring.walk is None
 
     drive("", reading, size=(170, 45))
     kept = json.loads((data / "progress.json").read_text())
@@ -153,7 +117,7 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
 
 
 def test_a_damaged_list_of_places_is_none_and_is_kept_aside(data):
-    from ptexplore.tui.recent import Recent, keep
+    from ptexplore.tui.reading.recent import Recent, keep
 
     data.mkdir()
     for text in ("{", '{"format": 9}', '{"format": 1, "places": [{"tree": 1}, 7, {"path": "x"}]}', "[" * 9999):
@@ -184,8 +148,8 @@ def trail(commit: str | None = None) -> Trail:
     other = Hop(5, "impl", "at::native::choose", "derived", ref(None, precision="ambiguous", reason="2 candidates",
                 candidates=(ref(4), ref(5))))  # fmt: skip
     op = Hop(2, "op", "aten::blend", "observed", ref(1, tree="gone"), op="aten::blend", children=(kernel, cut, other))
-    return Trail("torch.blend(a)", {"a": "Tensor[3] float32 cpu"}, {"version": "2.99.0"}, (mini,), {}, {},
-                 (Finding("cut", "something was cut"),), (op,))  # fmt: skip
+    return Trail("torch.blend(a)", (BoundName("a", "Tensor[3] float32 cpu"),), TorchInfo("2.99.0"), (mini,), Captured(),
+                 ResultInfo(), (Finding("cut", "something was cut"),), (op,))  # fmt: skip
 
 
 def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, data):
@@ -219,7 +183,7 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
     release, (one,) = releases()[0], library.trees
     tree = replace(one.tree, info=replace(one.tree.info, version=release.version))
     checkout = replace(one.checkout, kind="archive", release=release.version)
-    library.trees = [Apart(tree, one.store, checkout)]
+    library.trees = [IndexedTree(tree, one.store, checkout)]
 
     async def reading(app, pilot):
         for commit, opens in (("f00d", False), (release.commit, True)):
@@ -238,84 +202,6 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
     drive("", reading)
 
 
-# --- labs and cards, with the real torch ---
-
-
-@pytest.fixture
-def running(library: Library, own_cache: Path, data: Path, tmp_path: Path, monkeypatch) -> Iterator[Library]:
-    """Notes with labs, trusted; a cache of their own."""
-    monkeypatch.setenv("PTEXPLORE_CACHE", str(own_cache))
-    folder = tmp_path / "labs"
-    folder.mkdir()
-    (folder / "running.md").write_text(LABS)
-    import argparse
-
-    from ptexplore.cli.browse_runs import runs
-
-    library.runs = runs(argparse.Namespace(python=None, tree=None, notes=[str(folder)]))
-    return with_notes(library, folder)
-
-
-def started_with(cache: Path) -> list[str]:
-    """Every process of this machine that has this cache."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            known = f"PTEXPLORE_CACHE={cache}".encode() in (folder / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if known and int(folder.name) != os.getpid():
-            found.append((folder / "cmdline").read_text())
-    return found
-
-
-@pytest.mark.e2e
-def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache):
-    async def reading(app, pilot):
-        def said() -> str:
-            return " ".join(screen(app).split())
-
-        app.post_message(OpenTour("running"))
-        await noted(app, pilot, "lab adds", "Before [bold]them[/bold]")
-        await until(pilot, lambda: app.reader.place is not None)
-        await pilot.press("L", "enter")
-        await until(pilot, lambda: "its file is not trusted: ptexplore notes trust" in notes(app), 60)
-        trust(running.notes.tours.values())
-        await pilot.press("L", "enter")
-        await until(pilot, lambda: "lab adds: passed; T walks what ran" in said(), 60)
-        await pilot.press("T")
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "aten::add.Tensor" in said())
-        await pilot.press("escape", "L", "j", "enter")
-        await until(pilot, lambda: any("main.py" in one for one in started_with(own_cache)), 60)
-        await pilot.press("j")
-        assert app.reader.place.line == 5, "the source is read on meanwhile"
-        begun = time.monotonic()
-        await pilot.press("escape")
-        await until(pilot, lambda: app.job is None and not started_with(own_cache), 20)
-        assert time.monotonic() - begun < 8
-        assert "lab hangs: stopped" in said()
-
-    drive("", reading)
-
-
-@pytest.mark.e2e
-def test_the_card_of_an_operator_and_a_trace_of_an_expression(running, drive):
-    async def reading(app, pilot):
-        from ptexplore.tui.messages import OpenOperator
-
-        app.post_message(OpenOperator("aten::add.Tensor"))
-        await until(pilot, lambda: isinstance(app.screen, CardScreen) and "derivative" in screen(app), 30)
-        shown = screen(app)
-        assert "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" in shown
-        assert "registered at build/aten/src/ATen/RegisterCPU_0.cpp:" in shown
-        await pilot.press("enter")
-        await until(pilot, lambda: "its text is not here" in screen(app))
-        await pilot.press("escape", "escape", "x", *"troch.add(a, b)", "enter")
-        await until(pilot, lambda: any("name 'troch' is not defined" in one.message for one in app._notifications), 60)
-
-    drive("", reading, size=(140, 60))
-
-
 def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.errors import PtexploreError
     from ptexplore.tui.messages import OpenOperator
@@ -327,13 +213,14 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
         app.post_message(OpenOperator("aten::blend"))
         await until(pilot, lambda: "there is no operator aten::blend: the closest are aten::mix" in screen(app))
 
-    library.runs = replace(library.runs, card=card)
+    monkeypatch.setattr(library, "card", card)
     drive("", reading)
 
 
 def test_what_is_indexed_on_the_screen_is_found_there(library: Library) -> None:
     trees = library.trees
-    empty = replace(library, trees=[], runs=replace(library.runs, index=lambda _job: trees))
+    empty = replace(library, trees=[])
+    empty.build_indexes = lambda _job: trees
     app = Browser(empty, lambda _: Start(), missing=("runtime",))
 
     async def reading() -> None:

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from ptexplore.capture.native.record import SteppedCall, build
 from ptexplore.capture.native.symbols import Demangler, Symbols
-from ptexplore.capture.native.tree import Call, build
-from ptexplore.model import Hop, SourceRef
-from ptexplore.view.native_names import plain
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Hop, NativeCall
+from ptexplore.view.trace.native_names import plain
+from tests.harness import made_once
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPRESSIONS = {
@@ -42,7 +44,7 @@ EXPRESSIONS = {
 }
 CODE = """
 import base64, importlib, json, sys, torch
-S = importlib.import_module("ptexplore.probe.stepper")
+S = importlib.import_module("ptexplore.probe.stepper.stepper")
 F, t = torch.nn.functional, torch.randn
 torch.set_num_threads(1)
 names = dict(torch=torch, F=F, a=t(3, 3), b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
@@ -61,25 +63,29 @@ print(json.dumps([found, open("/proc/self/maps").read()]))
 class Recorded:
     """One stepped expression: its calls, and the same as hops before any is joined to an operator or a kernel."""
 
-    root: Call
+    root: SteppedCall
     hops: tuple[Hop, ...]
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
     """Each of EXPRESSIONS, stepped."""
-    stepper = pytest.importorskip("ptexplore.probe.stepper")
+    stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
     if stepper.why_not() is not None:
         pytest.skip(stepper.why_not())
-    command = [sys.executable, "-c", CODE, json.dumps(EXPRESSIONS)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found, maps = json.loads(done.stdout)
+    found, maps = json.loads(made_once(tmp_path_factory, "stepped.json", _step).read_text(encoding="utf-8"))
     symbols, demangler = Symbols(maps, tmp_path_factory.mktemp("symbols")), Demangler()
     trees = {name: build(base64.b64decode(rows), steps, symbols) for name, (rows, steps) in found.items()}
     return {name: Recorded(root, _hops(root, demangler)) for name, root in trees.items()}
 
 
-def _hops(root: Call, demangler: Demangler) -> tuple[Hop, ...]:
+def _step(file: Path) -> None:
+    command = [sys.executable, "-c", CODE, json.dumps(EXPRESSIONS)]
+    with file.open("wb") as out:
+        subprocess.run(command, cwd=ROOT, stdout=out, check=True)
+
+
+def _hops(root: SteppedCall, demangler: Demangler) -> tuple[Hop, ...]:
     made: dict[int, Hop] = {}
     numbers = count(1)
     for call in reversed(list(root.walk())):
@@ -91,7 +97,7 @@ def _hops(root: Call, demangler: Demangler) -> tuple[Hop, ...]:
             plain(symbol) if symbol else f"a function of {library}",
             "observed",
             SourceRef(None, None, None, "unknown", reason="not looked for"),
-            detail={"symbol": symbol, "library": library, "self": call.own},
+            native=NativeCall(symbol, call.place.mangled, library, call.own),
             instructions=call.inclusive,
             children=tuple(made[id(one)] for one in call.calls),
         )

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ptexplore.view.codetour import pattern
+from ptexplore.view.notes.codetour import pattern
 
 LINES = ["int f() {", "  return 1;", "}", "", "int g(a[3], b*) {", "  return 1;", "}", "  return 1;", "end"]
 

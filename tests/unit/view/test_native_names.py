@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.view.native import walk
-from ptexplore.view.native_names import display, plain
+from ptexplore.model.trace import walk
+from ptexplore.view.trace.native_names import display, plain
 from tests.unit.view.conftest import Recorded
 
 ANON = "(anonymous namespace)::"
@@ -64,7 +64,7 @@ def check(symbol: str) -> None:
 
 
 def test_every_recorded_function_has_a_good_name(recorded: Mapping[str, Recorded]) -> None:
-    symbols = {hop.detail["symbol"] for tree in recorded.values() for hop in walk(tree.hops)}
+    symbols = {hop.native.symbol for tree in recorded.values() for hop in walk(tree.hops)}
     assert len(symbols) > 1000
     for symbol in symbols:
         if symbol:

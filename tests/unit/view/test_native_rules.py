@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from ptexplore.model import Hop
-from ptexplore.view.native import condense, frames, walk
-from ptexplore.view.native import name as name_of
-from ptexplore.view.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
+from ptexplore.model.trace import Hop, NativeCall, walk
+from ptexplore.view.trace.native import condense, frames
+from ptexplore.view.trace.native import name as name_of
+from ptexplore.view.trace.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
 from tests.unit.view.conftest import Recorded
 
 # Functions that are frames of torch's in 2.6.0 (tests/e2e/test_native_readable.py, matched) and not in 2.13.0.
@@ -19,7 +19,7 @@ OLDER = ("at::namedinference::", "at::getAccelerator", "at::NamesMode::", "at::c
 
 
 def functions(trees: Iterable[Recorded]) -> set[tuple[str, str]]:
-    return {(hop.name, hop.detail["library"]) for tree in trees for hop in walk(tree.hops)}
+    return {(hop.name, hop.native.library) for tree in trees for hop in walk(tree.hops)}
 
 
 def test_every_rule_says_why() -> None:
@@ -85,7 +85,7 @@ def test_every_dispatch_boundary_and_computing_function_stays(recorded: Mapping[
     for tree in recorded.values():
         shown = {hop.id for hop in walk(condense(tree.hops)[0])}
         for hop in unfolded(tree.hops):
-            rule = rule_for(hop.name, hop.detail["library"])
+            rule = rule_for(hop.name, hop.native.library)
             if hop.name.startswith("at::_ops::") or (rule and rule.action == "show"):
                 assert hop.id in shown, hop.name
 
@@ -94,7 +94,7 @@ def unfolded(hops: Iterable[Hop]) -> Iterable[Hop]:
     """All hops but those inside of what a rule folds or hides."""
     for hop in hops:
         yield hop
-        rule = rule_for(hop.name, hop.detail["library"])
+        rule = rule_for(hop.name, hop.native.library)
         if rule is None or rule.action not in ("fold", "hide", "close"):
             yield from unfolded(hop.children)
 
@@ -124,13 +124,13 @@ def test_no_instruction_is_changed(recorded: Mapping[str, Recorded]) -> None:
 
 
 def test_deep_stacks_are_no_trouble() -> None:
-    from ptexplore.model import SourceRef
+    from ptexplore.model.places import SourceRef
 
     place = SourceRef(None, None, None, "unknown", reason="made")
     hop = Hop(0, "native", "at::native::f", "observed", place, instructions=1)
     for number in range(1, 5000):
-        hop = Hop(number, "closed", "PyObject_Call", "observed", place, detail={"library": "libpython3.11.so"},
-                  instructions=1, children=(hop,))  # fmt: skip
+        native = NativeCall("", library="libpython3.11.so")
+        hop = Hop(number, "closed", "PyObject_Call", "observed", place, native=native, instructions=1, children=(hop,))
     shown, hidden = condense((hop,))
     assert [one.name for one in shown] == ["at::native::f"]
     assert hidden == {0: 0}

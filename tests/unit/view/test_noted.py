@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ptexplore.annotations.marks import Mark
-from ptexplore.model import Hop, SourceRef, Trail
-from ptexplore.view.noted import about_operator, holds, matching, on_lines, to_read, with_notes
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.view.notes.noted import about_operator, holds, matching, on_lines, with_notes
+from ptexplore.view.trace.rows import stops_to_read
 
 FUNCTION = Mark("t#f", "The function", "Tour", "exact", "v2.6.0", "a.cpp", 12, 12, 9, 10, 20, "at::f", "function")
 CLASS = replace(FUNCTION, stop="t#c", line=10, end_line=20, kind="class", name="at::C")
@@ -52,7 +54,7 @@ def test_an_operator_by_its_entry_or_by_a_link() -> None:
 
 
 def trail(*hops: Hop) -> Trail:
-    return Trail("f()", {}, {}, (), {}, {}, (), hops)
+    return Trail("f()", (), TorchInfo(), (), Captured(), ResultInfo(), (), hops)
 
 
 def test_hops_get_the_stops_of_their_own_tree() -> None:
@@ -64,7 +66,7 @@ def test_hops_get_the_stops_of_their_own_tree() -> None:
     assert (first.notes, last.notes) == ((), ())
     assert last is given.hops[1], "what has no note stays what it was"
     assert with_notes(given, {}) is given
-    assert to_read(found) == ["t#f"]
+    assert stops_to_read(found) == ["t#f"]
 
 
 def test_an_operators_hop_has_its_entrys_stops_but_none_that_is_nowhere() -> None:
@@ -74,7 +76,7 @@ def test_an_operators_hop_has_its_entrys_stops_but_none_that_is_nowhere() -> Non
 
 def test_names_that_are_none_are_not_suggested() -> None:
     call = replace(hop(1, "x.cpp", 1), notes=("t#f", "a b", "$(x)", "../x#y", "t#f"))
-    assert to_read(trail(call)) == ["t#f"]
+    assert stops_to_read(trail(call)) == ["t#f"]
 
 
 @pytest.mark.parametrize(

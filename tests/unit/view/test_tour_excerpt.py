@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.annotations.load import Layer, Library, load
-from ptexplore.index.sources import Source, build
-from ptexplore.model import Checkout
+from ptexplore.annotations.load import Layer, NoteLibrary, load
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
 from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
 from ptexplore.source.tree import SourceTree
-from ptexplore.store.index_store import IndexStore
-from ptexplore.view.tour import Guide
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.notes.tour import Guide
 from tests import searched_source
 
 LONG = "aten/src/ATen/native/Long.cpp"
@@ -73,8 +74,8 @@ def guide(tmp_path: Path) -> Guide:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/n.md").write_text(NOTE.replace("%(path)s", LONG))
     checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0")
-    build(Source("mini", str(root), files_of(checkout)), tmp_path / "i.sqlite", jobs=1)
-    library: Library = load([Layer(tmp_path / "notes", "notes")])
+    build(IndexInput("mini", str(root), files_of(checkout)), tmp_path / "i.sqlite", jobs=1)
+    library: NoteLibrary = load([Layer(tmp_path / "notes", "notes")])
     assert not library.problems
     return Guide(library, [Tree(checkout_tree(checkout), IndexStore.open(tmp_path / "i.sqlite"), checkout)], "2.13.0")
 

@@ -1,0 +1,1 @@
+"""The public Python API: what the commands ask, answered with records. `import ptexplore` has its names."""

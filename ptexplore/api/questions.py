@@ -1,0 +1,275 @@
+"""The questions of the public API: each over a workspace of its own, or several over one `Workspace`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ptexplore.api.trail import PublicTrail
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from ptexplore.view.operator.card import Card
+    from ptexplore.view.search.find import FindView
+    from ptexplore.view.search.refs import RefsView
+    from ptexplore.view.search.show import ShowView
+
+
+class PublicWorkspace:
+    """One installed torch and the source in use, opened once for several questions. Use it in a `with`.
+
+    `python` is a Python whose torch is looked at (None: your own), `tree` the one tree to look into (a checkout's
+    name, or "runtime"), `notes` folders of notes over the shipped ones. `inner` is the workspace behind it, which can
+    also index, fetch, survey and check notes.
+
+    >>> import ptexplore
+    >>> with ptexplore.Workspace() as workspace:
+    ...     card = workspace.op("add.Tensor")
+    >>> card.operator.name
+    'aten::add.Tensor'
+    """
+
+    def __init__(self, python: str | None = None, tree: str | None = None, *, notes: Sequence[str] = ()) -> None:
+        self.inner = Workspace(python, tree, notes=notes)
+
+    def __enter__(self) -> PublicWorkspace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.inner.close()
+
+    def trace(
+        self,
+        expression: str | None = None,
+        *,
+        script: str | os.PathLike[str] | None = None,
+        variables: Mapping[str, str] | None = None,
+        setup: Sequence[str] = (),
+        contexts: Sequence[str] = (),
+        grad: bool = False,
+        backward: bool = False,
+        once: bool = False,
+        native: bool = True,
+        native_op: str | None = None,
+        timeout: float = 60.0,
+    ) -> PublicTrail:
+        """As `ptexplore.trace`.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     workspace.trace("torch.relu(a)", native=False).hops[0].name
+        'torch::autograd::THPVariable_relu'
+        """
+        from ptexplore.capture.probing import TraceRequest
+
+        _check_text("expression", expression)
+        if (expression is None) == (script is None):
+            why = "a trace is of one thing"
+            raise PtexploreError("one of expression and script is needed", why, 'trace("torch.add(a, b)")', USAGE)
+        for name, value in (variables or {}).items():
+            _check_text(f"the variable {name}", value)
+        request = TraceRequest(
+            expression=expression,
+            script=os.fspath(script) if script is not None else None,
+            variables=tuple((variables or {}).items()),
+            setup=tuple(setup),
+            contexts=tuple(contexts),
+            grad=grad or backward,
+            backward=backward,
+            once=once,
+            timeout=timeout,
+            cwd=os.getcwd(),
+            native=native,
+            native_op=native_op,
+        )
+        return PublicTrail(*self.inner.trace(request))
+
+    def op(self, name: str) -> Card:
+        """As `ptexplore.op`.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     workspace.op("mm").operator.name
+        'aten::mm'
+        """
+        return self.inner.operator(_check_text("the operator", name))
+
+    def find(
+        self, query: str, *, kind: str | None = None, limit: int = 20, text: bool = False, declarations: bool = False
+    ) -> FindView:
+        """As `ptexplore.find`.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace(tree="runtime") as workspace:
+        ...     workspace.find("TensorIterator", kind="class", limit=1).groups[0].name
+        'symbols'
+        """
+        from ptexplore.view.search.find import FindQuery
+
+        return self.inner.find(_check_text("the query", query), FindQuery(limit, kind, text, declarations))
+
+    def show(
+        self, target: str, *, kind: str | None = None, everything: bool = False, every_key: bool = False
+    ) -> ShowView:
+        """As `ptexplore.show`.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace(tree="runtime") as workspace:
+        ...     workspace.show("torch.nn.modules.linear.Linear").pages[0].spot.ref.path
+        'torch/nn/modules/linear.py'
+        """
+        from ptexplore.view.search.show import ShowQuery
+
+        return self.inner.show(_check_text("the target", target), ShowQuery(everything, kind), every_key=every_key)
+
+    def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
+        """As `ptexplore.refs`.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace(tree="runtime") as workspace:
+        ...     workspace.refs("TensorIteratorBase", limit=1).asked
+        'TensorIteratorBase'
+        """
+        return self.inner.refs(_check_text("the symbol", symbol), limit, kind)
+
+
+def trace(
+    expression: str | None = None,
+    *,
+    script: str | os.PathLike[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    setup: Sequence[str] = (),
+    contexts: Sequence[str] = (),
+    grad: bool = False,
+    backward: bool = False,
+    once: bool = False,
+    native: bool = True,
+    native_op: str | None = None,
+    timeout: float = 60.0,
+    python: str | None = None,
+) -> PublicTrail:
+    """What runs for an expression or a script, and where it is. It runs in a process of its own.
+
+    Names of one letter become seeded 3 x 3 tensors; `variables` binds others, each to an expression's text. `setup`
+    are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
+    `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone).
+    `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
+
+    Raises PtexploreError if it cannot be run, raises, dies or takes too long; and for a callable in place of a text.
+
+    >>> import ptexplore
+    >>> trail = ptexplore.trace("torch.add(a, b)", grad=True, native=False)
+    >>> sorted({hop.key for hop in trail.find("add") if hop.key})
+    ['AutogradCPU', 'CPU']
+    """
+    with PublicWorkspace(python) as workspace:
+        return workspace.trace(
+            expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
+            backward=backward, once=once, native=native, native_op=native_op, timeout=timeout,
+        )  # fmt: skip
+
+
+def op(name: str, *, python: str | None = None) -> Card:
+    """The card of an operator: schema, dispatch keys with their kernels, derivative, Python names.
+
+    Raises PtexploreError if no operator is called that.
+
+    >>> import ptexplore
+    >>> ptexplore.op("add.Tensor").operator.name
+    'aten::add.Tensor'
+    """
+    with PublicWorkspace(python) as workspace:
+        return workspace.op(name)
+
+
+def find(
+    query: str,
+    *,
+    kind: str | None = None,
+    limit: int = 20,
+    text: bool = False,
+    declarations: bool = False,
+    tree: str | None = None,
+    python: str | None = None,
+) -> FindView:
+    """What a query may mean: symbols, operators, files, notes and lines of text, each group best first.
+
+    `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …), `limit` at most so many of each.
+    Raises PtexploreError if nothing fits; its `why` has the closest names.
+
+    >>> import ptexplore
+    >>> ptexplore.find("conv2d", kind="operator").groups[0].found[0].name
+    'aten::conv2d'
+    """
+    with PublicWorkspace(python, tree) as workspace:
+        return workspace.find(query, kind=kind, limit=limit, text=text, declarations=declarations)
+
+
+def show(
+    target: str,
+    *,
+    kind: str | None = None,
+    everything: bool = False,
+    every_key: bool = False,
+    tree: str | None = None,
+    python: str | None = None,
+) -> ShowView:
+    """The source of a symbol, an operator, a file or a line; or, if the target names several things, what they are.
+
+    Raises PtexploreError if the target names nothing.
+
+    >>> import ptexplore
+    >>> ptexplore.show("torch.nn.functional.relu", tree="runtime").pages[0].spot.ref.path
+    'torch/nn/functional.py'
+    """
+    with PublicWorkspace(python, tree) as workspace:
+        return workspace.show(target, kind=kind, everything=everything, every_key=every_key)
+
+
+def refs(
+    symbol: str,
+    *,
+    kind: str | None = None,
+    limit: int | None = None,
+    tree: str | None = None,
+    python: str | None = None,
+) -> RefsView:
+    """Who uses a name, grouped by how; at most `limit` of each group.
+
+    Raises PtexploreError if nothing is called that.
+
+    >>> import ptexplore
+    >>> ptexplore.refs("TensorIteratorBase", limit=1, tree="runtime").asked
+    'TensorIteratorBase'
+    """
+    with PublicWorkspace(python, tree) as workspace:
+        return workspace.refs(symbol, kind=kind, limit=limit)
+
+
+def load(file: str | os.PathLike[str]) -> PublicTrail:
+    """The Trail of a saved trace; torch is not needed. Raises PtexploreError if the file is none.
+
+    >>> import ptexplore
+    >>> try:
+    ...     ptexplore.load("nothing.trail")
+    ... except ptexplore.PtexploreError as error:
+    ...     print(error.message)
+    nothing.trail cannot be read
+    """
+    from ptexplore.workspace.saved_traces import load_trace
+
+    return PublicTrail(*load_trace(os.fspath(file)))
+
+
+def _check_text(what: str, value: object) -> str:
+    """`value`, if it is a text or None. Raises PtexploreError for anything else, with the reason for a callable."""
+    if callable(value):
+        why = "it runs in another process, and what a callable closes over cannot be taken there"
+        raise PtexploreError(f"{what} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)
+    if value is not None and not isinstance(value, str):
+        raise PtexploreError(f"{what} is a {type(value).__name__}, not a text", "", 'trace("torch.add(a, b)")', USAGE)
+    return value or ""

@@ -1,0 +1,151 @@
+"""The Trail that the API gives: what ran for one expression, and its forms as text, JSON and picture."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.model.trace import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from ptexplore.model.places import SourceRef
+    from ptexplore.model.trace import Finding, Hop, Session, Trail
+    from ptexplore.view.trace.explain import Explanation
+    from ptexplore.view.trace.rows import TrailView
+
+
+class PublicTrail:
+    """What ran for one expression, as nested hops. `ptexplore.trace` and `ptexplore.load` give one.
+
+    >>> import ptexplore
+    >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
+    >>> trail.expression
+    'torch.add(a, b)'
+    >>> trail.hops[0].kind
+    'binding'
+    """
+
+    def __init__(self, record: Trail, session: Session | None = None) -> None:
+        self.record = record
+        self.session = session
+
+    def __repr__(self) -> str:
+        return f"<Trail of {self.expression!r}: {sum(1 for _ in walk(self.hops))} hops>"
+
+    def __str__(self) -> str:
+        """The text that `ptexplore trace` prints into a pipe."""
+        from rich.console import Console
+
+        out = io.StringIO()
+        self._draw()(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
+        return out.getvalue()
+
+    @property
+    def expression(self) -> str:
+        """The expression, or the script's file, as it was given.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("a + b", native=False).expression
+        'a + b'
+        """
+        return self.record.expression
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """The outermost steps; each has those inside it as `children`.
+
+        >>> import ptexplore
+        >>> [hop.kind for hop in ptexplore.trace("torch.add(a, b)", native=False).hops]
+        ['binding']
+        """
+        return self.record.hops
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What you must know beside the steps: differences between runs, what was cut.
+
+        >>> import ptexplore
+        >>> [finding.kind for finding in ptexplore.trace("torch.rand(2)", native=False).findings]
+        []
+        """
+        return self.record.findings
+
+    def find(self, text: str) -> list[Hop]:
+        """Every step whose name, operator or source path holds `text`, callers first.
+
+        >>> import ptexplore
+        >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> {hop.op for hop in trail.find("aten::add")}
+        {'aten::add.Tensor'}
+        """
+        return [
+            hop
+            for hop in walk(self.hops)
+            if any(text in part for part in (hop.name, hop.op or "", hop.source.path or ""))
+        ]
+
+    def explain(self, hop: int) -> Explanation:
+        """What the step with this id is concluded from. Raises PtexploreError if there is none.
+
+        >>> import ptexplore
+        >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> trail.explain(trail.hops[0].id).hop.kind
+        'binding'
+        """
+        from ptexplore.view.trace.explain import explain
+
+        return explain(self.record, self.session, hop)
+
+    def to_json(self) -> str:
+        """The Trail as JSON text, as docs/json.md describes it.
+
+        >>> import json, ptexplore
+        >>> json.loads(ptexplore.trace("torch.add(a, b)", native=False).to_json())["expression"]
+        'torch.add(a, b)'
+        """
+        from ptexplore.view.trace.document import trail_to_json
+
+        return trail_to_json(self.record)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the Trail with its session into a file. Raises PtexploreError if that cannot be written.
+
+        >>> import pathlib, ptexplore, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = pathlib.Path(folder.name) / "x.trail"
+        >>> ptexplore.trace("torch.add(a, b)", native=False).save(file)
+        >>> ptexplore.load(file).expression
+        'torch.add(a, b)'
+        """
+        from ptexplore.workspace.saved_traces import save_trace
+
+        save_trace(Path(file), self.record, self.session)
+
+    def svg(self) -> str:
+        """What `ptexplore trace` shows, as an SVG picture that loads nothing.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("torch.add(a, b)", native=False).svg()[:4]
+        '<svg'
+        """
+        from ptexplore.render.terminal.picture import picture
+
+        return picture(self._draw(), self.expression)
+
+    def _draw(self) -> Callable[[Console], None]:
+        from ptexplore.render.terminal.console import print_trail
+        from ptexplore.view.trace.rows import Options, view
+
+        page: TrailView = view(self.record, Options(), self.session)
+        return lambda console: print_trail(console, page, _nowhere)
+
+
+def _nowhere(ref: SourceRef) -> None:
+    """Text and pictures travel: they have no links into this machine's folders."""
+    del ref

@@ -1,0 +1,97 @@
+"""What a generated kernel's body says: the key set it redispatches with, the guard it holds, what it calls.
+
+The shapes are those that torchgen/dest/register_dispatch_key.py, torchgen/gen_functionalization_type.py and
+tools/autograd/gen_{variable,trace,inplace_or_view}_type.py write.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_EVENT = re.compile(
+    r"(?P<open>\{)|(?P<close>\})|(?P<comment>//[^\n]*)"
+    r"|(?P<guard>(?:at|c10)::(?:\w+::)*(?:AutoDispatch\w+|\w*DispatchKeyGuard|\w*DispatchMode)\b)\s+\w+\s*"
+    r"(?P<argument>\([^;{}]*\))?;"
+    r"|at::redispatch::\w+\((?P<old>)|at::_ops::\w+::(?:redispatch\((?P<new>)|call\((?P<call>))"
+)
+_BRACKET_OR_COMMA = re.compile(r"[()\[\]{},]")
+_DISPATCHES = re.compile(r"redispatch|AutoDispatch|DispatchKeyGuard")
+_NATIVE = re.compile(r"\b(at::native::(?:\w+::)*\w+)\s*\(")
+_STRUCTURED = re.compile(r"^\s*(structured_\w+) op(?:\(|;)", re.MULTILINE)
+_META_ONLY = "ExcludeDispatchKeyGuard"  # Functionalize runs the operator on meta tensors first, under this guard
+
+
+@dataclass(frozen=True, slots=True)
+class BodyFacts:
+    """What one body says; each field is None where the body does not say it exactly one way."""
+
+    redispatch: str | None
+    guard: str | None
+    natives: tuple[str, ...]
+    structured: str | None
+    calls_meta: bool
+    calls_impl: bool
+
+
+def read_body(text: str) -> BodyFacts:
+    """Read the text between a function's braces."""
+    structured = set(_STRUCTURED.findall(text)) if "structured_" in text else set()
+    natives = tuple(dict.fromkeys(_NATIVE.findall(text))) if "at::native::" in text else ()
+    key_sets, under_redispatch, under_call = _dispatching(text) if _DISPATCHES.search(text) else ([], [], [])
+    return BodyFacts(
+        redispatch=_only(key_sets),
+        guard=_only(under_redispatch) if key_sets else _only(under_call),
+        natives=natives,
+        structured=structured.pop() if len(structured) == 1 else None,
+        calls_meta="op.meta(" in text,
+        calls_impl="op.impl(" in text,
+    )
+
+
+def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | None]]:
+    """The key sets redispatched with, the guards held at each redispatch, and those held at each plain call."""
+    key_sets: list[str] = []
+    under_redispatch: list[str | None] = []
+    under_call: list[str | None] = []
+    scopes: list[list[str]] = [[]]
+    for match in _EVENT.finditer(text):
+        if match["open"]:
+            scopes.append([])
+        elif match["close"]:
+            if len(scopes) > 1:
+                scopes.pop()
+        elif match["guard"]:
+            scopes[-1].append(match["guard"] + (match["argument"] or ""))
+        elif match["old"] is not None or match["new"] is not None:
+            key_sets.append(first_argument(text, match.end()))
+            under_redispatch.append(_held(scopes))
+        elif match["call"] is not None:
+            held = _held(scopes)
+            if held is not None and _META_ONLY not in held:
+                under_call.append(held)
+    return key_sets, under_redispatch, under_call
+
+
+def first_argument(text: str, start: int) -> str:
+    """The text from `start` up to the comma or parenthesis that ends a call's first argument, spaces folded."""
+    depth, end = 0, len(text)
+    for match in _BRACKET_OR_COMMA.finditer(text, start):
+        sign = match[0]
+        if sign in "([{":
+            depth += 1
+        elif depth == 0:
+            end = match.start()
+            break
+        elif sign != ",":
+            depth -= 1
+    return " ".join(text[start:end].split())
+
+
+def _held(scopes: list[list[str]]) -> str | None:
+    return ", ".join(guard for scope in scopes for guard in scope) or None
+
+
+def _only(values: list[str] | list[str | None]) -> str | None:
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None

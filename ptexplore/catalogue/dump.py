@@ -1,0 +1,98 @@
+"""Parse what the dispatcher says about itself: `_dispatch_dump` and `_dispatch_dump_table`, line by line.
+
+The formats are OperatorEntry::dumpState and dumpComputedTable in aten/src/ATen/core/dispatch/OperatorEntry.cpp.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from ptexplore.model.operators import DumpRecord, RecordOrigin, TableEntry
+
+_RECORD = re.compile(r"(\w+)(\[alias\])?( \(inactive\))?: (.*?)(?: :: (.*))?$")
+_AT = re.compile(r"(?:fallthrough )?registered at (.+):(\d+)$")
+_ENTRY = re.compile(r"(\w+): (fallthrough )?(.*) \[([^\[\]]*)\]$")
+_KERNEL = re.compile(r"(.*?) ?\[ ([a-z ]*)\]$")
+_HEADINGS = ("name: ", "schema: ", "alias analysis kind: ")
+
+NO_FILE = "/dev/null"  # what 2.6 records for everything that Python registers
+
+
+class Unparsed(Exception):
+    """A line is in none of the known forms."""
+
+
+def parse_dump(op: str, text: str) -> list[DumpRecord]:
+    """The records of one operator's `_dispatch_dump`, in order. Raises Unparsed."""
+    records = []
+    for line in text.splitlines():
+        if not line.strip() or line.startswith(_HEADINGS):
+            continue
+        match = _RECORD.match(line)
+        if match is None:
+            raise Unparsed(f"{op}: {line!r}")
+        key, alias, inactive, debug, described = match.groups()
+        kernel = _KERNEL.match(described or "")
+        signature, state = (kernel[1], kernel[2]) if kernel else (described, "")
+        file, at = location(debug)
+        records.append(
+            DumpRecord(
+                op=op,
+                key=None if key == "debug" else key,
+                alias=alias is not None,
+                inactive=inactive is not None,
+                fallthrough="fallthrough" in state.split() or debug.startswith("fallthrough "),
+                file=file,
+                line=at,
+                signature=signature if signature and signature != "(none)" else None,
+                raw=debug,
+            )
+        )
+    return records
+
+
+def location(debug: str) -> tuple[str | None, int | None]:
+    """File and line of a "registered at FILE:LINE"; (None, None) for any other text."""
+    match = _AT.match(debug)
+    return (match[1], int(match[2])) if match else (None, None)
+
+
+def parse_table(op: str, text: str, canonical: Callable[[str], str | None]) -> list[TableEntry]:
+    """One operator's `_dispatch_dump_table`, keys with the same entry as one, in order. Raises Unparsed.
+
+    A key that is not named has no entry: calling the operator there is an error.
+    """
+    grouped: dict[tuple[str, bool, str], list[str]] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        parsed = _entry(line)
+        if parsed is None:
+            raise Unparsed(f"{op}: {line!r}")
+        key, entry = parsed
+        grouped.setdefault(entry, []).append(key)
+    entries = []
+    for (reason, fallthrough, debug), keys in grouped.items():
+        file, line_number = location(debug)
+        path = canonical(file) if file is not None else None
+        entries.append(TableEntry(tuple(keys), reason, fallthrough, path, line_number if path else None, debug))
+    return entries
+
+
+@lru_cache(maxsize=1 << 16)  # of 390,000 lines in a release 30,000 are different
+def _entry(line: str) -> tuple[str, tuple[str, bool, str]] | None:
+    match = _ENTRY.match(line)
+    return (match[1], (match[4], match[2] is not None, match[3])) if match else None
+
+
+def origin(file: str | None, path: str | None) -> RecordOrigin:
+    """Where a record comes from, by the file the binary names and its canonical path."""
+    if file is None:
+        return "nofile"
+    if file == NO_FILE or file.endswith((".py", ">")):
+        return "python"
+    if path is not None and (path.startswith("build/") or "/autograd/generated/" in path):
+        return "generated"
+    return "handwritten"

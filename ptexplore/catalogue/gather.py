@@ -1,0 +1,70 @@
+"""The generated files of one tree, read by the index's own extractors in several processes, into facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TypeVar
+
+from ptexplore.catalogue.facts import Facts, facts_of
+from ptexplore.catalogue.generated_file import GeneratedFile
+from ptexplore.cpp import macro_table
+from ptexplore.cpp.macros import MacroTable, collect
+from ptexplore.index.build import available, header_state, headers
+from ptexplore.index.tasks import Task, in_turn
+from ptexplore.index.workers import Whole, read_all, read_whole
+from ptexplore.source.listing import Listed
+from ptexplore.source.progress import Progress
+from ptexplore.store.index.read_ahead import PackedFile, ReadAhead, packed
+
+_R = TypeVar("_R")
+_ATEN = "build/aten/src/ATen"
+_AUTOGRAD = "torch/csrc/autograd/generated"
+_STEP = "reading the generated C++"
+# Besides those that records name: where entry points, nodes, bindings and the kernels of `add` stand.
+_ALSO = (
+    f"{_ATEN}/Operators_", f"{_ATEN}/CompositeViewCopyKernels.cpp", f"{_ATEN}/UfuncCPU", f"{_AUTOGRAD}/Functions.cpp",
+    f"{_AUTOGRAD}/python_",
+)  # fmt: skip
+
+
+def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) -> tuple[Facts, ReadAhead]:
+    """What the generated files among `files` hold: those of `named` paths, which records point into, and the others.
+
+    Their rows come back as well, for the index of the same tree. Raises PtexploreError where a process that reads died.
+    """
+    listed = list(files)
+    wanted = set(named)
+    tasks = [Task(0, *_task(one)) for one in listed if one.layer == "generated" and _holds_facts(one.path, wanted)]
+    tasks = in_turn(tasks, 1, available())
+    macros = cache(lambda: collect(headers(listed)))
+    found = _watched(read_all(tasks, macros, available(), read_facts), len(tasks), progress)
+    total, rows = Facts(), []
+    for facts, file in sorted((one for one in found if one is not None), key=lambda one: one[1].path):
+        total.add(facts)
+        rows.append(file)
+    total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
+    return total, ReadAhead(header_state(listed), macro_table.as_text(macros()), rows, len(tasks) + 1)
+
+
+def _task(listed: Listed) -> tuple[str, str, str, int, None]:
+    return listed.path, listed.file, listed.layer, listed.state[1] if listed.state else 0, None
+
+
+def _holds_facts(path: str, named: set[str]) -> bool:
+    return path in named or (path.endswith(".cpp") and path.startswith(_ALSO))
+
+
+def _watched(found: Iterable[_R], count: int, progress: Progress) -> Iterator[_R]:
+    for number, one in enumerate(found):
+        progress.step(_STEP, 0.1 + 0.7 * number / count)
+        yield one
+
+
+def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | None:
+    """The facts and the rows of one file; None where it cannot be read."""
+    whole = read_whole(task, macros)
+    if not isinstance(whole, Whole):
+        return None
+    records = whole.records
+    return facts_of(GeneratedFile(task.path, whole.text, records.symbols, records.dialect)), packed(whole.rows)

@@ -1,0 +1,132 @@
+"""Dump records that point into generated files -> registrations: verified, with body, redispatch and target."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ptexplore.catalogue.bodies import BodyFacts
+from ptexplore.catalogue.facts import RegisteredFunction
+from ptexplore.index.dialect.confirm import confirm
+from ptexplore.model.operators import DumpRecord, Registration
+from ptexplore.model.symbols import Dialect
+
+HANDWRITTEN = "hand-written C++ is not in the wheel"
+NO_FILE = "the binary names no file for it"
+FACTORY = "a hand-written factory makes the kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """What torchgen's model knows: (op, key) -> kernel's qualified name, and op -> its structured meta class."""
+
+    native: dict[tuple[str, str], str]
+    meta: dict[str, str]
+
+    @staticmethod
+    def of(model: dict[str, Any]) -> Kernels:
+        """Read from torchgen's model as probe/torchgen/model.py writes it."""
+        native = {
+            (operator["name"], key): f"{namespace}::{kernel}"
+            for operator in model.get("operators", ())
+            for key, (namespace, kernel, is_structured) in operator["kernels"].items()
+            if not is_structured
+        }
+        return Kernels(native, dict(model.get("structured", {})))
+
+
+def registrations_of(
+    path: str,
+    records: Iterable[DumpRecord],
+    rows: Sequence[Dialect],
+    functions: Mapping[int, RegisteredFunction],
+    kernels: Kernels,
+) -> list[Registration]:
+    """One registration per record that names the file at `path`, in order; `rows` are those of the file's blocks."""
+    libraries: dict[int, list[Dialect]] = defaultdict(list)
+    entries: dict[tuple[int | None, str], list[Dialect]] = defaultdict(list)
+    for row in rows:
+        if row.kind == "library":
+            libraries[row.line].append(row)
+        else:
+            entries[row.block, row.name].append(row)
+    found = []
+    for record in records:
+        block = libraries.get(record.line or 0, [])
+        own, why_not = confirm(record, [*block, *entries.get((record.line, record.op), ())])
+        registration = _plain(record, path, own, why_not)
+        if own is not None and own.kind == "impl":
+            registration = replace(registration, **_function(record, path, functions[own.line], kernels))
+        found.append(registration)
+    return found
+
+
+def missing(record: DumpRecord, path: str) -> Registration:
+    """The registration of a record whose file is not in the tree."""
+    return _plain(record, path, None, f"{path} was not regenerated")
+
+
+def _plain(record: DumpRecord, path: str, row: Dialect | None, why_not: str | None) -> Registration:
+    return Registration(
+        op=record.op,
+        key=record.key,
+        alias=record.alias,
+        inactive=record.inactive,
+        fallthrough=record.fallthrough,
+        origin="generated",
+        path=path,
+        macro_line=record.line,
+        op_line=row.line if row else None,
+        confirmed=row is not None,
+        why_not=why_not,
+        signature=record.signature,
+        callee=row.text if row is not None and row.kind == "impl" else None,
+    )
+
+
+def _function(record: DumpRecord, path: str, function: RegisteredFunction, kernels: Kernels) -> dict[str, Any]:
+    """What is known of the function that runs, as fields of a Registration."""
+    if function.name is None:
+        return {"body_why": FACTORY}
+    if function.count is None:
+        return {"wrapper": function.name, "body_why": HANDWRITTEN}
+    if function.body is None:
+        how_often = f"defined {function.count} times in" if function.count else "not defined in"
+        return {"wrapper": function.name, "body_why": f"{function.name} is {how_often} {path}"}
+    return {
+        "wrapper": function.name,
+        "body_path": path,
+        "body_line": function.line,
+        "body_end": function.end_line,
+        "redispatch": function.body.redispatch,
+        "guard": function.body.guard,
+        **_target(record, function.body, function.base, kernels),
+    }
+
+
+def _target(record: DumpRecord, body: BodyFacts, base: str | None, kernels: Kernels) -> dict[str, Any]:
+    """The hand-written function the body calls: what torchgen's model expects there, or the only one."""
+    if body.structured is not None:
+        return _structured(record, body, base, kernels)
+    expected = kernels.native.get((record.op, record.key or ""))
+    if expected in body.natives:
+        return {"target": expected, "target_kind": "native"}
+    if expected is None and len(body.natives) == 1:
+        return {"target": body.natives[0], "target_kind": "native"}
+    return {} if body.natives or expected else {"target_kind": "none"}
+
+
+def _structured(record: DumpRecord, body: BodyFacts, base: str | None, kernels: Kernels) -> dict[str, Any]:
+    """`op.impl` is the base class's when that is at::native's; `op.meta` is the meta class's either way."""
+    if base is None:
+        return {}
+    if "::meta::" in base:
+        return {"target_kind": "meta", "target_meta": f"{base}::meta" if body.calls_meta else None}
+    meta = kernels.meta.get(record.op)
+    return {
+        "target_kind": "structured",
+        "target": f"{base}::impl" if body.calls_impl else None,
+        "target_meta": f"{meta}::meta" if meta and body.calls_meta else None,
+    }

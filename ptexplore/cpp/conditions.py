@@ -1,0 +1,161 @@
+"""Evaluate the `#if`s around a definition as this wheel's build did: true, false, or not known.
+
+What is known comes from the wheel alone: its configuration headers (ATen/Config.h, cmake_macros.h, …), the definitions
+that its CMake targets hand on (share/cmake/Caffe2/Caffe2Targets.cmake), the platform it runs on, the accelerators that
+torch/version.py names and the Python it was built for. Whatever else a build passes by -D stays unknown.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ptexplore.cpp.expression import evaluate
+from ptexplore.cpp.text import Text
+from ptexplore.model.places import Runtime
+from ptexplore.source.tree import SourceTree
+
+HEADERS = (
+    "build/aten/src/ATen/Config.h",
+    "build/aten/src/ATen/cuda/CUDAConfig.h",
+    "build/c10/macros/cmake_macros.h",
+    "c10/macros/cmake_macros.h",
+    "build/c10/cuda/impl/cuda_cmake_macros.h",
+    "build/torch/headeronly/macros/cmake_macros.h",
+    "torch/headeronly/macros/cmake_macros.h",
+    "torch/csrc/utils/python_compat.h",
+)
+_TARGETS = "share/cmake/Caffe2/Caffe2Targets.cmake"
+_COMPILED = re.compile(r'INTERFACE_COMPILE_DEFINITIONS "([\w;]+)"')
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+(?:\([ \t]*\))?)(?![\w(])[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
+_UNDEFINED = re.compile(r"^/\* #undef (\w+) \*/", re.MULTILINE)
+
+# Macros of systems, compilers and builds that no Linux wheel is of.
+_ELSEWHERE = (
+    "_WIN32", "WIN32", "_WIN64", "_MSC_VER", "_M_X64", "_M_ARM64", "__MINGW32__", "__CYGWIN__", "__APPLE__",
+    "__MACH__", "TARGET_OS_IPHONE", "TARGET_OS_MAC", "__ANDROID__", "ANDROID", "C10_ANDROID", "C10_IOS",
+    "C10_MOBILE", "FBCODE_CAFFE2", "OVRSOURCE", "DOXYGEN_SHOULD_SKIP_THIS", "USE_MPS", "__EMSCRIPTEN__",
+    "__OBJC__", "__OPENCL_VERSION__", "PYPY_VERSION",
+)  # fmt: skip
+_MACHINES = {
+    "x86_64": ("__x86_64__", "__amd64__", "__x86_64", "CPUINFO_ARCH_X86_64"),
+    "aarch64": ("__aarch64__", "__ARM_NEON", "__ARM_NEON__", "CPUINFO_ARCH_ARM64"),
+    "s390x": ("__s390x__",),
+    "ppc64le": ("__powerpc__", "__powerpc64__"),
+}
+_OTHER_MACHINES = ("__i386__", "__i386", "__arm__", "__riscv", "CPUINFO_ARCH_X86", "CPUINFO_ARCH_ARM")
+_CUDA = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
+_HIP = ("__HIPCC__", "__HIP_DEVICE_COMPILE__", "USE_ROCM", "__HIP_PLATFORM_AMD__")
+_SYCL = ("USE_XPU", "__SYCL_DEVICE_ONLY__", "SYCL_LANGUAGE_VERSION", "__SYCL_COMPILER_VERSION")
+_CUDA_SOURCES = (".cu", ".cuh")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is known of the macros of one build: `defined` to their text, and `undefined` for certain."""
+
+    defined: Mapping[str, str]
+    undefined: frozenset[str]
+    left_out: re.Pattern[str] | None = None  # files that this build does not compile
+    _done: dict[tuple[str, bool], bool | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def holds(self, guards: Iterable[str], path: str) -> bool | None:
+        """Whether all `guards` (as Symbol.guards) hold in the file `path` in this build; None where that is unknown.
+
+        One that is certainly false decides, whatever the others are; so does a file that the build leaves out.
+        """
+        if self.left_out is not None and self.left_out.match(path):
+            return False
+        host = not path.endswith(_CUDA_SOURCES)
+        found = [self._one(guard, host) for guard in guards]
+        if False in found:
+            return False
+        return None if None in found else True
+
+    def _one(self, condition: str, host: bool) -> bool | None:
+        asked = (condition, host)
+        if asked not in self._done:
+            value = evaluate(condition, lambda name: self._macro(name, host))
+            self._done[asked] = None if value is None else bool(value)
+        return self._done[asked]
+
+    def _macro(self, name: str, host: bool) -> str | bool:
+        """The text of a macro; False where it is certainly not defined, True where nothing is known."""
+        if not host and name in _CUDA:
+            return True
+        if name in self.defined:
+            return self.defined[name]
+        return name not in self.undefined
+
+
+def conditions(runtime: Runtime, tree: SourceTree) -> Conditions:
+    """What `runtime`'s own files say of how it was built; `tree` is its runtime tree."""
+    defined, undefined = _platform(runtime)
+    for name in _compiled_with(Path(runtime.torch_dir)):
+        defined.setdefault(name, "1")
+    for path in HEADERS:
+        found = tree.read(path)
+        if found is not None:
+            _read(Text(path, found.text), defined, undefined)
+    return Conditions(defined, frozenset(undefined - set(defined)), _left_out(runtime))
+
+
+def _left_out(runtime: Runtime) -> re.Pattern[str] | None:
+    """The files of accelerators that this build is not for, by folder as aten/src/ATen/CMakeLists.txt takes them."""
+    if not sys.platform.startswith("linux"):
+        return None
+    has = runtime.accelerators
+    folders = ["mps", "metal"]
+    folders += [] if "cuda" in has or "hip" in has else ["cuda", "cudnn", "miopen", "hip"]
+    folders += [] if "xpu" in has else ["xpu"]
+    return re.compile(rf"(aten/src/ATen|c10)/(.*/)?({'|'.join(folders)})/.*\.(cpp|cc|cxx|cu|mm)$")
+
+
+def _platform(runtime: Runtime) -> tuple[dict[str, str], set[str]]:
+    """What compiler and system define by themselves, and what certainly nobody does. Linux only: else nothing."""
+    defined = {"__cplusplus": "201703L"}
+    version = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", runtime.python_version)
+    if version:
+        major, minor, micro = (int(part) for part in version.groups())
+        defined["PY_VERSION_HEX"] = f"0x{major:02X}{minor:02X}{micro:02X}F0"
+    if not sys.platform.startswith("linux"):
+        return defined, set()
+    defined |= dict.fromkeys(("__linux__", "__linux", "__unix__", "__ELF__"), "1")
+    undefined = {*_ELSEWHERE, *_OTHER_MACHINES}
+    machine = platform.machine()
+    for name, macros in _MACHINES.items():
+        if name == machine:
+            defined |= dict.fromkeys(macros, "1")
+        elif machine in _MACHINES:
+            undefined |= set(macros)
+    has = runtime.accelerators
+    undefined |= set(_CUDA)  # in C++ that the host's compiler reads
+    undefined |= set(_HIP) if "hip" not in has else set()
+    undefined |= set(_SYCL) if "xpu" not in has else set()
+    undefined |= {"USE_CUDA", "CUDA_VERSION"} if "cuda" not in has and "hip" not in has else set()
+    return defined, undefined
+
+
+def _compiled_with(torch_dir: Path) -> list[str]:
+    """The definitions that every user of the wheel's CMake targets compiles with, as the libraries themselves were."""
+    try:
+        text = (torch_dir / _TARGETS).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [name for match in _COMPILED.finditer(text) for name in match[1].split(";") if name]
+
+
+def _read(text: Text, defined: dict[str, str], undefined: set[str]) -> None:
+    """Take over a header's object macros whose own `#if`s are certain; "NAME()" is a macro without arguments."""
+    known = Conditions(defined, frozenset(undefined))
+    for match in _UNDEFINED.finditer(text.raw):
+        undefined.add(match[1])
+    for match in _DEFINE.finditer(text.code):
+        guards = text.guards(text.line(match.start()))
+        if Conditions(known.defined, known.undefined).holds(guards, text.path):
+            name = re.sub(r"\s", "", match[1])
+            defined.setdefault(name, " ".join(match[2].replace("\\\n", " ").split()))

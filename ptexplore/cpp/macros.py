@@ -1,0 +1,232 @@
+"""The macros of a source tree: who defines what, which are attributes, and which a text uses."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import NamedTuple
+
+from ptexplore.cpp.text import LITERAL, Directive, Text, words
+from ptexplore.lazy import lazy
+
+HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc", ".hxx")
+_DEFINE = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\(([^()]*)\))?")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_BLANKS_OR_LITERAL = re.compile(rf"({LITERAL})|\s+")
+# What compilers and CUDA themselves give, and what may stand in an attribute's expansion.
+_ATTRIBUTE_WORDS = words(
+    """__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__
+    __inline inline static extern const constexpr virtual __restrict__ __restrict __launch_bounds__ __shared__
+    __constant__ __cdecl __stdcall _Pragma __pragma alignas noexcept __extension__ _Noreturn __volatile__ __managed__"""
+)
+_FIXED = words(
+    """__device__ __host__ __global__ __forceinline__ __noinline__ __inline__ __inline __restrict__ __restrict
+    __shared__ __constant__ __extension__ __cdecl __stdcall __ubsan_ignore_undefined__ __managed__ XNN_RESTRICT RESTRICT
+    __attribute__ __declspec __launch_bounds__ _Pragma __pragma alignas PYBIND11_EXPORT PYBIND11_NOINLINE
+    PYBIND11_DEPRECATED GTEST_API_ PyObject_HEAD PyObject_VAR_HEAD Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS
+    PRIu8 PRIi8 PRId8 PRIu16 PRId16 PRIu32 PRId32 PRIu64 PRId64 PRIx32 PRIx64 PRIX64 PRIuPTR PRIxPTR
+    CUTLASS_DEVICE CUTLASS_HOST_DEVICE CUTLASS_GLOBAL CUTLASS_HOST CUTE_DEVICE CUTE_HOST_DEVICE CUTE_HOST
+    NS_ASSUME_NONNULL_BEGIN NS_ASSUME_NONNULL_END API_AVAILABLE __align__ CUDAAPI VKAPI_ATTR VKAPI_CALL
+    SYCL_EXTERNAL C10_HIP_API FLATBUFFERS_FINAL_CLASS"""
+)
+_UNLIKELY = re.compile(
+    r"(?<![!\w])(?<!!\()defined\(\s*(?:_MSC_VER|_WIN32|_WIN64|__APPLE__|__ANDROID__|__HIP\w*|USE_ROCM|__CUDA_ARCH__|__SYCL\w*|"
+    r"C10_USE_GFLAGS|C10_USE_GLOG|__CUDACC__|__HIPCC__|C10_MOBILE|BUILD_LITE_INTERPRETER|__OBJC__|DOXYGEN\w*|__clang_analyzer__)\s*\)(?!\s*\|\|)"
+    r"|!\(?defined\(\s*(?:__GNUC__|__GNUG__|__linux__|__x86_64__)\s*\)|(?<![!\w])_MSC_VER"
+)
+
+_MAY_DEFINE = re.compile(r"define(?<=[#/ \t]define)(?![a-z_])")  # most headers only ask whether something is defined
+
+
+class Define(NamedTuple):
+    """One `#define`. `parameters` is None for an object-like macro; `body` is on one line, without comments.
+
+    `offset` is that of its name in its file; `likely` is False where the `#if`s around it ask for another platform
+    than a Linux build for x86-64: of several definitions of one name, a likely one is expanded first.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: str
+    offset: int
+    likely: bool = True
+
+
+def defines(text: Text) -> list[Define]:
+    """Every `#define` of one file, in order."""
+    found = []
+    for directive in text.directives:
+        if directive.word != "define":
+            continue
+        start = directive.end - len(directive.rest)
+        match = _DEFINE.match(text.raw, start, directive.end)
+        if match is None:
+            continue
+        given = match[2]
+        parameters = None if given is None else tuple(one for one in _split(given) if one)
+        body = _one_line(text.code_between(match.end(), directive.end))
+        found.append(Define(match[1], parameters, body, match.start(1), _is_likely(text, directive)))
+    return found
+
+
+def _one_line(body: str) -> str:
+    """A body with its continued lines joined, and single blanks outside of literals."""
+    body = body.replace("\\\n", "")
+    if '"' not in body and "'" not in body:
+        return " ".join(body.split())
+    return _BLANKS_OR_LITERAL.sub(lambda found: found[1] or " ", body).strip()
+
+
+def _is_likely(text: Text, directive: Directive) -> bool:
+    """Whether the `#if`s around a directive may hold in a Linux build for x86-64."""
+    return not any(_UNLIKELY.search(guard) for guard in text.guards(text.line(directive.start)))
+
+
+def _split(given: str) -> list[str]:
+    return [" ".join(one.replace("\\\n", " ").split()) for one in given.split(",")]
+
+
+class FileMacros:
+    """What a name stands for at a place of one file: by its own `#define` and `#undef` lines, else by the headers'."""
+
+    def __init__(self, text: Text, table: MacroTable | None = None) -> None:
+        self.text = text
+        self.table = table if table is not None else MacroTable({})
+
+    @lazy
+    def own(self) -> dict[str, list[Define]]:
+        """The definitions of the file itself, by name."""
+        found: dict[str, list[Define]] = {}
+        for define in defines(self.text):
+            found.setdefault(define.name, []).append(define)
+        return found
+
+    @lazy
+    def _undefined(self) -> dict[str, list[int]]:
+        """Where the file takes a macro back, unless that is for another platform."""
+        found: dict[str, list[int]] = {}
+        for directive in self.text.directives:
+            if directive.word == "undef" and _is_likely(self.text, directive):
+                found.setdefault(directive.rest.strip(), []).append(directive.start)
+        return found
+
+    @property
+    def known(self) -> tuple[Set[str], Set[str]]:
+        """The names that may stand for something in this file: everybody's, its own."""
+        return self.table.names, self.own.keys()
+
+    def definitions(self, name: str, at: int) -> Sequence[Define]:
+        """The definitions of a name in force at an offset, as MacroTable.get sorts them: one for each arm of an `#if`.
+
+        Empty where the name stands for nothing there.
+        """
+        own, undefined = self.own.get(name, ()), self._undefined.get(name, ())
+        if not own and not undefined:
+            return self.table.get(name)
+        taken_back = max((offset for offset in undefined if offset < at), default=-1)
+        before = [define for define in own if taken_back < define.offset < at]
+        if before:
+            return sorted(before, key=_rank)
+        return () if taken_back >= 0 else self.table.get(name)
+
+    def definition(self, name: str, at: int) -> Define | None:
+        """The definition to expand a name by at an offset: the first of `definitions`."""
+        return next(iter(self.definitions(name, at)), None)
+
+
+def _rank(define: Define) -> tuple[bool, bool]:
+    """Sorts definitions of one name: the likely ones first, of these those that stand for something."""
+    return not define.likely, not define.body
+
+
+# What GoogleTest, which is in no tree of ours, makes of its tests.
+_ELSEWHERE = {
+    name: (Define(name, ("suite", "name"), "void suite##_##name##_Test::TestBody()", 0),)
+    for name in ("TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P")
+}
+
+
+class MacroTable:
+    """The macros that headers define, by name; several definitions of one name (in `#if` arms) are all kept.
+
+    Picklable. `digest` changes when any definition does: then files read with the old table are to be read again.
+    """
+
+    def __init__(self, by_name: dict[str, tuple[Define, ...]]) -> None:
+        self.by_name = by_name
+
+    @lazy
+    def digest(self) -> str:
+        """Of every definition, whatever the order of the files."""
+        lines = sorted(repr((*one[:3], one.likely)) for found in self.by_name.values() for one in found)
+        return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:16]
+
+    def get(self, name: str) -> tuple[Define, ...]:
+        """The definitions of a name, as `_rank` sorts them; none where no header defines it."""
+        return self.by_name.get(name) or _ELSEWHERE.get(name) or ()
+
+    def used(self, text: str) -> set[str]:
+        """The macros of the table that a text names."""
+        return set(_WORD.findall(text)) & self.by_name.keys()
+
+    @lazy
+    def names(self) -> frozenset[str]:
+        """Every macro of the table, and the attributes that compilers bring."""
+        return self.attributes | self.by_name.keys() | _ELSEWHERE.keys()
+
+    @lazy
+    def encoded(self) -> frozenset[bytes]:
+        """`names` as bytes."""
+        return frozenset(name.encode("ascii", "replace") for name in self.names)
+
+    @lazy
+    def attributes(self) -> frozenset[str]:
+        """The macros that are nothing but attributes, specifiers or pragmas, with those that compilers bring."""
+        return attributes(self.by_name, _FIXED)
+
+
+def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -> frozenset[str]:
+    """Of `by_name` those macros whose every definition is empty or made of attributes alone; with `known`."""
+    found = set(known)
+    pending = {name: all_ for name, all_ in by_name.items() if name not in found}
+    while True:
+        more = [name for name, all_ in pending.items() if all(_is_attribute(one, found) for one in all_)]
+        if not more:
+            return frozenset(found)
+        for name in more:
+            found.add(name)
+            del pending[name]
+
+
+def _is_attribute(define: Define, known: set[str]) -> bool:
+    """Whether only attribute words, other attributes and their bracketed arguments stand in the body."""
+    if not define.body:
+        return True
+    body, shorter = "", re.sub(r"\[\[[^\[\]]*\]\]", " inline ", define.body)
+    while body != shorter:
+        body, shorter = shorter, re.sub(r"\([^()]*\)", " ", shorter)
+    words = body.split()
+    return bool(words) and all(word in _ATTRIBUTE_WORDS or word in known for word in words)
+
+
+def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
+    """The table of a tree: (canonical path, raw text) of all its C++ files; headers' macros are seen by every file."""
+    by_name: dict[str, list[Define]] = {}
+    for path, raw in files:
+        if not path.endswith(HEADERS) or not _MAY_DEFINE.search(raw):
+            continue
+        for define in defines(Text(path, raw)):
+            known = by_name.setdefault(define.name, [])
+            if not any(one[1:3] == define[1:3] for one in known):
+                known.append(define)
+    # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
+    return MacroTable(
+        {
+            name: tuple(sorted(found, key=_rank))
+            for name, found in sorted(by_name.items())
+            if not (
+                name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once")) and not any(one.body for one in found)
+            )
+        }
+    )

@@ -1,0 +1,130 @@
+"""Which of the definitions of one name a symbol of the binary means: by `#if`s, linkage, file and parameter types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ptexplore.cpp.conditions import Conditions
+from ptexplore.cpp.symbol_names import Name, split
+from ptexplore.cpp.types import concrete_types, plain_type, plain_types
+from ptexplore.model.symbols import Symbol
+
+CODE = ("function", "class", "struct", "variable", "member")
+# Types that are what they are called wherever they are written: no template has a parameter so named (in 2.6.0 but for
+# Scalar in c10/cuda/CUDAAlgorithm.h, which only device code calls).
+_CERTAIN = {
+    "bool", "char", "double", "float", "int", "long", "unsigned long", "unsigned int", "Tensor", "TensorBase", "Scalar",
+    "vector<Tensor>", "vector<long>", "vector<vector<long>>", "vector<reference_wrapper<Tensor const>>",
+    "ArrayRef<long>", "ArrayRef<Tensor>", "ArrayRef<SymInt>", "SymInt",
+}  # fmt: skip
+_VALUE = re.compile(r"^const |[&*]+$")
+_LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
+_TEMPLATE = re.compile(r"(?:const )?(\w+)<")
+_ARGUMENTS = re.compile(r"<[^<>]*>")
+_NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
+_QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What else is known of a symbol: its parameter types, and the file that names it, whose own it may be."""
+
+    parameters: tuple[str, ...] | None = None
+    near: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The definitions left, and how many an `#if` or the build's choice of files ruled out."""
+
+    left: tuple[Symbol, ...]
+    ruled_out: int = 0
+
+
+def match(found: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
+    """Of all definitions of one qualified name those that can be meant. What is not known rules nothing out."""
+    definitions = {(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}
+    visible = [one for one in definitions.values() if not one.static or wanted.near == one.path]
+    left = [one for one in visible if conditions.holds(one.guards, one.path) is not False]
+    ruled_out = len(visible) - len(left)
+    if wanted.near is not None:
+        left = [one for one in left if one.path == wanted.near] or left
+    if wanted.parameters is not None and len(left) > 1:
+        types = concrete_types(wanted.parameters)
+        left = [one for one in left if one.parameters is not None and concrete_types(one.parameters) == types] or left
+    return Matched(tuple(left), ruled_out)
+
+
+def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
+    """How well a definition fits a demangled name: 2 its very types, 1 as many of them, 0 it is another function.
+
+    Of a template, whose demangled types are not those written, the types' own names count as its very types. Where the
+    source is of another version (not `kin`), a function may have got other types since.
+    """
+    given, written = name.parameters, symbol.parameters
+    if given is None or written is None or any("..." in one for one in written):
+        return 1
+    mine, theirs = plain_types(given), plain_types(written)
+    if len(mine) != len(theirs):
+        return 0
+    if not name.is_template:
+        return 2 if mine == theirs else 0 if kin and _differ(mine, theirs) else 1
+    if kin and _differ(mine, theirs):
+        return 0
+    if any(
+        _other_arguments(one, written, other) for one, written, other in zip(mine, _real(written), theirs, strict=True)
+    ):
+        return 0
+    return 2 if [_shape(one) for one in mine] == [_shape(one) for one in theirs] else 1
+
+
+def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether a parameter has two types that no alias and no template parameter of the source's stands for."""
+    pairs = [(_VALUE.sub("", one), _VALUE.sub("", other)) for one, other in zip(mine, theirs, strict=True)]
+    return any(one != other and one in _CERTAIN and other in _CERTAIN for one, other in pairs)
+
+
+def _real(written: Sequence[str]) -> list[str]:
+    return [one for one in written if one.strip() not in ("", "void")]
+
+
+def _other_arguments(mine: str, written: str, theirs: str) -> bool:
+    """Whether a template's parameter is written with arguments of its own ("C<c10::SymInt>") that the type has not."""
+    asked, given = _LAST_ARGUMENTS.search(theirs), _LAST_ARGUMENTS.search(mine)
+    if asked is None or given is None or "::" not in written.partition("<")[2]:
+        return False
+    first = asked[1].split(",")
+    return given[1].split(",")[: len(first)] != first
+
+
+def takes(name: Name, symbol: Symbol) -> bool:
+    """Whether a template has a parameter that could be each template the name was given as an argument.
+
+    `f<c10::ArrayRef>` was made of an `f(Container<SymInt>)`, and not of an `f(Vec)`: a template is no type.
+    """
+    given, written = name.parameters, symbol.parameters
+    arguments = [plain_type(one) for one in split((name.parts[-1].arguments or "") if name.parts else "")]
+    if given is None or written is None or not arguments:
+        return True
+    pairs = [
+        (_TEMPLATE.match(plain_type(one)), _TEMPLATE.match(plain_type(other)))
+        for one, other in zip(given, _real(written), strict=False)
+    ]
+    templates = {one[1] for one, _ in pairs if one is not None} & set(arguments)
+    taken = {one[1] for one, other in pairs if one is not None and other is not None and one[1] != other[1]}
+    return templates <= taken
+
+
+def _shape(plain: str) -> str:
+    """A type without its template arguments."""
+    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
+        plain = shorter
+    return plain
+
+
+def qualifiers(text: str) -> str:
+    """What follows a function's parameter list and belongs to its type: "const", "&", "const &&"."""
+    found = _QUALIFIERS.search(_NO_TYPE.sub("", text))
+    return " ".join(found[1].split()) if found else ""

@@ -1,0 +1,204 @@
+"""One C++ file's text for every extractor: comments blanked at equal length, lines, balanced brackets, `#if` guards."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Set
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
+
+from ptexplore.cpp.brackets import Brackets
+from ptexplore.lazy import lazy
+
+# Whole literals, with their prefix; the delimiter of a raw one is a group.
+LITERAL = r"(?:u8|[uUL])?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+RAW_LITERAL = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\(.*?\)\1\""
+# Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
+COMMENT_OR_STRING = re.compile(
+    r"//[^\n\\]*(?:\\\n?[^\n\\]*)*|/\*.*?(?:\*/|\Z)"
+    r'|"[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|(?=\n)|\Z)'
+    r"|'(?<![0-9A-Fa-f]')(?:[^'\\\n]|\\[^\n]{1,10})'"
+    r'|R"(?<![A-Za-tv-z0-9_]R")([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)',
+    re.DOTALL,
+)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_DIRECTIVE = re.compile(r"#[ \t]*([a-z_]*)")
+_LOGICAL_LINE = re.compile(r"[^\n\\]*(?:\\\n?[^\n\\]*)*")
+_CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
+_WORD_BYTES = bytes(c if c > 127 or c == 95 or chr(c).isalnum() else 32 for c in range(256))
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+class Words(NamedTuple):
+    """Every distinct word of a file, comments' too: as bytes; those that look like identifiers as one string."""
+
+    all: Set[bytes]
+    listed: str
+
+    @classmethod
+    def of(cls, data: bytes) -> Words:
+        """Those of a file's content."""
+        found = set(data.translate(_WORD_BYTES).split())
+        return cls(found, b" ".join([word for word in found if word[0] > 57]).decode("utf-8", "replace"))
+
+
+def blank(text: str) -> str:
+    """Spaces of equal length; line ends stay."""
+    return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
+
+
+class Directive(NamedTuple):
+    """One preprocessor line with its continuations: offsets, its word ("ifdef"), what follows the word."""
+
+    start: int
+    end: int
+    word: str
+    rest: str
+
+    @property
+    def condition(self) -> str:
+        """What an #if, #ifdef, #ifndef or #elif asks, on one line."""
+        asked = " ".join(self.rest.replace("\\\n", " ").split())
+        return {"ifdef": f"defined({asked})", "ifndef": f"!defined({asked})"}.get(self.word, asked)
+
+
+def _blanked(raw: str, literals: bool) -> str:
+    """A text with comments blanked, and with the insides of literals blanked where that is asked for."""
+    if not literals and "/" not in raw:
+        return raw
+    at = 0
+    parts: list[str] = []
+    for match in COMMENT_OR_STRING.finditer(raw):
+        start, end = match.span()
+        if raw[start] != "/":
+            if not literals:
+                continue
+            start += 2 if raw[start] == "R" else 1
+            end -= raw[end - 1] in "\"'"
+            if start >= end:
+                continue
+        word = raw[start:end]
+        parts += (raw[at:start], _NOT_NEWLINE.sub(" ", word) if "\n" in word else " " * (end - start))
+        at = end
+    return "".join(parts) + raw[at:]
+
+
+class Text:
+    """`raw` as it is; `code` with comments blanked; `bare` with the insides of strings and characters blanked too.
+
+    All three have the same length, so that an offset means the same in each. Every offset is in characters.
+    """
+
+    def __init__(self, path: str, raw: str) -> None:
+        self.path = path
+        self.raw = raw
+        self.words: Words | None = None  # where whoever made this had them
+
+    @lazy
+    def code(self) -> str:
+        """Comments blanked, strings kept."""
+        return _blanked(self.raw, literals=False)
+
+    @property
+    def names(self) -> str:
+        """A text that holds a part of an identifier if this one does: to look for it is quicker there."""
+        return self.raw if self.words is None else self.words.listed
+
+    def code_between(self, start: int, end: int) -> str:
+        """`code[start:end]`, without the cost of all of it; `start` must not lie inside a comment or literal."""
+        if "code" in self.__dict__:
+            return self.code[start:end]
+        return _blanked(self.raw[start:end], literals=False)
+
+    @lazy
+    def bare(self) -> str:
+        """Comments and the insides of literals blanked; the quotes stay."""
+        return _blanked(self.raw, literals=True)
+
+    @lazy
+    def _starts(self) -> list[int]:
+        """Where every line begins."""
+        return [0, *accumulate(map((1).__add__, map(len, self.raw.split("\n"))))]
+
+    @lazy
+    def line(self) -> Callable[[int], int]:
+        """The 1-based line of an offset; no method, since every use of a name asks."""
+        return partial(bisect_right, self._starts)
+
+    @lazy
+    def brackets(self) -> Brackets:
+        """The brackets of `bare`, paired."""
+        return Brackets(self.bare)
+
+    @lazy
+    def directives(self) -> list[Directive]:
+        """Every preprocessor line, in order."""
+        raw, bare, last = self.raw, self.bare, 0
+        found: list[Directive] = []
+        for match in _DIRECTIVE.finditer(bare):
+            hash_, behind = match.span()
+            start = hash_ if hash_ == 0 or bare[hash_ - 1] == "\n" else bare.rfind("\n", 0, hash_) + 1
+            if start < last or bare[start:hash_].strip(" \t"):
+                continue
+            # In the raw text, since a comment may hide the backslash that continues a line.
+            last = raw.find("\n", behind)
+            if last < 0 or raw[last - 1] == "\\":
+                last = _LOGICAL_LINE.match(raw, behind).end()  # type: ignore[union-attr]
+            found.append(Directive(start, last, match[1], bare[behind:last]))
+        return found
+
+    @lazy
+    def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:
+        """The first line, and the conditions, of every stretch between conditional directives."""
+        stack: list[list[str]] = []  # the conditions tried so far of each open #if
+        lines, conditions = [1], [()]  # type: list[int], list[tuple[str, ...]]
+        for directive in self.directives:
+            word = directive.word
+            if word not in _CONDITIONALS:
+                continue
+            condition = directive.condition
+            if word in ("if", "ifdef", "ifndef"):
+                stack.append([condition])
+            elif word == "elif" and stack:
+                stack[-1].append(condition)
+            elif word == "else" and stack:
+                stack[-1].append("")
+            elif word == "endif" and stack:
+                stack.pop()
+            lines.append(self.line(directive.end) + 1)
+            conditions.append(tuple(_arm(tried) for tried in stack))
+        return lines, conditions
+
+    @lazy
+    def include_guard(self) -> str | None:
+        """The condition of the file's own include guard, "!defined(X)", where it has one."""
+        first, second = [*self.directives[:2], None, None][:2]
+        if first is None or second is None or first.word != "ifndef" or self.bare[: first.start].strip():
+            return None
+        name = first.rest.strip()
+        defines = second.word == "define" and not self.bare[first.end : second.start].strip()
+        return f"!defined({name})" if name and defines and second.rest.split()[:1] == [name] else None
+
+    @lazy
+    def guards(self) -> Callable[[int], tuple[str, ...]]:
+        """The conditions around a line, outermost first, the include guard left out; no method, as `line` is none."""
+        lines, conditions = self._arms
+        guard = self.include_guard if len(lines) > 1 else None
+        arms = [one[1:] if one and one[0] == guard else one for one in conditions]
+        if not any(arms):
+            return lambda _: ()
+        arms.insert(0, arms[0])  # before the first line
+        return lambda line: arms[bisect_right(lines, line)]
+
+
+def _arm(tried: list[str]) -> str:
+    """The condition of the last arm, given those of the arms before it."""
+    *before, last = tried
+    parts = [f"!({one})" for one in before] + ([last] if last else [])
+    return " && ".join(parts)

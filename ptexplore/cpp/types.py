@@ -1,0 +1,139 @@
+"""C++ types as text: those of a parameter list, and one spelling for what source and binary write in many ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from ptexplore.cpp.brackets import closing_of, split
+from ptexplore.cpp.names import TIGHT, one_line
+from ptexplore.cpp.text import words
+
+_BEFORE_WORD = re.compile(r"([>&*])(?=[A-Za-z_])")
+_GLOBAL = re.compile(r"\b(const|volatile|typename|class|struct|enum|union)::")  # a name from the global scope on
+_INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
+_WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+BUILTIN = words(
+    """void bool char short int long float double signed unsigned wchar_t char16_t char32_t char8_t auto const volatile
+    struct class enum union typename mutable register constexpr __int128"""
+)
+_QUALIFIERS = words("const volatile struct class enum union typename register mutable")
+# Type aliases of the standard library on x86-64 Linux, of c10 and of torch/csrc: the name in the source -> the type.
+ALIASES = {
+    "int64_t": "long", "uint64_t": "unsigned long", "size_t": "unsigned long", "int32_t": "int", "int16_t": "short",
+    "uint32_t": "unsigned int", "uint8_t": "unsigned char", "int8_t": "signed char", "DeviceIndex": "signed char",
+    "Py_ssize_t": "long", "PyObject": "_object", "PyTypeObject": "_typeobject", "ssize_t": "long",
+    "IntArrayRef": "ArrayRef<long>", "SymIntArrayRef": "ArrayRef<SymInt>", "TensorList": "ArrayRef<Tensor>",
+    "ITensorListRef": "IListRef<Tensor>", "DimnameList": "ArrayRef<Dimname>", "DimVector": "SmallVector<long,5u>",
+    "OptionalIntArrayRef": "OptionalArrayRef<long>", "OptionalSymIntArrayRef": "OptionalArrayRef<SymInt>",
+    "SymDimVector": "SmallVector<SymInt,5u>", "SparseTensor": "Tensor", "SparseCsrTensor": "Tensor",
+    "MaterializedITensorListRef": "vector<reference_wrapper<Tensor const>>",
+    "Variable": "Tensor", "variable_list": "vector<Tensor>", "tensor_list": "vector<Tensor>",
+    "edge_list": "vector<Edge>",
+    "loop_t": "function_ref<void(char**,long const*,long)>",
+    "loop2d_t": "function_ref<void(char**,long const*,long,long)>",
+    "Stack": "vector<IValue>", "string_view": "basic_string_view<char>",
+}  # fmt: skip
+_ALIAS = re.compile(rf"\b(?:{'|'.join(ALIASES)})\b")
+_SYMBOLIC = re.compile(r"\bSymInt\b")
+_STRING = re.compile(r"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >")
+_DEFAULTED = re.compile(
+    r",\s*(?:(?:std::)?(?:allocator|default_delete|char_traits|less|hash|equal_to)"
+    r"|c10::detail::intrusive_target_default_null_type)<"
+)
+_QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
+_WRITTEN_QUALIFIER = re.compile(r"(?:[^\W\d]\w*)?::\s*")
+_WORDS = re.compile(r"\b(?:class|struct|typename|enum)\s")
+_SIGNS = re.compile(r"\s*([&*<>,()])\s*")
+_INNER_CONST = re.compile(r"(?<=[<(,])const (\w+(?: \w+)*)(?=[&*,>)])")  # a demangled type has it behind
+
+
+@lru_cache(maxsize=65536)
+@lru_cache(maxsize=65536)
+def parameter_types(listed: str) -> tuple[str, ...]:
+    """The types of a parameter list given with its brackets; () for (void)."""
+    inside = one_line(listed)[1:-1].strip()
+    if not inside or inside == "void":
+        return ()
+    return tuple(_type(one) for one in split(inside))
+
+
+@lru_cache(maxsize=65536)
+def _type(parameter: str) -> str:
+    """The type of one parameter: default and name taken off."""
+    text = split(parameter, "=")[0].strip()
+    array = ""
+    while text.endswith("]") and "[" in text:
+        text, _, size = text.rpartition("[")
+        array, text = f"[{''.join(size.split())}" + array, text.rstrip()
+    inner = _INNER_NAME.search(text) if "(" in text else None
+    if inner:
+        text = f"{text[: inner.start()]}({inner[1]}{inner[2]}){text[inner.end() :]}"
+    else:
+        rest = text.rstrip(_WORD_LETTERS)
+        name = text[len(rest) :]
+        if name and rest and name not in BUILTIN and not name[0].isdigit() and not _only_qualifiers(rest.rstrip()):
+            text = rest
+    return normal_type(text) + array
+
+
+def _only_qualifiers(text: str) -> bool:
+    return text.endswith("::") or all(
+        word in _QUALIFIERS and word not in ("unsigned", "signed", "long") for word in text.split()
+    )
+
+
+@lru_cache(maxsize=65536)
+def normal_type(text: str) -> str:
+    """A type's text with spaces where words need them and after commas only."""
+    text = TIGHT.sub(r"\1", " ".join(text.split()))
+    text = _GLOBAL.sub(r"\1 ::", _BEFORE_WORD.sub(r"\1 ", text))
+    return text.replace(",", ", ")
+
+
+def plain_types(parameters: Iterable[str]) -> tuple[str, ...]:
+    """The types of parameters, each in the one spelling of `plain_type`; () for (void)."""
+    return tuple(plain_type(parameter) for parameter in parameters if parameter.strip() not in ("", "void"))
+
+
+def concrete_types(parameters: Iterable[str]) -> tuple[str, ...]:
+    """As `plain_types`, with plain integers for symbolic ones.
+
+    A wrapper that torchgen writes takes SymInt and converts it for a kernel that takes int64_t
+    (torchgen/dest/register_dispatch_key.py); a kernel of either kind has a name of its own.
+    """
+    return tuple(_SYMBOLIC.sub("long", plain) for plain in plain_types(parameters))
+
+
+def unqualified_types(parameters: str) -> str:
+    """A parameter list as written, without namespaces and blanks: `(at::Tensor, c10::Scalar)` is `(Tensor,Scalar)`.
+
+    A notes.lock keeps a digest of this text, so it stays as it is.
+    """
+    return "".join(_WRITTEN_QUALIFIER.sub("", parameters).split())
+
+
+@lru_cache(maxsize=65536)
+def plain_type(parameter: str) -> str:
+    """A type, as source or as binary write it: without namespaces, default template arguments and needless spaces.
+
+    Aliases are replaced by what they stand for on x86-64 Linux, a const of a value is no part of the type.
+    """
+    text = _without_defaults(_STRING.sub("string", parameter))
+    text = _WORDS.sub("", text)
+    while (shorter := _QUALIFIER.sub("", text)) != text:
+        text = shorter
+    text = _ALIAS.sub(lambda found: ALIASES[found[0]], text)
+    text = _INNER_CONST.sub(r"\1 const", " ".join(_SIGNS.sub(r"\1", text).split()))
+    if not text.endswith(("&", "*")):
+        text = text.removeprefix("const ").removesuffix(" const")  # a const of a value is no part of the type
+    return re.sub(r"^(.*?\S) ?const(&&?|\*)$", r"const \1\2", text)
+
+
+def _without_defaults(text: str) -> str:
+    """Template arguments that the source leaves to their defaults."""
+    while found := _DEFAULTED.search(text):
+        closing = closing_of(text, found.end() - 1)
+        text = text[: found.start()] + (text[closing + 1 :] if closing >= 0 else "")
+    return text

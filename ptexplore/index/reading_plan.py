@@ -1,0 +1,103 @@
+"""What to read of a tree for its index: the files that are new or changed since; whether there are any."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from ptexplore.source.listing import Listed
+from ptexplore.store.index.reader import IndexStore, Known, StaleIndex
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInput:
+    """What to index: the tree's name, what tells this source from another of that name, its files.
+
+    `headers` are files outside the tree whose macros its files use: of an extension, PyTorch's own. `read_ahead` is
+    where rows of some files may lie already.
+    """
+
+    tree: str
+    identity: str
+    files: Sequence[Listed]
+    headers: Sequence[Listed] = ()
+    read_ahead: Path | None = None
+
+
+def is_current(store: IndexStore, source_identity: str) -> bool:
+    """Whether an open index is of that very source."""
+    return store.meta("source") == source_identity
+
+
+def is_fresh(source: IndexInput, target: Path) -> bool:
+    """Whether the index at `target` is of `source` as it lies there now: nothing to read, nothing gone."""
+    store = usable_index(target)
+    if store is None or not is_current(store, source.identity):
+        return False
+    plan = what_to_read(source.files, store.known())
+    return not plan.removed and same_unread(store, plan)
+
+
+@dataclass(frozen=True)
+class ReadingPlan:
+    """What to read, as Task without its id; what to remove; how many of `read` are surely not what the index has."""
+
+    read: list[tuple[str, str, str, int, str | None]]
+    removed: list[str]
+    sure: int
+
+
+def what_to_read(files: Sequence[Listed], known: dict[str, Known], forced: Set[str] = frozenset()) -> ReadingPlan:
+    """The plan for `files` where the index knows `known`; the files whose paths are `forced` are read in any case."""
+    read: list[tuple[str, str, str, int, str | None]] = []
+    sure = 0
+    for path, where, layer, state in files:
+        have = known.get(path)
+        try:
+            stamp, size = state or _state(where)
+        except OSError:
+            read.append((path, where, layer, 0, None))  # the reader says why
+            continue
+        if have is None or path in forced or have.layer != layer:
+            sure += 1
+            read.append((path, where, layer, size, None))
+        elif (have.stamp, have.size) != (stamp, size):
+            sure += have.size != size
+            read.append((path, where, layer, size, have.sha))
+    return ReadingPlan(read, sorted(known.keys() - {listed.path for listed in files}), sure)
+
+
+def _state(file: str) -> tuple[int, int]:
+    status = os.stat(file, follow_symlinks=False)
+    return status.st_mtime_ns, status.st_size
+
+
+def unread_files(store: IndexStore) -> list[tuple[str, str]]:
+    """Path and reason of every file that could not be read last time."""
+    return [(path, why) for path, why in json.loads(store.meta("unread") or "[]")]
+
+
+def same_unread(store: IndexStore, plan: ReadingPlan) -> bool:
+    """Whether all there is to read could not be read last time and cannot now, for the same reason."""
+    before = dict(unread_files(store))
+    if before.keys() != {task[0] for task in plan.read}:
+        return False
+    if not before:  # as nearly always: what reads files is not imported to find nothing to read
+        return True
+    from ptexplore.cpp.macros import MacroTable
+    from ptexplore.index.tasks import Task
+    from ptexplore.index.workers import Unread, read_rows
+
+    now = (read_rows(Task(0, *task), MacroTable({})) for task in plan.read)
+    return all(isinstance(one, Unread) and before[one.path] == one.why for one in now)
+
+
+def usable_index(target: Path) -> IndexStore | None:
+    """The index at `target`; None if there is none, or it is damaged or of another format."""
+    try:
+        return IndexStore.open(target)
+    except (FileNotFoundError, StaleIndex):
+        return None

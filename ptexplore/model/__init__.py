@@ -1,0 +1,1 @@
+"""The frozen, typed records that stages exchange; nothing here computes, reads files or imports ours."""

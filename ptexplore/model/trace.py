@@ -1,0 +1,312 @@
+"""What was observed of one expression, and what is concluded from it: sessions, hops, Trails.
+
+These records are the schema of saved traces too. `capture/session.py` and `view/trace/saved.py` read and write them;
+`scripts/json-docs` makes the tables of docs/json.md from the docstrings and comments here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ptexplore.model.operators import KernelRef
+from ptexplore.model.places import SourceRef, TreeInfo
+
+Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
+HopKind = Literal["python", "binding", "op", "key", "kernel", "impl", "stub", "native", "node", "closed"]
+Phase = Literal["forward", "backward"]
+TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only added
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a reader must know beside the hops."""
+
+    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, …
+    text: str  # what was found, in words
+    hop: int | None = None  # the id of the hop it is about
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one recorder saw, as plain JSON data."""
+
+    id: int  # unique in its session
+    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `compare`, `once`
+    kind: str  # what kind of thing it saw
+    data: dict[str, Any]  # what it saw
+
+
+@dataclass(frozen=True, slots=True)
+class TorchInfo:
+    """The torch that ran."""
+
+    version: str = ""  # `2.13.0+cpu`
+    git_version: str = ""  # the commit that it was built from
+    build: str = "wheel"  # `wheel` or `source`
+    python: str = ""  # the version of Python
+    torch_dir: str = ""  # the folder of the package; empty in what is saved
+
+
+@dataclass(frozen=True, slots=True)
+class BoundName:
+    """A name of the expression, and what it was bound to."""
+
+    name: str  # as the expression has it
+    description: str  # `Tensor[3, 3] float32 cpu`
+    how: str = ""  # `seeded`, `--var` or `--setup`
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall:
+    """Why the first call of an expression is shown although it imported modules."""
+
+    imported: int  # how many modules it imported
+    why: str  # why a second call cannot be shown
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """Which passes there are, and which call of the expression they saw."""
+
+    ops: bool = False  # the profiler's operators
+    frames: bool = False  # Python's frames inside torch
+    dispatch: bool = False  # key sets read before each call
+    native: bool = False  # every C++ function that ran
+    reason: str | None = None  # why there is no native pass
+    warm: int | None = None  # how many modules the first call imported, where all passes saw the second one
+    first: FirstCall | None = None  # in its place, where all passes saw the first call
+
+
+@dataclass(frozen=True, slots=True)
+class ResultInfo:
+    """What the expression gave."""
+
+    type: str = ""  # the name of its type
+    description: str = ""  # in words, as for a bound name
+    backward: str | None = None  # what backward ran from, in words
+    fingerprint: str | None = None  # a hash of the value, where a survey asked for it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceOptions:
+    """What a trace was asked for."""
+
+    script: str | None = None  # the file of `--script`
+    variables: tuple[tuple[str, str], ...] = ()  # names and texts of `--var`
+    setup: tuple[str, ...] = ()  # statements of `--setup`
+    contexts: tuple[str, ...] = ()  # context managers of `--with`
+    grad: bool = False  # `--grad`
+    backward: bool = False  # `--backward`
+    once: bool = False  # `--once`
+    timeout: float = 60.0  # seconds that each run may take
+    seed: int = 0  # of the random numbers
+    native: bool = False  # whether the native pass was asked for
+    native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One capture: saved and reloaded as JSON, shown anywhere, never executed."""
+
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 2
+    expression: str  # as typed
+    torch: TorchInfo  # the torch that ran
+    bound: tuple[BoundName, ...]  # what each name was bound to
+    options: TraceOptions  # what the trace was asked for
+    captured: Captured  # which passes there are
+    result: ResultInfo  # what the expression gave
+    observations: tuple[Observation, ...]  # what the recorders saw
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One lookup in the dispatch table: the key set it was asked with, where that comes from, what the table has."""
+
+    set: str  # the key set that the table is asked with, after the mask, highest key first
+    raw: str  # the same set as a number
+    entry: str  # the table's reason for its entry: `kernel`, `math kernel`, `fallthrough`, …
+    skipped: tuple[str, ...]  # keys that the mask takes out, since their entry is a fallthrough
+    arguments: Mapping[str, str] | None = None  # at a call's first key: the key set of each argument
+    tls_include: str | None = None  # the thread-local include set
+    tls_exclude: str | None = None  # the thread-local exclude set
+    tls_observed: bool | None = None  # whether the thread-local sets were read right there
+    tls_why: str | None = None  # what changed the thread-local sets since they were read
+    redispatch: str | None = None  # at a further key: how the kernel before it calls on
+    observed_raw: str | None = None  # the set that the native pass read from a register
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaRef:
+    """One formula of a derivatives.yaml entry."""
+
+    inputs: str  # the inputs whose derivative it is, with commas
+    line: int  # its own line in the entry's file
+    mode: Literal["backward", "forward"] = "backward"  # which way it differentiates
+    calls: tuple[str, ...] = ()  # the functions that it calls
+
+
+@dataclass(frozen=True, slots=True)
+class DerivativeRef:
+    """The derivatives.yaml entry of an operator."""
+
+    source: SourceRef  # where the entry is
+    op: str = ""  # the operator that the entry is written for
+    node: str | None = None  # the class of the node that the operator records
+    matched: str = ""  # how the entry fits the operator: `exact`, …
+    formulas: tuple[FormulaRef, ...] = ()  # its formulas, in order
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRef:
+    """What the catalogue has of an operator."""
+
+    schema: str  # as the dispatcher prints it
+    yaml: SourceRef | None = None  # its entry in native_functions.yaml
+    entry: str | None = None  # its entry point in C++: `at::_ops::add_Tensor::call`
+
+
+@dataclass(frozen=True, slots=True)
+class BindingRef:
+    """How Python comes to a C function."""
+
+    python: str  # the Python name: `torch.add`
+    table_row: SourceRef | None = None  # the row of the PyMethodDef table that names the C function
+    assigned: SourceRef | None = None  # where torch/nn/functional.py assigns the builtin
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCall:
+    """How a Python frame was called."""
+
+    called_from_line: int  # the caller's line
+
+
+@dataclass(frozen=True, slots=True)
+class StubRef:
+    """A dispatch stub that a function's text names."""
+
+    device: str  # the device whose kernels are listed below it
+    called_at: SourceRef  # the line that names it
+    through: tuple[str, ...] = ()  # the functions of that file between the function and the line
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRef:
+    """A loop over elements that a kernel's text starts."""
+
+    call: str  # the function that loops: `cpu_kernel_vec`
+    source: SourceRef  # the line of the call
+
+
+@dataclass(frozen=True, slots=True)
+class StubKernelRef:
+    """A kernel behind a dispatch stub."""
+
+    cpu_capability: str | None = None  # said where it is compiled once for each CPU capability
+    loops: tuple[LoopRef, ...] = ()  # the loops over elements in its text
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRef:
+    """What else is known of an autograd node."""
+
+    recorded: bool = False  # the forward call above it recorded it
+    derivatives: tuple[SourceRef, ...] = ()  # every entry of derivatives.yaml that makes such a node, where several do
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCall:
+    """A C++ function that ran, as the binary names it."""
+
+    symbol: str  # its name, demangled
+    mangled: str = ""  # its name in the library
+    library: str = ""  # the library's file name
+    own: int = 0  # instructions outside the calls it made
+    tail: bool = False  # its caller jumped to it, as the last thing it did
+    third_party: str | None = None  # the library whose code this is, compiled into one of torch's
+
+
+@dataclass(frozen=True, slots=True)
+class HopFacts:
+    """Everything that is known of one step, but for where it hangs in the tree."""
+
+    id: int  # unique in this Trail; `--explain` takes it
+    kind: HopKind  # what the step is (above)
+    name: str  # the qualified name
+    status: Status  # how the step is known ([precision.md](precision.md))
+    source: SourceRef  # where the code that runs is
+    phase: Phase = "forward"  # which half of the run
+    thread: int = 0  # 0 is the thread that ran the expression
+    op: str | None = None  # the operator with its overload: `aten::add.Tensor`
+    key: str | None = None  # the dispatch key
+    dispatch: Dispatch | None = None  # of a `key`: why this key
+    registration: SourceRef | None = None  # the record that registered the kernel
+    declaration: SourceRef | None = None  # where a header or YAML file declares it
+    derivative: DerivativeRef | None = None  # of an operator or node that has one
+    operator: OperatorRef | None = None  # of an `op` that the catalogue knows
+    binding: BindingRef | None = None  # of a `binding`
+    python: PythonCall | None = None  # of a `python` frame that another frame called
+    kernel: KernelRef | None = None  # of a `kernel`
+    stub: StubRef | None = None  # of a `stub`
+    stub_kernel: StubKernelRef | None = None  # of a kernel behind a stub (`native`)
+    node: NodeRef | None = None  # of a `node`
+    native: NativeCall | None = None  # of every step that the native pass saw
+    why: tuple[str, ...] = ()  # sentences: why this step was concluded
+    evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
+    notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`
+    calls: int = 1  # how many equal calls this step stands for
+    instructions: int | None = None  # from entry to exit, of the native pass
+
+
+@dataclass(frozen=True, slots=True)
+class Hop(HopFacts):
+    """One step of a Trail, with the steps inside it."""
+
+    children: tuple[Hop, ...] = ()
+
+
+def walk(hops: Iterable[Hop]) -> Iterator[Hop]:
+    """Yield every hop, callers first. Not recursive, since stacks can be deep."""
+    pending = list(hops)[::-1]
+    while pending:
+        hop = pending.pop()
+        yield hop
+        pending += hop.children[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class HopRow(HopFacts):
+    """One step in the flat table of a saved Trail."""
+
+    parent: int | None = None  # the id of the step it is inside of; null at the top
+
+
+@dataclass(frozen=True, slots=True)
+class TrailFacts:
+    """Everything that a Trail says, but for its steps."""
+
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 2
+    expression: str  # as typed
+    bound: tuple[BoundName, ...]  # what each name was bound to
+    torch: TorchInfo  # the torch that ran
+    trees: tuple[TreeInfo, ...]  # where text comes from, in the order in which it is looked for
+    captured: Captured  # which passes there are
+    result: ResultInfo  # what the expression gave
+    findings: tuple[Finding, ...]  # what must be known beside the steps
+
+
+@dataclass(frozen=True, slots=True)
+class Trail(TrailFacts):
+    """What ran for one expression, as nested hops, with what is known and not known about each."""
+
+    hops: tuple[Hop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTrail(TrailFacts):
+    """A Trail as `--json` prints it and `--save` keeps it."""
+
+    hops: tuple[HopRow, ...]  # the steps in reading order, each after the one it is inside of
+    session: Session | None = None  # what it is concluded from; `--save` alone writes it

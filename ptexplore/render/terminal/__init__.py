@@ -1,0 +1,1 @@
+"""Page data formatted for a terminal, with rich."""

@@ -1,0 +1,38 @@
+"""Colour source text for a terminal, line by line; plain where it is too big or nothing is coloured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ptexplore.view.tokens import Kind, Span, Tokens
+
+BIGGEST = 1_000_000  # characters; more is shown plain
+# Standard colours alone, so that they suit light and dark terminals: the terminal's own theme says what they are.
+_CODES: dict[Kind, str] = {
+    "comment": "90", "string": "32", "number": "36", "keyword": "34;1", "type": "36", "function": "1", "preproc": "35",
+    "decorator": "35", "tag": "34;1",
+}  # fmt: skip
+
+
+def highlighted(
+    lines: Sequence[str], language: str, before: Sequence[str] = (), after: Sequence[str] = ()
+) -> Iterator[str]:
+    """`lines` with colour codes, each line whole in itself; `before` and `after` are read, too, and not given out.
+
+    The lines hold no control characters. The codes are SGR alone.
+    """
+    if sum(map(len, lines)) > BIGGEST:
+        yield from lines
+        return
+    tokens = Tokens("\n".join([*before, *lines, *after]), language)
+    spans = tokens.spans(len(before) + 1, len(before) + len(lines))
+    for line, line_spans in zip(lines, spans, strict=True):
+        yield _coloured(line, line_spans)
+
+
+def _coloured(line: str, spans: Sequence[Span]) -> str:
+    parts, done = [], 0
+    for begin, end, kind in spans:
+        parts += [line[done:begin], f"\x1b[{_CODES[kind]}m{line[begin:end]}\x1b[0m"]
+        done = end
+    return "".join([*parts, line[done:]])

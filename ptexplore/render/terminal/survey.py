@@ -1,0 +1,95 @@
+"""Print a survey's report in a terminal, or as Markdown whose tables a document can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ptexplore.render.terminal.console import folded
+from ptexplore.safe_text import clean
+from ptexplore.view.survey.report import Report, Share
+from ptexplore.view.survey.rows import PLACED, SurveyRow
+
+COLUMNS = ("operator", "traced", "keys seen", "leaf kernel", "frames", "predicted", "result")
+NAMED = 40  # exceptions of one kind that a terminal is shown
+
+
+def print_survey(console: Console, report: Report) -> None:
+    """The shares, and the exceptions by name."""
+    console.print(Text(clean(report.title), style="bold"))
+    for name, value in report.about.items():
+        folded(console, Text(f"{clean(name)}: {clean(value)}", style="dim"), "  ", "    ")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for share in report.shares:
+        table.add_row(Text(f"  {clean(share.name)}"), f"{share.count} of {share.total}", share.percent, _asked(share))
+    console.print(table)
+    for one in report.exceptions:
+        console.print(Text(f"\n{clean(one.title)}: {len(one.found)}", style="bold"))
+        for name, why in one.found[:NAMED]:
+            folded(console, Text.assemble((clean(name), "cyan"), f"  {clean(why)}" if why else ""), "  ", "    ")
+        if len(one.found) > NAMED:
+            console.print(Text(f"  {len(one.found) - NAMED} more: --markdown names all", style="dim"))
+    if report.missing:
+        console.print(
+            Text(f"\n{len(report.missing)} operators not surveyed yet: ptexplore survey goes on", style="yellow")
+        )
+
+
+def _asked(share: Share) -> Text:
+    if share.asked is None:
+        return Text("")
+    met = share.total > 0 and share.count >= share.asked * share.total
+    return Text(f"{'met' if met else 'missed'}: {share.asked:.0%} is asked for", style="green" if met else "red")
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """The whole report, every operator in it, line by line."""
+    yield f"### {_cell(report.title)}"
+    yield ""
+    for name, value in report.about.items():
+        yield f"- {_cell(name)}: {_cell(value)}"
+    yield ""
+    yield from _table(("what", "count", "of", "share"), map(_share, report.shares))
+    for one in report.exceptions:
+        yield f"#### {_cell(one.title)} ({len(one.found)})"
+        yield ""
+        yield from _table(("name", "why"), ((_code(name), _cell(why)) for name, why in one.found))
+    yield "#### Every operator"
+    yield ""
+    yield from _table(COLUMNS, map(_cells, report.rows))
+    if report.missing:
+        yield f"Not surveyed: {_cell(', '.join(report.missing))}"
+
+
+def _share(share: Share) -> tuple[str, ...]:
+    return _cell(share.name), str(share.count), str(share.total), share.percent
+
+
+def _cells(row: SurveyRow) -> tuple[str, ...]:
+    placed = sum(count for name, count in row.frames.items() if name in PLACED)
+    frames = f"{placed} of {sum(row.frames.values())}" if row.frames else ""
+    keys = _cell(", ".join(row.keys))
+    return _code(row.op), row.state, keys, _code(row.leaf), frames, row.prediction, row.result
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Prose that ends no cell and is no markup."""
+    for letter in "\\|<>*_`[":
+        text = text.replace(letter, f"\\{letter}")
+    return clean(text)
+
+
+def _code(text: str) -> str:
+    """A name as it is written: those of C++ are full of what Markdown would read."""
+    return f"`{clean(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""

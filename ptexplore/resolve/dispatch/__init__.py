@@ -1,0 +1,1 @@
+"""The dispatcher's own reasoning: key sets, thread-local state, tables, kernels, stubs."""

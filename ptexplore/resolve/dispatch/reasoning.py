@@ -1,0 +1,241 @@
+"""Reason as the dispatcher does: from key sets and thread-local state to the kernel of each key on the way.
+
+Source of the rule: aten/src/ATen/core/dispatch/DispatchKeyExtractor.h (arguments | include) - exclude, masked by
+fallthroughs; OperatorEntry.cpp for the table; the kernels' own text for what they redispatch with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.dispatch.arguments import Arguments, KnownTensors
+from ptexplore.resolve.dispatch.kernel_bodies import registration_of
+from ptexplore.resolve.dispatch.kernels import kernel_claim
+from ptexplore.resolve.dispatch.local_state import LocalState, first_state, inside_caller, inside_kernel, state_at
+from ptexplore.resolve.dispatch.operator_calls import overloads_of
+from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, onward
+
+STEPS = 16  # no real call passes more keys than there are functionalities on the way
+
+
+@dataclass(frozen=True, slots=True)
+class TableLookup:
+    """One lookup in the dispatch table: the set asked with, the key found, the kernel and where that sends the call."""
+
+    set: int
+    key: str
+    entry: TableEntry
+    registration: Registration | None
+    onward: Onward | None
+
+
+def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Put the key chain and its kernels under every operator call."""
+    tensors = KnownTensors.of(context)
+    state = first_state(context)
+    return tuple(_descend(context, tensors, c, state) for c in claims)
+
+
+def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
+    state = state_at(claim, state)
+    if claim.hop.kind in ("binding", "python"):
+        children = (_descend(context, tensors, c, inside_caller(context, claim, c, state)) for c in claim.children)
+        return replace(claim, children=tuple(children))
+    if claim.hop.kind != "op" or claim.hop.op is None:
+        state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
+        return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
+    arguments = tensors.arguments(claim)
+    keys = (arguments.raw | state.include) & ~state.exclude
+    start, masked = _masked(context, claim.hop.op, keys)
+    doubt = _masked(context, claim.hop.op, keys | arguments.doubt & ~state.exclude)[0] & ~start
+    steps = list(_walk(context, claim, start, doubt)) if state.known else []
+    call = OperatorCall(
+        claim, arguments, state, masked, steps, _unsaid(context, start, doubt, steps) if state.known else ()
+    )
+    innermost = steps[-1].key if steps else None
+    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps], innermost)
+    inner: dict[int, tuple[Claim, ...]] = {}
+    for child in claim.children:
+        number, there = _caller(context, call, child, below)
+        inner[number] = (*inner.get(number, ()), _descend(context, tensors, *there))
+    if not steps:
+        return replace(claim.but(why=call.unsaid), children=inner.get(0, ()))
+    return replace(claim, children=(_chain(context, call, inner),))
+
+
+def _caller(
+    context: Context, call: OperatorCall, child: Claim, below: LocalState
+) -> tuple[int, tuple[Claim, LocalState]]:
+    """The step whose kernel called an operator, and the operator with the thread-local sets there.
+
+    The innermost, whose sets are `below`, unless an outer kernel's own text calls it before it holds its guard:
+    that may have been either.
+    """
+    for number, step in enumerate(call.steps[:-1]):
+        if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
+            why = f"the {step.key} kernel's own text calls it; whether that did, or the kernel below, nothing saw"
+            return number, (child.but(why=(why,)), replace(below, certain=False, known=False))
+    return max(0, len(call.steps) - 1), (child, below)
+
+
+def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
+    """The sets inside an operator of which no overload is known: as the kernels of all that it may be leave them."""
+    state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
+    keys = (tensors.arguments(claim).raw | state.include) & ~state.exclude
+    found = set()
+    for overload in overloads_of(context, claim)[1]:
+        may_be = claim.but(op=overload.name, operator=OperatorRef(overload.schema))
+        steps = list(_walk(context, may_be, _masked(context, overload.name, keys)[0]))
+        found.add(inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps]))
+    return found.pop() if len(found) == 1 else replace(state, known=not found)
+
+
+def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]:
+    """The set without the keys whose table entry is a fallthrough, and those keys.
+
+    DispatchKeyExtractor masks them out once, when it makes the set: a redispatch never meets them.
+    """
+    masked = []
+    for name in context.keys.names(keys):
+        entry = context.effective(op, name)
+        if entry is not None and entry.fallthrough:
+            masked.append(name)
+            keys = context.keys.without(keys, name)
+    return keys, tuple(masked)
+
+
+def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[TableLookup]:
+    """Follow table and redispatch until a kernel ends the call or where it goes on is not known.
+
+    `doubt` are keys that may be in the set besides: where they would decide, nothing more is said.
+    """
+    op = claim.hop.op or ""
+    schema = claim.hop.operator.schema if claim.hop.operator is not None else ""
+    current = start
+    for _ in range(STEPS):
+        key = context.keys.highest(current) or "Undefined"
+        if _decides(context, doubt, current):
+            return
+        entry = context.effective(op, key)
+        if entry is None or entry.fallthrough:
+            return
+        registration = registration_of(context.store, op, key, entry)
+        then = onward(registration, key, schema, entry)
+        if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
+            then = None  # the same operator was called anew inside: this kernel did not redispatch
+        yield TableLookup(current, key, entry, registration, then)
+        if then is None:
+            return
+        if then.computed:
+            if context.devices - {"cpu"} or context.layouts - {"strided"} or "sparse" in op:
+                return  # which device and layout the options name is not recorded
+            current = context.keys.raw(("CPU",))
+        elif then.after is not None:
+            current &= context.keys.after(then.after)
+            doubt &= context.keys.after(then.after)
+
+
+def _decides(context: Context, doubt: int, keys: int) -> bool:
+    """Whether keys that may be in a set besides would be its highest."""
+    return context.keys.highest(keys | doubt) != context.keys.highest(keys)
+
+
+def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) -> tuple[str, ...]:
+    """Why no key is named after these steps, where it is that an argument may carry another."""
+    left = start
+    if steps:
+        last = steps[-1].onward
+        if last is None or last.after is None:
+            return ()
+        mask = context.keys.after(last.after)
+        left, doubt = steps[-1].set & mask, doubt & mask
+    if not _decides(context, doubt, left):
+        return ()
+    keys = ", ".join(context.keys.names(doubt))
+    where = f"after {steps[-1].key}" if steps else "here"
+    return (f"an argument made during the call may carry {keys}, as what it is a view of may: no key {where} is named",)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCall:
+    """One operator call with all its reasoning starts from; `unsaid` is why the steps stop short of its end."""
+
+    claim: Claim
+    arguments: Arguments
+    state: LocalState
+    masked: tuple[str, ...]
+    steps: list[TableLookup]
+    unsaid: tuple[str, ...]
+
+    def status(self, number: int) -> Status:
+        """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
+        shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in self.steps[:number])
+        return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
+
+
+def _chain(context: Context, call: OperatorCall, inner: Mapping[int, tuple[Claim, ...]]) -> Claim:
+    """Nest the steps: each kernel holds the operators of its number in `inner`, then the next key."""
+    below: tuple[Claim, ...] = ()
+    last = len(call.steps) - 1
+    for number in range(last, -1, -1):
+        step = call.steps[number]
+        kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
+        held = inner.get(number, ())
+        if number == last > 0 and held:
+            placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
+            kernel = kernel.but(why=(placed,))
+        if number == last:
+            kernel = kernel.but(why=call.unsaid)
+        kernel = replace(kernel, children=kernel.children + held + below)
+        below = (_key(context, call, number, kernel),)
+    return below[0]
+
+
+def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:
+    """The hop that says why this key: the sets at a call's first key, the redispatch at each further one."""
+    step = call.steps[number]
+    skipped = call.masked if number == 0 else ()
+    dispatch = Dispatch(context.keys.show(step.set), hex(step.set), step.entry.reason, skipped)
+    if number == 0:
+        dispatch, why = _start(context, call, step.key, dispatch)
+    else:
+        dispatch, why = _onward(call.steps[number - 1], step.key, dispatch)
+    hop = Hop(
+        id=0,
+        kind="key",
+        name=step.key,
+        status=call.status(number),
+        source=context.lookup.entry(step.entry, step.key, step.registration),
+        phase=call.claim.hop.phase,
+        thread=call.claim.hop.thread,
+        op=call.claim.hop.op,
+        key=step.key,
+        dispatch=dispatch,
+        why=(*why, f"the table's entry for {step.key}: {step.entry.raw.strip()}"),
+        evidence=tuple(dict.fromkeys(call.claim.hop.evidence + call.arguments.evidence + call.state.evidence)),
+    )
+    return Claim(hop=hop, children=(kernel,))
+
+
+def _start(context: Context, call: OperatorCall, key: str, dispatch: Dispatch) -> tuple[Dispatch, tuple[str, ...]]:
+    """A call's first lookup, with the sets that it begins from; and why this key."""
+    dispatch = replace(
+        dispatch,
+        arguments={name: context.keys.show(raw) for name, raw in call.arguments.sets.items()},
+        tls_include=context.keys.show_local(call.state.include),
+        tls_exclude=context.keys.show_local(call.state.exclude),
+        tls_observed=call.state.observed,
+        tls_why=call.state.why,
+    )
+    why = (*call.arguments.why, *((f"thread-local sets: {call.state.why}",) if call.state.why else ()))
+    return dispatch, (*why, f"{key} is the highest key of (arguments | include) - exclude, less the fallthroughs")
+
+
+def _onward(before: TableLookup, key: str, dispatch: Dispatch) -> tuple[Dispatch, tuple[str, ...]]:
+    """A further lookup, with what the kernel of the step before says of it; and why this key."""
+    text = before.onward.why if before.onward else ""
+    return replace(dispatch, redispatch=text), (text, f"{key} is the highest key left")

@@ -1,0 +1,145 @@
+"""What a kernel's own text says of where it sends the call next, and which keys it turns off meanwhile."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.resolve.dispatch.schema import is_aliasing
+from ptexplore.resolve.keyset import KeySets
+from ptexplore.source.tree import SourceTree
+
+# Names of c10/core/DispatchKeySet.h: each is the set after one key.
+AFTER = {
+    "after_autograd_keyset": "AutogradOther",
+    "after_ADInplaceOrView_keyset": "ADInplaceOrView",
+    "after_func_keyset": "Functionalize",
+}
+_FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
+
+# TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
+AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
+BELOW = "AutoDispatchBelowADInplaceOrView"
+BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
+GUARDS = {
+    BELOW: (*AUTOGRAD, "ADInplaceOrView"),
+    BELOW_AUTOGRAD: AUTOGRAD,
+    "NoTracerDispatchMode": ("Tracer", "VmapMode"),
+}
+
+# A hand-written boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl
+# (torch/csrc/autograd/autograd_not_implemented_fallback.cpp) asks the schema: what writes an output or takes one
+# argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard is held either way.
+NOT_IMPLEMENTED = "autogradNotImplementedFallback"
+
+# What torch.library.custom_op registers under autograd keys: the `Generated` of torch/_library/autograd.py redispatches
+# with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
+CUSTOM_OP = "torch/_library/custom_ops.py"
+
+# The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
+# it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
+MANUAL = "torch/csrc/autograd/VariableTypeManual.cpp"
+MANUAL_REDISPATCH = {
+    "Autograd": {"_fw_primal", "_make_dual", "copy_", "resize_", "resize_as_", "detach"},
+    "ADInplaceOrView": {"copy_", "resize_", "resize_as_", "detach"},
+}
+
+COMPUTED = (
+    "its body makes the next set from the call's dtype, layout and device options; the profiler does not record them, "
+    "and CPU is assumed since every tensor of this trace is there, and strided"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """`after` names the key whose FULL_AFTER set masks the call's set; `certain` when the kernel's text shows it.
+
+    `computed` marks BackendSelect's way: the next set is made from the call's options instead.
+    """
+
+    after: str | None
+    certain: bool
+    why: str
+    computed: bool = False
+    guard: str | None = None  # the TLS guard held meanwhile, as the kernel's text names it
+
+
+def onward(
+    registration: Registration | None, key: str, schema: str = "", entry: TableEntry | None = None
+) -> Onward | None:
+    """Where a kernel sends the call, None when it ends there (or calls operators anew).
+
+    `schema` is the operator's, `entry` the table's for this key.
+    """
+    if entry is not None and CUSTOM_OP in entry.raw and key.startswith("Autograd"):
+        why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd (torch/_library/autograd.py)"
+        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
+    if registration is None:
+        return None
+    if registration.redispatch:
+        after = _after(registration.redispatch)
+        if after:
+            why = f"its body redispatches with `{registration.redispatch}`"
+            return Onward(after, True, why, guard=registration.guard)
+        if "_dk" in registration.redispatch:
+            return Onward(None, True, COMPUTED, computed=True)
+        return None
+    if registration.callee and NOT_IMPLEMENTED in registration.callee:
+        return _not_implemented(schema)
+    return _manual(registration, key) if registration.path == MANUAL else None
+
+
+def _not_implemented(schema: str) -> Onward:
+    """The way on from the fallback for what has no derivative: by the alias annotations of the schema."""
+    if not schema or is_aliasing(schema):
+        why = f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd"
+        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
+    why = f"{NOT_IMPLEMENTED} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
+    return Onward("ADInplaceOrView", False, why, guard=BELOW)
+
+
+def _manual(registration: Registration, key: str) -> Onward | None:
+    family = "ADInplaceOrView" if key == "ADInplaceOrView" else "Autograd"
+    if registration.op.partition("::")[2].partition(".")[0] not in MANUAL_REDISPATCH[family]:
+        return None
+    why = f"in 2.6.0 the hand-written kernel in {MANUAL} redispatches below its own key"
+    if family == "Autograd":
+        return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
+    return Onward("ADInplaceOrView", False, why, guard=BELOW)
+
+
+def _after(expression: str) -> str | None:
+    for name, key in AFTER.items():
+        if name in expression:
+            return key
+    found = _FULL_AFTER.search(expression)
+    return found.group(1) if found else None
+
+
+def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
+    """Whether a kernel's own text calls an operator, as a method, before it holds its guard.
+
+    So the autograd kernels of in-place operators do with clone(), to save what they write over
+    (tools/autograd/gen_variable_type.py).
+    """
+    if registration is None or registration.guard is None or registration.body_path is None:
+        return False
+    guard = registration.guard.partition(",")[0]
+    call = re.compile(rf"\.{re.escape(op.partition('::')[2].partition('.')[0])}\(")
+    for line in tree.lines(registration.body_path)[(registration.body_line or 1) - 1 : registration.body_end]:
+        if guard in line:
+            return False
+        if call.search(line):
+            return True
+    return False
+
+
+def excluded(keys: KeySets, guard: str | None) -> int:
+    """The bits that a kernel's guard adds to the thread-local exclude set."""
+    bits = 0
+    for name, names in GUARDS.items():
+        if guard and re.search(rf"\b{name}\b", guard):
+            for key in names:
+                bits |= keys.functionality(key)
+    return bits

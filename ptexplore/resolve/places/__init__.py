@@ -1,0 +1,1 @@
+"""Where a step is in source, and how precisely that is known."""

@@ -1,0 +1,220 @@
+"""From a hand-written function to the dispatch stubs its body calls, and from a stub to the kernel a device gets.
+
+Source of the knowledge: aten/src/ATen/native/DispatchStub.h. Files below native/cpu are compiled once for each CPU
+capability (DEFAULT, AVX2, AVX512, …): one definition in the text, several in the binary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ptexplore.cpp.symbol_names import CAPABILITIES
+from ptexplore.cpp.text import Text
+from ptexplore.model.places import SourceRef
+from ptexplore.model.symbols import Dialect, Symbol
+from ptexplore.resolve.places.lookup import Lookup
+from ptexplore.resolve.places.precision import in_runtime, several, unknown
+from ptexplore.resolve.places.sources import Source
+
+DEEPEST = 3  # functions of one file that are followed from a body to a stub
+_NAME = re.compile(r"(?<![\w.>])((?:\w+::)*)([A-Za-z_]\w*)\b(\s*(?:<[\w:, ]*>)?\s*\()?")
+_LOOP = re.compile(r"\b(cpu_kernel(?:_vec|_multiple_outputs)?\w*|binary_kernel_reduce\w*|gpu_kernel\w*)\s*\(")
+_NOT_NAMES = frozenset(["if", "for", "while", "return", "auto", "const", "int", "bool", "else", "true", "false"])
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A stub that a body calls: its name, the line of the call, and the functions of that file it comes through."""
+
+    stub: str
+    line: int
+    path: str
+    through: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What one REGISTER macro registers: the function, its definition, and the macro's own place and words."""
+
+    name: str
+    source: SourceRef
+    registration: SourceRef
+    macro: str
+    loops: tuple[tuple[str, int], ...] = ()  # the loops over elements that its body starts, and their lines
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A dispatch stub, where it is defined, and the kernels registered for a device."""
+
+    name: str
+    source: SourceRef
+    kernels: tuple[Kernel, ...]
+    per_capability: bool
+
+
+@dataclass(frozen=True)
+class Stubs:
+    """Stubs of all trees; what is asked for each of many hops is worked out once."""
+
+    lookup: Lookup
+    _called: dict[tuple[str, str, int], tuple[Called, ...]] = field(default_factory=dict, repr=False)
+    _stubs: dict[tuple[str, str], Stub | None] = field(default_factory=dict, repr=False)
+    _generated: dict[str, list[Dialect]] = field(default_factory=dict, repr=False)
+    _names: dict[tuple[str, str, int], str] = field(default_factory=dict, repr=False)
+    _rows: dict[tuple[str, str], list[Dialect]] = field(default_factory=dict, repr=False)
+
+    def called(self, body: SourceRef) -> tuple[Called, ...]:
+        """The stubs that a function's body calls, itself or through functions of its own file, in order."""
+        if body.path is None or body.line is None or body.end_line is None:
+            return ()
+        asked = (body.tree, body.path, body.line)
+        if asked not in self._called:
+            found: dict[str, Called] = {}
+            for one in self._walk(body, (), {body.line}):
+                found.setdefault(one.stub, one)
+            self._called[asked] = tuple(found.values())
+        return self._called[asked]
+
+    def _walk(self, body: SourceRef, through: tuple[str, ...], seen: set[int]) -> Iterator[Called]:
+        source = self.lookup.source(body.tree)
+        text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
+        opening = text.bare.find("{")  # none: a macro makes the function, and its arguments say of what
+        further: list[tuple[str, Symbol]] = []
+        asked = set()
+        for match in _NAME.finditer(text.bare, max(opening, 0)):
+            name = match[2]
+            if name in _NOT_NAMES or match[1] + name in asked:
+                continue
+            asked.add(match[1] + name)
+            stub = self._meant(match[1] + name, body, source)
+            if stub is not None:
+                yield Called(stub, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
+            elif source is not None and match[3] and len(through) < DEEPEST:
+                further += [(name, one) for one in self._same_file(source, str(body.path), match[1] + name, name)]
+        for name, one in further:
+            if one.line not in seen and source is not None:
+                seen.add(one.line)
+                ref = source.ref(one.path, one.line, one.end_line)
+                yield from self._walk(ref, (*through, name), seen)
+
+    def _same_file(self, source: Source, path: str, written: str, name: str) -> list[Symbol]:
+        """The function of that name in the same file, where there is exactly one that this build compiles."""
+        found = [s for s in source.outline(path) if s.name == name and s.kind == "function" and s.role == "definition"]
+        found = [s for s in found if source.conditions.holds(s.guards, path) is not False]
+        found = [s for s in found if f"::{s.qualified}".endswith(f"::{written}")]
+        return found if len(found) == 1 else []
+
+    def _meant(self, written: str, body: SourceRef, source: Source | None) -> str | None:
+        """The qualified name of the stub that a call in `body` means; None where it means none."""
+        name = written.rsplit("::", 1)[-1]
+        rows = self._stub_rows(name, source) if source is not None else []
+        if not rows or source is None:
+            return f"at::native::{name}" if self._generated_rows(name) else None
+        stubs = {self._qualified(row, source) for row in rows}
+        if len(stubs) == 1:
+            return next(iter(stubs))
+        return next((m for m in source.meanings(written, str(body.path), body.line or 0) if m in stubs), None)
+
+    def _stub_rows(self, name: str, source: Source) -> list[Dialect]:
+        """What declares or defines a stub of that name; every word of every body is asked for, most of them often."""
+        asked = (source.tree.info.name, name)
+        if asked not in self._rows:
+            self._rows[asked] = source.names.dialect(name, ("stub-declare", "stub-define"))
+        return self._rows[asked]
+
+    def _qualified(self, row: Dialect, source: Source) -> str:
+        """The qualified name that a stub's row is about: what is written there, in the namespace around it."""
+        asked = (source.tree.info.name, row.path, row.line)
+        if asked not in self._names:
+            said = "\n".join(source.tree.lines(row.path)[row.line - 1 : row.end_line])
+            written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", said)
+            name = (written[1] if written else "") + row.name
+            meanings = source.meanings(name, row.path, row.line)
+            self._names[asked] = meanings[0]
+        return self._names[asked]
+
+    def stub(self, name: str, device: str) -> Stub | None:
+        """The stub of that name with the kernels that `device` ("CPU", "CUDA") gets; None where nothing defines it."""
+        if (name, device) not in self._stubs:
+            self._stubs[name, device] = self._stub(name, device)
+        return self._stubs[name, device]
+
+    def _stub(self, name: str, device: str) -> Stub | None:
+        last = name.rsplit("::", 1)[-1]
+        rows = self._generated_rows(last)
+        if any(row.kind == "stub-define" for row in rows):
+            return self._made(name, device, rows, None)
+        for source in self.lookup.sources:
+            rows = source.names.dialect(last, ("stub-define", "stub-register"))
+            rows = [row for row in rows if source.conditions.holds(row.guards, row.path) is not False]
+            if sum(row.kind == "stub-define" for row in rows) > 1:
+                rows = [row for row in rows if self._qualified(row, source) == name]
+            if any(row.kind == "stub-define" for row in rows):
+                return self._made(name, device, rows, source)
+        return None
+
+    def _generated_rows(self, name: str) -> list[Dialect]:
+        """The rows of a stub that generated C++ defines: read from that file's text."""
+        if name not in self._generated:
+            from ptexplore.index.dialect.cpp import dialect
+
+            paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
+            paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_") for path in paths}  # torchgen writes them in pairs
+            texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
+            rows = [row for text in texts if "_DISPATCH" in text.raw for row in dialect(text)]
+            self._generated[name] = [row for row in rows if row.name == name]
+        return self._generated[name]
+
+    def _made(self, name: str, device: str, rows: list[Dialect], source: Source | None) -> Stub:
+        defined = [self._ref(row, source) for row in rows if row.kind == "stub-define"]
+        mine = [row for row in rows if row.kind == "stub-register" and row.target and _for(row.context, device)]
+        kernels: dict[str, Kernel] = {}
+        for row in mine:
+            kernel = self._kernel(row, source)
+            kernels.setdefault(f"{kernel.name} {kernel.source.path}:{kernel.source.line}", kernel)
+        return Stub(
+            name,
+            several(defined, f"{name} is defined {len(defined)} times"),
+            tuple(kernels.values()),
+            any("/native/cpu/" in row.path or source is None for row in mine) and device == "CPU",
+        )
+
+    def _ref(self, row: Dialect, source: Source | None) -> SourceRef:
+        if source is None:
+            return in_runtime(self.lookup.tree, row.path, row.line, row.end_line)
+        return source.ref(row.path, row.line, row.end_line)
+
+    def _kernel(self, row: Dialect, source: Source | None) -> Kernel:
+        name = str(row.target)
+        if source is None:
+            ref = self._generated_function(name, row.path)
+        else:
+            ref = self.lookup.scoped(name, source, row.path, row.line)
+        return Kernel(
+            f"at::native::{name.removeprefix('at::native::')}",
+            ref,
+            self._ref(row, source),
+            row.macro,
+            tuple(self._loops(ref)),
+        )
+
+    def _generated_function(self, name: str, path: str) -> SourceRef:
+        places = [p for p in self.lookup.store.definitions(f"at::native::{name}") if p[0] == path]
+        found = [in_runtime(self.lookup.tree, *place) for place in places]
+        return (
+            several(found, f"{name} is defined {len(found)} times") if found else unknown(f"{path} defines no {name}")
+        )
+
+    def _loops(self, body: SourceRef) -> Iterator[tuple[str, int]]:
+        """The loops over elements, with their lambda, that a kernel's body starts."""
+        text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
+        for match in _LOOP.finditer(text.bare):
+            yield match[1], (body.line or 0) + text.line(match.start()) - 1
+
+
+def _for(context: str | None, device: str) -> bool:
+    """Whether a REGISTER macro's device or architecture is `device`'s."""
+    return context == device or (device == "CPU" and context in CAPABILITIES)

@@ -1,0 +1,410 @@
+"""The atlas: names, paths and lines of one pinned PyTorch release, shipped with ptexplore; no source text.
+
+Kept of a symbol: all but its signature as written. Kept of a dialect row: all but `text`, and `context` only where it
+is a name (a key, an architecture, a table), not a C++ type. So an atlas holds names, places and types, no source text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, DialectKind, Symbol
+
+# Kinds that an atlas keeps, definitions only. Namespaces are in a file's outline, and no name to look up.
+SYMBOLS = ("function", "class", "struct", "union", "enum", "namespace")
+DIALECT: tuple[DialectKind, ...] = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.atlas)
+_TEMPLATE, _STATIC, _MACRO = 1, 2, 4
+_OPERATOR = re.compile(r"(?:^|::)(operator(?:\W.*|\s.*)?)$", re.DOTALL)
+
+
+def last_part(qualified: str) -> str:
+    """The last part of a qualified name: "add" of "at::native::add", "operator<<" of "c10::operator<<"."""
+    found = _OPERATOR.search(qualified)
+    if found:
+        return found[1]
+    depth = 0
+    for at in range(len(qualified) - 1, 0, -1):
+        depth += {">": 1, ")": 1, "<": -1, "(": -1}.get(qualified[at], 0)
+        if depth <= 0 and qualified[at - 1 : at + 1] == "::":
+            return qualified[at + 1 :]
+    return qualified
+
+
+def key(qualified: str) -> str:
+    """What a qualified name is filed under: its last part first, so that equal ones stand together."""
+    last = last_part(qualified)
+    return f"{last}\t{qualified[: len(qualified) - len(last)]}"
+
+
+class Encoder:
+    """Fills the sections of one atlas; rows must come in a fixed order for the same bytes to come out."""
+
+    def __init__(self, files: Mapping[str, int]) -> None:
+        """`files`: every path of the tree and how many lines it has."""
+        self._path = {path: number for number, path in enumerate(sorted(files))}
+
+    def symbols(self, rows: Iterable[Symbol]) -> dict[str, dict[str, Any]]:
+        """Sections "outline" (by path) and "symbols" (`key` of the name to path and row in it)."""
+        places: dict[str, list[list[Any]]] = defaultdict(list)
+        names: dict[str, list[int]] = defaultdict(list)
+        for row in rows:
+            if row.kind != "namespace":
+                names[key(row.qualified)].extend((self._path[row.path], len(places[row.path])))
+            places[row.path].append(_row_of_symbol(row))
+        return {"outline": dict(places), "symbols": dict(names)}
+
+    def dialect(self, rows: Iterable[Dialect]) -> dict[str, dict[str, Any]]:
+        """Sections "dialect" (by path), "dialect-names" and "dialect-targets" (to path and row in it)."""
+        places: dict[str, list[list[Any]]] = defaultdict(list)
+        names: dict[str, list[int]] = defaultdict(list)
+        targets: dict[str, list[int]] = defaultdict(list)
+        for row in rows:
+            where = (self._path[row.path], len(places[row.path]))
+            names[row.name].extend(where)
+            if row.target:
+                targets[last_part(row.target)].extend(where)
+            places[row.path].append(_row_of_dialect(row))
+        return {"dialect": dict(places), "dialect-names": dict(names), "dialect-targets": dict(targets)}
+
+
+def _row_of_symbol(row: Symbol) -> list[Any]:
+    if last_part(row.qualified) != row.name:
+        raise ValueError(f"{row.path}:{row.line}: {row.qualified!r} does not end in its last part {row.name!r}")
+    prefix = row.qualified[: len(row.qualified) - len(row.name)]
+    flags = _TEMPLATE * row.template | _STATIC * row.static | _MACRO * (row.extractor == "macro")
+    return _trim([
+        row.name, prefix, SYMBOLS.index(row.kind), row.line, row.end_line - row.line, row.line - row.begin,
+        0 if row.parameters is None else row.parameters, flags,
+        0 if row.scope == prefix[:-2] else row.scope, row.guards or 0, row.macro or 0,
+    ])  # fmt: skip
+
+
+def _symbol_of_row(path: str, row: list[Any]) -> Symbol:
+    """The definition in a file that `row` tells of; its signature is ""."""
+    name, prefix, kind, line, span, lead, types, flags, scope, guards, macro = row + [0] * (11 - len(row))
+    return Symbol(
+        path, name, prefix + name, SYMBOLS[kind],  # type: ignore[arg-type]
+        line, line + span, line - lead, scope=prefix[:-2] if scope == 0 else scope,
+        parameters=None if types == 0 else tuple(types), guards=tuple(guards or ()), macro=macro or None,
+        template=bool(flags & _TEMPLATE), static=bool(flags & _STATIC),
+        extractor="macro" if flags & _MACRO else "tree-sitter",
+    )  # fmt: skip
+
+
+def _row_of_dialect(row: Dialect) -> list[Any]:
+    context = None if DIALECT_KINDS[row.kind].atlas == "untyped" else row.context
+    return _trim([
+        DIALECT.index(row.kind), row.name, row.line, row.end_line - row.line,
+        0 if row.block is None else row.line - row.block + 1,
+        row.macro or 0, row.target or 0, context or 0, row.guards or 0,
+    ])  # fmt: skip
+
+
+def _dialect_of_row(path: str, row: list[Any]) -> Dialect:
+    """The dialect row of a file that `row` tells of; its text is ""."""
+    kind, name, line, span, block, macro, target, context, guards = row + [0] * (9 - len(row))
+    return Dialect(
+        path, line, line + span, DIALECT[kind], name,
+        context=context or None, target=target or None, block=line - block + 1 if block else None,
+        macro=macro or "", guards=tuple(guards or ()),
+    )  # fmt: skip
+
+
+def _trim(row: list[Any]) -> list[Any]:
+    while row and row[-1] == 0:
+        row.pop()
+    return row
+
+
+MAGIC = b"PTXATLAS"
+FORMAT = 1
+BLOCK = 24 * 1024  # characters of JSON in one block: about 0.3 ms to read
+HEAD = len(MAGIC) + 5
+
+
+class Damaged(Exception):
+    """The bytes are not a packed atlas of this format, or are damaged; the message says which."""
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _squeeze(value: str) -> bytes:
+    return zlib.compress(value.encode("ascii"), 9)
+
+
+def _blocks(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(first key, JSON) of each block."""
+    first, parts, size = "", list[str](), 0
+    for key in sorted(entries):
+        part = f"{_dump(key)}:{_dump(entries[key])}"
+        if parts and size + len(part) > BLOCK:
+            yield first, "{" + ",".join(parts) + "}"
+            parts, size = [], 0
+        first = key if not parts else first
+        parts.append(part)
+        size += len(part)
+    if parts:
+        yield first, "{" + ",".join(parts) + "}"
+
+
+def pack(meta: Mapping[str, Any], tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """The file's bytes. Values are plain JSON; `meta`, `tables` and `sections` keep the order given."""
+    blobs = [_squeeze(_dump(tables))]
+    at = len(blobs[0])
+    head: dict[str, Any] = {"meta": meta, "tables": [0, at], "sections": {}}
+    for name, entries in sections.items():
+        keys, extents = [], []
+        for first, text in _blocks(entries):
+            blobs.append(_squeeze(text))
+            keys.append(first)
+            extents.append([at, len(blobs[-1])])
+            at += len(blobs[-1])
+        head["sections"][name] = {"keys": keys, "blocks": extents}
+    packed = _squeeze(_dump(head))
+    return b"".join([MAGIC, bytes([FORMAT]), len(packed).to_bytes(4, "big"), packed, *blobs])
+
+
+@dataclass
+class AtlasSection:
+    """One sorted map of a packed file; blocks are read when a key in them is asked for, and kept."""
+
+    file: AtlasFile
+    keys: list[str]  # of each block, the first
+    extents: list[list[int]]
+    _read: dict[int, dict[str, Any]] = field(default_factory=dict, repr=False)
+
+    def _block(self, number: int) -> dict[str, Any]:
+        if number not in self._read:
+            self._read[number] = self.file.blob(self.extents[number])
+        return self._read[number]
+
+    def get(self, key: str) -> Any:
+        """The value of `key`, None where there is none."""
+        number = bisect_right(self.keys, key) - 1
+        return self._block(number).get(key) if number >= 0 else None
+
+    def starting(self, prefix: str) -> Iterator[str]:
+        """Every key that begins with `prefix`, in order."""
+        for number in range(max(bisect_right(self.keys, prefix) - 1, 0), len(self.keys)):
+            keys = list(self._block(number))
+            for key in keys[bisect_left(keys, prefix) :]:
+                if not key.startswith(prefix):
+                    return
+                yield key
+
+
+class AtlasFile:
+    """A packed file's bytes, opened for look-ups."""
+
+    def __init__(self, data: bytes) -> None:
+        """Read the head of `data`; raises Damaged."""
+        if data[: len(MAGIC)] != MAGIC or len(data) < HEAD:
+            raise Damaged("it does not begin as an atlas does")
+        if data[len(MAGIC)] != FORMAT:
+            raise Damaged(f"it has format {data[len(MAGIC)]}, this version reads {FORMAT}")
+        self._data = data
+        self._start = HEAD + int.from_bytes(data[len(MAGIC) + 1 : HEAD], "big")
+        head = _expand(data[HEAD : self._start])
+        try:
+            self.meta: dict[str, Any] = head["meta"]
+            self._tables: list[int] = head["tables"]
+            self._sections = {n: AtlasSection(self, s["keys"], s["blocks"]) for n, s in head["sections"].items()}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise Damaged("its head lacks parts") from error
+
+    def section(self, name: str) -> AtlasSection:
+        """One of the sorted maps; raises Damaged where the file has none of that name."""
+        if name not in self._sections:
+            raise Damaged(f"it has no part {name!r}")
+        return self._sections[name]
+
+    def tables(self) -> dict[str, Any]:
+        """The lists that rows refer to; raises Damaged."""
+        return self.blob(self._tables)
+
+    def blob(self, extent: list[int]) -> dict[str, Any]:
+        """One compressed JSON object; raises Damaged."""
+        start = self._start + extent[0]
+        return _expand(self._data[start : start + extent[1]])
+
+
+def _expand(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(zlib.decompress(data))
+    except (zlib.error, ValueError) as error:
+        raise Damaged(f"a part of it cannot be read ({error})") from error
+    if not isinstance(value, dict):
+        raise Damaged("a part of it is no table")
+    return value
+
+
+SHIPPED = Path(__file__).resolve().parent.parent.parent / "data" / "atlas.bin"
+
+
+class Atlas:
+    """An open atlas. Every method raises PtexploreError (MISSING) when the file turns out to be damaged.
+
+    Records carry what an atlas keeps: a Symbol's `signature` and a Dialect's `text` are "", its C++ type None.
+    """
+
+    def __init__(self, path: Path, file: AtlasFile) -> None:
+        self.path = path
+        self._file = file
+
+    @staticmethod
+    def open(path: Path = SHIPPED) -> Atlas:
+        """The shipped atlas, or the one in `path`; raises PtexploreError (MISSING) where it is not there or damaged."""
+        try:
+            return Atlas(path, AtlasFile(path.read_bytes()))
+        except OSError as error:
+            raise _broken(path, f"it cannot be read ({error.strerror or error})") from error
+        except Damaged as error:
+            raise _broken(path, str(error)) from error
+
+    @property
+    def release(self) -> str:
+        """The release that it is of: "2.6.0"."""
+        return self._fact("release")
+
+    @property
+    def commit(self) -> str:
+        """The commit of that release: what `torch.version.git_version` says where this atlas fits exactly."""
+        return self._fact("commit")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows of each kind it holds."""
+        return dict(self._file.meta.get("counts", {}))
+
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """Every definition of this exact qualified name ("at::native::mul_kernel"), by path and line."""
+        return self._symbols([key(qualified)])
+
+    def symbols_named(self, name: str) -> list[Symbol]:
+        """Every definition whose name's last part is `name`."""
+        with self._whole():
+            return self._symbols(list(self._file.section("symbols").starting(f"{name}\t")))
+
+    def symbols_ending(self, suffix: str) -> list[Symbol]:
+        """Every definition whose qualified name is `suffix` or ends with "::" and it."""
+        rows = self.symbols_named(last_part(suffix))
+        return [row for row in rows if row.qualified == suffix or row.qualified.endswith(f"::{suffix}")]
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """At most `limit` last parts of names that begin with `prefix`, in order."""
+        with self._whole():
+            lasts = (one.partition("\t")[0] for one in self._file.section("symbols").starting(prefix))
+            return list(islice((last for last, _ in groupby(lasts)), limit))
+
+    def outline(self, path: str) -> list[Symbol]:
+        """The definitions of one file with the namespaces around them, by line."""
+        return [_symbol_of_row(path, row) for row in self._get("outline", path) or []]
+
+    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
+        """Rows of PyTorch's dialect by name: a stub's declaration, definition, registrations; an operator's lines."""
+        rows = self._pointed("dialect-names", name)
+        return [row for row in rows if kinds is None or row.kind in kinds]
+
+    def dialect_targeting(self, target_last: str) -> list[Dialect]:
+        """Rows whose target's last part is this name: who registers or binds `add_kernel`."""
+        return self._pointed("dialect-targets", target_last)
+
+    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
+        """Rows of a file; with `line`, those of the macro there: the row itself, or of the block that begins there."""
+        rows = [_dialect_of_row(path, row) for row in self._get("dialect", path) or []]
+        return [row for row in rows if line is None or line in (row.line, row.block)]
+
+    def lines(self, path: str) -> int | None:
+        """How many lines `path` has in that release; None where the atlas knows no such file."""
+        return self._files.get(path)
+
+    def everything(self) -> tuple[list[Symbol], list[Dialect]]:
+        """All rows, file by file."""
+        files = self._paths
+        return [s for path in files for s in self.outline(path)], [d for path in files for d in self.dialect_in(path)]
+
+    def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
+        places = (place for one in keys for place in self._places("symbols", one))
+        with self._whole():
+            return [_symbol_of_row(path, self._get("outline", path)[row]) for path, row in places]
+
+    def _pointed(self, section: str, name: str) -> list[Dialect]:
+        places = self._places(section, name)
+        with self._whole():
+            return [_dialect_of_row(path, self._get("dialect", path)[row]) for path, row in places]
+
+    def _places(self, section: str, name: str) -> list[tuple[str, int]]:
+        """(path, number of the row in that file) of everything filed under a name."""
+        flat = self._get(section, name) or []
+        with self._whole():
+            return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
+
+    def _fact(self, name: str) -> str:
+        return str(self._file.meta.get(name, ""))
+
+    def _get(self, section: str, key: str) -> Any:
+        with self._whole():
+            return self._file.section(section).get(key)
+
+    @cached_property
+    def _files(self) -> dict[str, int]:
+        """Every path and its number of lines, in order."""
+        with self._whole():
+            return dict(self._file.tables()["files"])
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        return list(self._files)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Damage that shows while reading becomes the error that users see."""
+        try:
+            yield
+        except (Damaged, KeyError, TypeError, ValueError, IndexError) as error:
+            raise _broken(self.path, str(error)) from error
+
+
+def _broken(path: Path, why: str) -> PtexploreError:
+    hint = "pip install --force-reinstall --no-deps ptexplore"
+    return PtexploreError(f"the atlas {path.name} cannot be used", why, hint, MISSING)
+
+
+def kept(symbols: Iterable[Symbol], dialect: Iterable[Dialect]) -> tuple[list[Symbol], list[Dialect]]:
+    """What an atlas keeps of an index, in the order of its file: named definitions, and rows but those of YAML."""
+    definitions = {row for row in symbols if row.role == "definition" and row.kind in SYMBOLS and row.name}
+    rows = {row for row in dialect if row.kind in DIALECT}
+    return (
+        sorted(definitions, key=lambda row: (row.path, row.line, repr(row))),
+        sorted(rows, key=lambda row: (row.path, row.line, repr(row))),
+    )
+
+
+def write(
+    release: str, commit: str, files: dict[str, int], symbols: Iterable[Symbol], dialect: Iterable[Dialect]
+) -> bytes:
+    """The bytes of an atlas; the same rows in any order give the same bytes.
+
+    files: every path and its number of lines. What an atlas does not keep is left out (see `kept`).
+    """
+    definitions, rows = kept(symbols, dialect)
+    encoder = Encoder(files)
+    sections: dict[str, dict[str, Any]] = {**encoder.symbols(definitions), **encoder.dialect(rows)}
+    counts: dict[str, int] = {"files": len(files), "symbols": len(definitions)}
+    for kind in DIALECT:
+        counts[kind] = sum(row.kind == kind for row in rows)
+    return pack({"release": release, "commit": commit, "counts": counts}, {"files": sorted(files.items())}, sections)

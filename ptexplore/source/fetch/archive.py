@@ -1,0 +1,240 @@
+"""Unpack an archive that may come from anyone: tar.xz, tar.gz or zip, into a folder of ours, or not at all.
+
+Each member is judged by our own rules and, where this Python has it, by tarfile's `data` filter, before anything of it
+is written. Refused are names that leave the folder, links that lead out, devices, and what unpacks to far too much.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ptexplore.errors import FAILED, USAGE, PtexploreError
+
+MEMBERS = 400_000
+BYTES = 6 * 1024**3  # unpacked; a release with every third-party module is about 1 GB
+RATIO = 100  # unpacked to packed, from FREE bytes on; source text packs to a tenth at most
+FREE = 128 * 1024**2
+_CHUNK = 1 << 20
+_KINDS = {b"\xfd7zXZ\x00": "tar.xz", b"\x1f\x8b": "tar.gz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
+
+
+_DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    UnicodeError,
+)
+
+
+class RefusedArchive(Exception):
+    """A member or the whole archive is not unpacked; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One entry: `kind` is "file", "folder" or "link"; `target` is where a link leads, as written."""
+
+    name: str
+    kind: str
+    target: str = ""
+    executable: bool = False
+
+
+def sha256_of(stream: IO[bytes], told: Callable[[float], None] = lambda _: None) -> str:
+    """The sha256 of an open file, in hex; `told` gets the share that is done."""
+    size = os.fstat(stream.fileno()).st_size
+    hasher, done = hashlib.sha256(), 0
+    while block := stream.read(_CHUNK):
+        hasher.update(block)
+        done += len(block)
+        told(done / max(size, 1))
+    stream.seek(0)
+    return hasher.hexdigest()
+
+
+def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> int:
+    """Unpack the open archive into `folder`, which must be empty and ours; gives the number of its members.
+
+    `name` is how errors call it. Raises PtexploreError where it is damaged, refused or no archive; OSError where the
+    folder cannot be written. What is in `folder` after an error is for the caller to delete.
+    """
+    size = os.fstat(stream.fileno()).st_size
+    head = stream.read(6)
+    stream.seek(0)
+    kind = next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), None)
+    if kind is None:
+        why = "it is empty" if not head else "it begins as none of tar.xz, tar.gz and zip does"
+        raise PtexploreError(f"{name} is no archive", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
+    with _explained(name):
+        if kind == "zip":
+            return _write_all(_zip_members(stream, size, told), folder)
+        with lzma.open(stream) if kind == "tar.xz" else gzip.open(stream) as opened:
+            limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
+            with tarfile.open(fileobj=io.BufferedReader(limited, _CHUNK), mode="r|") as tar:
+                return _write_all(_tar_members(tar, folder), folder)
+
+
+class _Limited(io.RawIOBase):
+    """What is unpacked, up to the limits; read no further than the reader asks, so that a bomb costs nothing."""
+
+    def __init__(self, inner: Any, packed: int, told: Callable[[], None]) -> None:
+        self._inner = inner
+        self._packed = packed
+        self._told = told
+        self._done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._inner.read(min(len(buffer), _CHUNK))
+        buffer[: len(block)] = block
+        self._done += len(block)
+        _check_size(self._done, self._packed)
+        self._told()
+        return len(block)
+
+
+def _check_size(unpacked: int, packed: int) -> None:
+    if unpacked > BYTES:
+        raise RefusedArchive(f"it unpacks to more than {BYTES // 1024**3} GiB")
+    if unpacked > FREE and unpacked > RATIO * packed:
+        raise RefusedArchive(f"it unpacks to more than {RATIO} times its size, as a bomb does")
+
+
+def _tar_members(tar: tarfile.TarFile, folder: Path) -> Iterator[tuple[Member, IO[bytes] | None]]:
+    data_filter = getattr(tarfile, "data_filter", None)  # not in the first releases of 3.10
+    for info in tar:
+        member = _tar_member(info)
+        check(member)
+        if data_filter is not None:
+            data_filter(info, str(folder))
+        yield member, tar.extractfile(info) if member.kind == "file" else None
+
+
+def _tar_member(info: tarfile.TarInfo) -> Member:
+    if info.isdir():
+        return Member(info.name, "folder")
+    if info.issym():
+        return Member(info.name, "link", info.linkname)
+    if info.isreg() and not info.issparse():  # holes unpack to any size from nothing
+        return Member(info.name, "file", executable=bool(info.mode & 0o100))
+    what = "a hard link" if info.islnk() else "a device" if info.isdev() else "neither a file, a folder nor a link"
+    raise RefusedArchive(f"its member {info.name!r} is {what}")
+
+
+def _zip_members(
+    stream: IO[bytes], size: int, told: Callable[[float], None]
+) -> Iterator[tuple[Member, IO[bytes] | None]]:
+    with zipfile.ZipFile(stream) as archive:
+        infos = archive.infolist()
+        _check_size(sum(info.file_size for info in infos), size)
+        unpacked = 0
+        for number, info in enumerate(infos):
+            told(number / len(infos))
+            if info.flag_bits & 1:
+                raise RefusedArchive(f"its member {info.filename!r} is encrypted")
+            mode = stat.S_IFMT(info.external_attr >> 16)
+            if mode not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+                raise RefusedArchive(f"its member {info.filename!r} is a device")
+            unpacked += info.file_size
+            _check_size(unpacked, size)
+            if info.is_dir():
+                check(member := Member(info.filename, "folder"))
+                yield member, None
+            elif mode == stat.S_IFLNK:
+                with archive.open(info) as link:
+                    check(member := Member(info.filename, "link", os.fsdecode(link.read(4096))))
+                yield member, None
+            else:
+                check(member := Member(info.filename, "file", executable=bool(info.external_attr >> 16 & 0o100)))
+                with archive.open(info) as content:
+                    yield member, content
+
+
+def check(member: Member) -> None:
+    """Raise Refused where the member's name or its link would leave the folder it is unpacked into."""
+    parts = member.name.replace("\\", "/").split("/")
+    if member.name.startswith(("/", "\\")) or parts[0].endswith(":"):
+        raise RefusedArchive(f"its member {member.name!r} has an absolute name")
+    if ".." in parts:
+        raise RefusedArchive(f"its member {member.name!r} leads out of the folder it is unpacked into")
+    if "\0" in member.name:
+        raise RefusedArchive(f"its member {member.name!r} has a NUL in its name")
+    if member.kind == "link":
+        _check_link(member)
+
+
+def _check_link(member: Member) -> None:
+    target = member.target.replace("\\", "/").split("/")
+    depth = len([part for part in member.name.split("/") if part not in ("", ".")]) - 1
+    ups = len([part for part in target if part == ".."])
+    # Only leading ".." are counted on: after a name that is itself a link they would lead elsewhere than they seem to.
+    late = ".." in [part for part in target if part not in ("", ".")][ups:]
+    if member.target.startswith(("/", "\\")) or ups > depth or late or not member.target or "\0" in member.target:
+        raise RefusedArchive(f"its member {member.name!r} is a link that leads out, to {member.target!r}")
+
+
+def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> int:
+    links: set[str] = set()
+    count = 0
+    for count, (member, content) in enumerate(members, 1):
+        if count > MEMBERS:
+            raise RefusedArchive(f"it has more than {MEMBERS:,} members")
+        parts = [part for part in member.name.split("/") if part not in ("", ".")]
+        if not parts:
+            continue
+        if any("/".join(parts[:depth]) in links for depth in range(1, len(parts))):
+            raise RefusedArchive(f"its member {member.name!r} goes through a link")
+        target = folder.joinpath(*parts)
+        try:
+            (target if member.kind == "folder" else target.parent).mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise RefusedArchive(f"its member {member.name!r} lies below a file") from error
+        if member.kind == "folder":
+            continue
+        if os.path.lexists(target):
+            raise RefusedArchive(f"its member {member.name!r} is there twice")
+        if member.kind == "link":
+            links.add("/".join(parts))
+            target.symlink_to(member.target)
+        elif content is not None:
+            _write(content, target, 0o755 if member.executable else 0o644)
+    return count
+
+
+def _write(content: IO[bytes], target: Path, mode: int) -> None:
+    with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
+        while block := content.read(_CHUNK):
+            out.write(block)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except RefusedArchive as error:
+        hint = "get the archive from where PyTorch is released, or unpack it yourself and give the folder"
+        raise PtexploreError(f"{name} is not unpacked", str(error), hint, FAILED) from error
+    except getattr(tarfile, "FilterError", RefusedArchive) as error:
+        raise PtexploreError(f"{name} is not unpacked", str(error), "get it from where it is released") from error
+    except _DAMAGED as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PtexploreError(f"{name} is damaged", why, "get the archive again", FAILED) from error

@@ -1,0 +1,229 @@
+"""Run git so that nothing but git itself runs: no hooks, no helpers, nobody's configuration.
+
+What is switched off, by git's own documentation (git-config, git, gitattributes): hooks, fsmonitor, pagers, credential
+helpers and prompts, external diffs, system and global configuration, object replacement, and every transport that was
+not asked for. A configuration inside a repository is overridden from the command line, which it cannot undo. Each git
+gets an environment of its own; that of this process is read and never edited, since other threads may be using it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol, cast
+
+from ptexplore.errors import MISSING, PtexploreError
+
+OLDEST = (2, 32)  # the first that knows GIT_CONFIG_GLOBAL
+STALL = 180.0  # seconds without a word from git before it is taken for hanging
+_REMEMBERED = 60  # lines of what git said last
+
+_OVERRIDES = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.askPass=",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.alternateRefsCommand=false",
+    "core.autocrlf=false",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "credential.helper=",
+    "diff.external=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "http.lowSpeedLimit=500",
+    "http.lowSpeedTime=30",
+    "advice.detachedHead=false",
+)
+_KEPT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH"})  # certificates of a company's own proxy
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",  # set and empty: git asks no other helper either
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=15 -oServerAliveInterval=15 -oServerAliveCountMax=4",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LANGUAGE": "C",  # what git says is read here
+    "LC_ALL": "C",
+}
+
+
+class Watcher(Protocol):
+    """A Progress that also shows a word on the step that is running (how much, how fast)."""
+
+    def step(self, name: str, done: float | None = None) -> None:
+        """As in source/progress.py."""
+
+    def detail(self, text: str) -> None:
+        """`text` belongs to the step that is running."""
+
+
+class GitFailed(Exception):
+    """git ended with an error; `lines` is what it said, `status` how it ended (None: we ended it, it hung)."""
+
+    def __init__(self, lines: Sequence[str], status: int | None) -> None:
+        super().__init__("; ".join(lines) or f"git ended with {status}")
+        self.lines = list(lines)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Git:
+    """git in one folder. `protocols` are the transports it may use; none at all is right for reading.
+
+    `git_dir` names the repository where git must not look for one; `hold` is a descriptor that git keeps open; `url` is
+    that of its remote "origin" where that must stand in no file and no command line, since it may hold a password.
+    """
+
+    folder: Path
+    protocols: tuple[str, ...] = ()
+    git_dir: Path | None = None
+    hold: int | None = None
+    url: str | None = None
+
+    def read(self, *arguments: str) -> bytes:
+        """What `git arguments` prints. Raises GitFailed."""
+        with self.start(arguments) as process:
+            out, err = process.communicate()
+        if process.returncode:
+            raise GitFailed(err.decode("utf-8", errors="replace").splitlines(), process.returncode)
+        return bytes(out)
+
+    def line(self, *arguments: str) -> str:
+        """The one line that `git arguments` prints. Raises GitFailed."""
+        return self.read(*arguments).decode("utf-8", errors="replace").strip()
+
+    def watch(self, arguments: Sequence[str], on_line: Callable[[str], None], stdin: bytes = b"") -> None:
+        """Run `git arguments` and hand on each line of its progress. Raises GitFailed; ends git when interrupted."""
+        lines: list[str] = []
+        last_heard = [time.monotonic()]
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
+            process = self.start(arguments, stdin=given, stdout=subprocess.DEVNULL, new_session=True)
+            with _ending(process, last_heard) as stalled:
+                # Universal newlines: git ends a line of progress with a carriage return.
+                for line in io.TextIOWrapper(cast("IO[bytes]", process.stderr), encoding="utf-8", errors="replace"):
+                    last_heard[0] = time.monotonic()
+                    lines.append(line.strip())
+                    del lines[:-_REMEMBERED]
+                    on_line(line.rstrip())
+                status = process.wait()
+        if status or stalled:
+            raise GitFailed(lines, None if stalled else status)
+
+    def start(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: int | IO[bytes] = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
+        new_session: bool = False,
+    ) -> subprocess.Popen[bytes]:
+        """`git arguments`, started; in a new session, git's own children can be ended with it."""
+        where = [f"--git-dir={self.git_dir}", f"--work-tree={self.folder}"] if self.git_dir else []
+        return subprocess.Popen(
+            [executable(), "--no-pager", *where, *(p for o in _OVERRIDES for p in ("-c", o)), *arguments],
+            cwd=self.folder,
+            env=_environment(self.protocols, self.url),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=new_session,
+            pass_fds=(self.hold,) if self.hold is not None else (),
+        )
+
+
+@functools.cache
+def executable() -> str:
+    """The absolute path of a git that is new enough. Raises PtexploreError(MISSING)."""
+    path = shutil.which("git")
+    hint = "install git, or give an unpacked folder or an archive: ptexplore fetch --from FILE"
+    if path is None:
+        raise PtexploreError("git is not there", "fetch runs it, and no folder of PATH holds it", hint, MISSING)
+    run = subprocess.run([path, "--version"], env=_environment(()), capture_output=True, check=False)
+    version = run.stdout.decode("utf-8", errors="replace").strip()
+    match = re.search(r"(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) < OLDEST:
+        why = f"{path} is {version[:60] or 'silent'}; fetch needs {OLDEST[0]}.{OLDEST[1]} or later"
+        raise PtexploreError("this git is too old", why, hint, MISSING)
+    return path
+
+
+@functools.cache
+def import_gitpython() -> None:
+    """Import GitPython, once git is known to be there. Raises PtexploreError(MISSING).
+
+    Its import runs `git version` in the environment of this process. So the caller's GIT_ variables (GIT_TRACE writes
+    files) are put aside meanwhile, but only while no other thread runs that could miss them or start a process.
+    """
+    executable()
+    alone = threading.active_count() == 1
+    aside = {name: os.environ.pop(name) for name in list(os.environ) if alone and name.startswith("GIT_")}
+    try:
+        import git  # noqa: F401
+    finally:
+        os.environ.update(aside)
+
+
+def _environment(protocols: tuple[str, ...], url: str | None = None) -> dict[str, str]:
+    """The environment of one git: none of the caller's own GIT_ variables, and ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    ours = {**_ENVIRONMENT, "GIT_ALLOW_PROTOCOL": ":".join(protocols)}
+    if url is not None:
+        ours |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "remote.origin.url", "GIT_CONFIG_VALUE_0": url}
+    return kept | ours
+
+
+@contextlib.contextmanager
+def _ending(process: subprocess.Popen[bytes], heard: list[float]) -> Iterator[list[bool]]:
+    """While in here, git is ended when it says nothing for long; after here, nothing of it is left running.
+
+    Yields a list that is non-empty when git was ended for its silence.
+    """
+    stalled: list[bool] = []
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(1.0):
+            if time.monotonic() - heard[0] > STALL:
+                stalled.append(True)
+                _kill(process.pid)
+                return
+
+    watchman = threading.Thread(target=watch, daemon=True)
+    watchman.start()
+    try:
+        yield stalled
+    finally:
+        over.set()
+        watchman.join()
+        _kill(process.pid)
+        process.wait()
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)

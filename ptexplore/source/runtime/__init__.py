@@ -1,0 +1,1 @@
+"""The installed torch: described without importing it, its generated C++ made anew."""

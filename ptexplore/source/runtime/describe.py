@@ -1,0 +1,267 @@
+"""Describe one installed torch without importing it; a hash of what its generated C++ depends on names its caches."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.locations import cache_root
+from ptexplore.model.places import Runtime
+from ptexplore.writing import write_whole
+
+_SETTLED = 2.0  # seconds; what changed later than that before it was read could change again under the same time
+
+
+def hashes(files: Sequence[str], kept: Path) -> list[str]:
+    """The sha1 of each file, from `kept` where every file has the size, times and inode that it had when it was hashed.
+
+    The time of the last change of a file's inode is among them, which no program can set back. Raises OSError where a
+    file cannot be read; where `kept` cannot be written, nothing is kept.
+    """
+    now = time.time()
+    states = [os.stat(file) for file in files]
+    stamp = _stamp(files, states)
+    known = _read(kept, stamp, len(files))
+    if known is not None:
+        return known
+    found = [hashlib.sha1(Path(file).read_bytes(), usedforsecurity=False).hexdigest() for file in files]
+    if all(state.st_ctime < now - _SETTLED for state in states):
+        _write(kept, json.dumps({"stamp": stamp, "hashes": found}))
+    return found
+
+
+def _stamp(files: Sequence[str], states: Sequence[os.stat_result]) -> str:
+    lines = [
+        f"{file}\0{one.st_dev} {one.st_ino} {one.st_size} {one.st_mtime_ns} {one.st_ctime_ns}"
+        for file, one in zip(files, states, strict=True)
+    ]
+    return hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
+
+
+def _read(kept: Path, stamp: str, count: int) -> list[str] | None:
+    try:
+        data = json.loads(kept.read_bytes())
+        found = data["hashes"] if data["stamp"] == stamp else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, list) and len(found) == count and all(isinstance(o, str) for o in found) else None
+
+
+def _write(kept: Path, text: str) -> None:
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(exist_ok=True)  # a cache that is not there yet is not made for this
+        write_whole(kept, text)
+
+
+OLDEST = (2, 6)
+RECIPE = 1  # of how generators are run and what they leave behind
+
+_INPUTS = frozenset({".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"})
+_PROBE = Path(__file__).resolve().parent.parent.parent / "probe" / "describe.py"
+_INSTALL = 'pip install "torch>=2.6"'
+
+
+def find_runtime(python: str | None = None) -> Runtime:
+    """Describe the torch of `python` (a path or a command's name), of our own interpreter when None.
+
+    Raises PtexploreError: exit code USAGE when `python` is no Python, MISSING when it has no torch, or one that is
+    too old or incomplete. torch is not imported; its version is read from torch/version.py.
+    """
+    if python is None or _same_python(python):
+        with _current_folder_off_path():
+            torch_dir, torchgen_dir = _find("torch"), _find("torchgen")
+        return describe(sys.executable, sys.version.split()[0], torch_dir, torchgen_dir)
+    executable = _resolve(python)
+    message = _ask(executable)
+    return describe(
+        executable, str(message.get("python_version")), message.get("torch_dir"), message.get("torchgen_dir")
+    )
+
+
+def describe(python: str, python_version: str, torch_dir: str | None, torchgen_dir: str | None) -> Runtime:
+    """The Runtime of a torch in `torch_dir`. Raises PtexploreError(MISSING) as `find_runtime` does."""
+    if torch_dir is None:
+        raise PtexploreError(
+            "there is no torch", f"{python} has no package of that name", f"{python} -m {_INSTALL}", MISSING
+        )
+    facts = _version_facts(Path(torch_dir), python)
+    version = facts["__version__"] or ""
+    if _release(version) < OLDEST:
+        raise PtexploreError(
+            f"torch {version} is too old",
+            "ptexplore reads torch 2.6 and later: older ones do not ship the inputs of their generated C++",
+            f"{python} -m {_INSTALL}",
+            MISSING,
+        )
+    beside = Path(torch_dir).parent / "torchgen"
+    torchgen = str(beside) if beside.is_dir() else torchgen_dir
+    packaged = Path(torchgen) / "packaged" if torchgen else None
+    has_inputs = packaged is not None and (packaged / "ATen" / "native" / "native_functions.yaml").is_file()
+    git_version = facts["git_version"] or "unknown"
+    inputs, installation = _contents(torchgen if has_inputs else None, Path(torch_dir))
+    inputs_key = _hash(f"recipe {RECIPE}", git_version, sys.platform, *_accelerators(facts), *inputs)
+    return Runtime(
+        python=python,
+        python_version=python_version,
+        torch_dir=torch_dir,
+        version=version,
+        git_version=git_version,
+        build="wheel" if has_inputs else "source",
+        torchgen_dir=torchgen,
+        packaged_dir=str(packaged) if has_inputs else None,
+        accelerators=_accelerators(facts),
+        key=_hash(version, inputs_key, torch_dir, *installation),
+        inputs_key=inputs_key,
+    )
+
+
+def _release(version: str) -> tuple[int, int]:
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _accelerators(facts: dict[str, str | None]) -> tuple[str, ...]:
+    return tuple(name for name in ("cuda", "hip", "xpu") if facts.get(name))
+
+
+def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
+    """The string constants of torch/version.py, which setup.py writes; nothing of it is executed."""
+    file = torch_dir / "version.py"
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise PtexploreError(
+            "this torch cannot be identified",
+            f"{file}: {_words(error)}; a folder named torch that is not PyTorch?",
+            f"{python} -m {_INSTALL}",
+            MISSING,
+        ) from error
+    facts: dict[str, str | None] = {"__version__": None, "git_version": None}
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            facts[target.id] = value.value
+    if not facts["__version__"]:
+        raise PtexploreError(
+            "this torch cannot be identified", f"{file} names no version", f"{python} -m {_INSTALL}", MISSING
+        )
+    return facts
+
+
+def _contents(torchgen: str | None, torch_dir: Path) -> tuple[list[str], list[str]]:
+    """Name and content of everything that decides what the generators write; what tells one installation from another.
+
+    That is pip's own file list, and the libraries' size and time.
+    """
+    inputs = _inputs(torchgen) if torchgen is not None else []
+    records = sorted(str(record) for record in torch_dir.parent.glob("torch-*.dist-info/RECORD"))
+    kept = cache_root() / "runtimes" / f"{_hash(str(torch_dir), torchgen or '')}.json"
+    found = hashes([*(file for _, file in inputs), *records], kept)
+    contents = [part for (name, _), content in zip(inputs, found, strict=False) for part in (name, content)]
+    return contents, [*found[len(inputs) :], *_libraries(torch_dir)]
+
+
+def _inputs(torchgen: str) -> list[tuple[str, str]]:
+    """Every file that the generators read or are: its name below `torchgen`, and where it lies."""
+    found = []
+    for folder, _, names in os.walk(torchgen):
+        for name in names:
+            file = os.path.join(folder, name)
+            if name[name.rfind(".") :] in _INPUTS and name.rfind(".") > 0 and os.path.isfile(file):
+                found.append((os.path.relpath(file, torchgen).replace(os.sep, "/"), file))
+    return sorted(found, key=lambda one: one[0].split("/"))
+
+
+def _libraries(torch_dir: Path) -> Iterator[str]:
+    for pattern in ("_C*.so", "_C*.pyd", "lib/libtorch_cpu.*", "lib/libtorch_python.*", "lib/torch_cpu.dll"):
+        for file in sorted(torch_dir.glob(pattern)):
+            stat = file.stat()
+            yield f"{file.name} {stat.st_size} {stat.st_mtime_ns}"
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def _find(name: str) -> str | None:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return os.path.abspath(next(iter(spec.submodule_search_locations)))
+
+
+@contextlib.contextmanager
+def _current_folder_off_path() -> Iterator[None]:
+    """A `torch/` where the user happens to stand (a PyTorch checkout!) must not be taken for the installed one."""
+    here = os.getcwd()
+    saved = sys.path[:]
+    sys.path[:] = [
+        entry
+        for entry in saved
+        if entry and (os.path.abspath(entry) != here or os.path.basename(here) in {"site-packages", "dist-packages"})
+    ]
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = saved
+
+
+def _same_python(python: str) -> bool:
+    return os.path.abspath(python) == os.path.abspath(sys.executable)
+
+
+def _resolve(python: str) -> str:
+    """The absolute path of `python`; symbolic links stay, since a virtual environment is one."""
+    import shutil
+
+    found = shutil.which(python) if os.sep not in python else python
+    path = os.path.abspath(os.path.expanduser(found or python))
+    if not os.path.exists(path):
+        raise _no_python(python, "there is no such file")
+    if os.path.isdir(path):
+        inside = os.path.join(path, "bin", "python")
+        raise _no_python(python, "it is a folder", f"--python {inside}" if os.path.exists(inside) else "")
+    if not os.access(path, os.X_OK):
+        raise _no_python(python, "it cannot be executed")
+    return path
+
+
+def _ask(executable: str) -> dict[str, str | None]:
+    from ptexplore import processes
+
+    try:
+        child = processes.start(executable, _PROBE)
+    except OSError as error:
+        raise _no_python(executable, _words(error)) from error
+    try:
+        messages = list(child.messages(timeout=30))
+    except (processes.ChannelError, processes.ChannelTimeout) as error:
+        raise _no_python(executable, "it did not answer as Python does") from error
+    finally:
+        child.stop()
+    if len(messages) != 1 or "torch_dir" not in messages[0]:
+        raise _no_python(executable, "it did not answer as Python does")
+    return messages[0]
+
+
+def _no_python(python: str, why: str, hint: str = "") -> PtexploreError:
+    return PtexploreError(f"{python} is no Python", why, hint or "--python /path/to/env/bin/python", USAGE)
+
+
+def _words(error: BaseException) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,271 @@
+"""The generated C++ of one runtime: made anew from torchgen's packaged inputs, or a source build's own build folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ptexplore import locations, processes
+from ptexplore.errors import FAILED, MISSING, PtexploreError
+from ptexplore.model.places import Runtime
+from ptexplore.source.progress import Progress, Silent
+
+_SIGN = "build/aten/src/ATen/RegisterSchema.cpp"
+
+
+def build_folder_of(runtime: Runtime) -> Path | None:
+    """The root of the checkout whose build folder holds the generated C++; None where there is none.
+
+    A develop install has torch/ inside the checkout, so the checkout is the folder above it.
+    """
+    root = Path(runtime.torch_dir).resolve().parent
+    if (root / _SIGN).is_file() and (root / "torch/csrc/autograd/generated").is_dir():
+        return root
+    return None
+
+
+def expected_build_folder(runtime: Runtime) -> Path:
+    """As `build_folder_of`. Raises PtexploreError(MISSING) that says where it looked."""
+    folder = build_folder_of(runtime)
+    if folder is not None:
+        return folder
+    root = Path(runtime.torch_dir).resolve().parent
+    raise PtexploreError(
+        "this torch's generated C++ is not there",
+        f"its torchgen has no packaged inputs, as in a source build, and {root / _SIGN} does not exist",
+        "build that checkout again (python setup.py develop), or use a torch from a wheel",
+        MISSING,
+    )
+
+
+_CHILD = Path(__file__).resolve().parent.parent.parent / "probe" / "torchgen" / "child.py"
+_TIMEOUT = 300.0  # seconds; a run takes about seven
+_USUAL_FILES = 110  # files both children write together; only the progress bar depends on it
+
+
+Callback = Callable[[str], None]
+
+
+class GeneratorError(Exception):
+    """A generator failed; the message says which and why."""
+
+
+def run_generators(runtime: Runtime, out: Path, progress: Progress) -> None:
+    """Write the generated C++ of `runtime` and torchgen's model below `out`.
+
+    Raises GeneratorError, and OSError when `out` cannot be written.
+    """
+    runs = [_Run("ATen", "aten", _flags(runtime)), _Run("autograd", "autograd", [])]
+    done: list[str] = []
+
+    def wrote(file: str) -> None:
+        done.append(file)
+        progress.step("regenerating the generated C++ (first run only)", min(len(done) / _USUAL_FILES, 0.99))
+
+    progress.step("regenerating the generated C++ (first run only)", 0.0)
+    threads = [threading.Thread(target=run.work, args=(runtime, out, wrote), daemon=True) for run in runs]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for run in runs:
+            run.stop()
+    for run in runs:
+        if run.failure is not None:
+            raise run.failure
+
+
+def _flags(runtime: Runtime) -> list[str]:
+    """What cmake/Codegen.cmake adds for this build."""
+    flags = [("hip", "rocm"), ("xpu", "xpu")]
+    chosen = [flag for accelerator, flag in flags if accelerator in runtime.accelerators]
+    return [*chosen, "mps"] if sys.platform == "darwin" else chosen
+
+
+class _Run:
+    """One generator child, its progress and its outcome."""
+
+    def __init__(self, name: str, work: str, flags: list[str]) -> None:
+        self.name = name
+        self.arguments = ["--work", work, *(part for flag in flags for part in ("--flag", flag))]
+        self.failure: Exception | None = None
+        self._child: processes.Child | None = None
+
+    def work(self, runtime: Runtime, out: Path, wrote: Callback) -> None:
+        """Run the child to its end; the outcome is in `failure`."""
+        import tempfile
+
+        with tempfile.TemporaryFile() as errors:
+            try:
+                where = ["--torchgen", str(runtime.torchgen_dir), "--packaged", str(runtime.packaged_dir)]
+                arguments = [*self.arguments, *where, "--out", str(out)]
+                self._child = processes.start(sys.executable, _CHILD, arguments, stderr=errors)
+                finished = self._listen(self._child, wrote)
+                if not finished:
+                    errors.seek(0)
+                    tail = errors.read()[-400:].decode(errors="replace").strip().rsplit("\n", 1)[-1]
+                    raise GeneratorError(f"the {self.name} generator ended early: {tail or 'it was killed'}")
+            except (OSError, GeneratorError) as error:
+                self.failure = error
+            except processes.ChannelTimeout:
+                self.failure = GeneratorError(f"the {self.name} generator did not end within {_TIMEOUT:.0f} s")
+            except processes.ChannelError as error:
+                self.failure = GeneratorError(f"the {self.name} generator broke its channel: {error}")
+            finally:
+                self.stop()
+
+    def _listen(self, child: processes.Child, wrote: Callback) -> bool:
+        finished = False
+        for message in child.messages(_TIMEOUT):
+            if "file" in message:
+                wrote(str(message["file"]))
+            elif "errno" in message:
+                raise OSError(message["errno"], message["strerror"], message["filename"])
+            elif "error" in message:
+                raise GeneratorError(f"the {self.name} generator failed: {message['error']}")
+            finished = finished or bool(message.get("finished"))
+        return finished
+
+    def stop(self) -> None:
+        """End the child if it still runs."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop()
+
+
+FORMAT = 1
+AIDS = "ptexplore"  # folder beside the generated files: torchgen's model, which header declares what, the manifest
+MANIFEST = f"{AIDS}/manifest.json"
+MODEL = "model.json"
+_WHAT = "the generated C++ cannot be made"
+_WAIT = 600.0  # seconds a second process waits for the first; a build takes about ten
+
+
+def ensure(runtime: Runtime, progress: Progress | None = None) -> Path:
+    """The folder that holds the generated C++ of `runtime` under canonical paths, made now if it is not there.
+
+    A source build gives its own build folder's files. Raises PtexploreError when they cannot be made or found.
+    """
+    if runtime.build == "source":
+        return expected_build_folder(runtime)
+    target = locations.generated_dir(runtime.inputs_key)
+    if is_complete(target):
+        return target
+    watcher = progress or Silent()
+    with _errors(target), _locked(target, watcher):
+        if not is_complete(target):
+            _build(runtime, target, watcher)
+    return target
+
+
+def find(runtime: Runtime) -> Path | None:
+    """The folder of the generated C++ where it is there already; None otherwise. Writes nothing."""
+    if runtime.build == "source":
+        return build_folder_of(runtime)
+    target = locations.generated_dir(runtime.inputs_key)
+    return target if is_complete(target) else None
+
+
+def is_there(runtime: Runtime) -> bool:
+    """Whether `ensure` would have nothing to do."""
+    return find(runtime) is not None
+
+
+def is_complete(target: Path) -> bool:
+    """Whether `target` holds every file its manifest lists, each of the size listed there."""
+    try:
+        manifest = json.loads((target / MANIFEST).read_text(encoding="utf-8"))
+        files = manifest["files"]
+        return (
+            manifest["format"] == FORMAT
+            and bool(files)
+            and all((target / name).stat().st_size == size for name, size in files.items())
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
+    import shutil
+    import tempfile
+
+    for left_over in target.parent.glob(f".{target.name}.*"):
+        if left_over.is_dir():  # of a builder that was killed: we hold the lock, so nobody works there
+            shutil.rmtree(left_over, ignore_errors=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        run_generators(runtime, aside, progress)
+        files = {
+            file.relative_to(aside).as_posix(): file.stat().st_size
+            for file in sorted(aside.rglob("*"))
+            if file.is_file()
+        }
+        manifest = {
+            "format": FORMAT,
+            "version": runtime.version,
+            "git_version": runtime.git_version,
+            "inputs_key": runtime.inputs_key,
+            "files": files,
+        }
+        (aside / AIDS).mkdir(exist_ok=True)
+        (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        aside.chmod(0o755)  # mkdtemp's own 0o700 would keep others out of a shared cache
+        if target.exists():
+            damaged = aside.with_name(aside.name + ".damaged")
+            target.rename(damaged)
+            aside.rename(target)
+            shutil.rmtree(damaged, ignore_errors=True)
+        else:
+            aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(target: Path, progress: Progress) -> Iterator[None]:
+    import filelock
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(locations.lock_file(target))
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        progress.step("waiting for another ptexplore to finish regenerating")
+        try:
+            lock.acquire(timeout=_WAIT)
+        except filelock.Timeout as error:
+            raise PtexploreError(
+                _WHAT,
+                f"another process has held {locations.lock_file(target)} for ten minutes",
+                "end that process, then run this again",
+                FAILED,
+            ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _errors(target: Path) -> Iterator[None]:
+    """Turn what can go wrong while building into the three-part error."""
+    elsewhere = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
+    try:
+        yield
+    except GeneratorError as error:
+        raise PtexploreError(
+            _WHAT,
+            str(error),
+            f'reinstall torch: {sys.executable} -m pip install --force-reinstall "torch>=2.6"',
+            FAILED,
+        ) from error
+    except OSError as error:
+        where = error.filename or str(target)
+        raise PtexploreError(_WHAT, f"{os.fsdecode(where)}: {error.strerror or error}", elsewhere, MISSING) from error

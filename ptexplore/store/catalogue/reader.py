@@ -1,0 +1,315 @@
+"""Read a catalogue: frozen records, one operator at a time, without torch."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.model.operators import (
+    Binding,
+    Count,
+    Derivative,
+    DispatchKey,
+    Formula,
+    Operator,
+    PythonKernel,
+    PythonName,
+    Registration,
+    TableEntry,
+)
+from ptexplore.store.catalogue import CATALOGUE_FORMAT
+
+if TYPE_CHECKING:
+    from ptexplore.store.catalogue.writer import Writer
+
+
+def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
+    """Full names of overloads where `name` has an operator right but not its overload; else operators.
+
+    `bases` are all operators' names without namespace and overload; `overloads(base)` gives a base's full names.
+    A Python prefix ("F.", "nn.functional.") is passed over.
+    """
+    first, _, overload = name.rsplit("::", 1)[-1].partition(".")
+    asked = first if first in bases or not overload else overload.rsplit(".", 1)[-1]
+    found: list[str] = []
+    for close in difflib.get_close_matches(asked, bases, count, 0.6):
+        names = overloads(close)
+        names = [one for one in names if one.startswith("aten::")] or names
+        operator = names[0].partition(".")[0]
+        if close == first and overload:
+            found += difflib.get_close_matches(f"{operator}.{overload}", names, 3, 0.0)
+        else:
+            found.append(operator)
+    return found[:count]
+
+
+_OPERATOR = """SELECT name, schema, aliases, tags, variants, structured, autogen, y.path, yaml_line, yaml_end,
+    cpp_name, c.path, call_line, redispatch_line, core
+    FROM operator LEFT JOIN path y ON y.id = yaml_path LEFT JOIN path c ON c.id = call_path"""
+_REGISTRATION = """SELECT o.name, r.key, alias, inactive, fallthrough, origin, p.path, macro_line, op_line, confirmed,
+    why_not, signature, callee, wrapper, b.path, body_line, body_end, redispatch, guard, target, target_kind,
+    target_meta, body_why
+    FROM registration r JOIN operator o ON o.id = r.op
+    LEFT JOIN path p ON p.id = r.path LEFT JOIN path b ON b.id = r.body_path"""
+_DERIVATIVE = """SELECT op, p.path, d.line, d.end_line, source_op, formulas, d.node, a.path, n.line, n.end_line,
+    matched, dispatch FROM derivative d JOIN path p ON p.id = d.path
+    LEFT JOIN node n ON n.name = d.node LEFT JOIN path a ON a.id = n.path"""
+_BINDING = """SELECT tab, name, c_function, p.path, line, end_line, entry_line, ops
+    FROM binding b JOIN path p ON p.id = b.path"""
+_NAME = "SELECT name, kind, tab, method, p.path, line FROM python_name n LEFT JOIN path p ON p.id = n.path"
+
+
+class StaleCatalogue(PtexploreError):
+    """The database is of another version, incomplete or damaged: make it anew."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the catalogue is damaged", why, "the same command again: it is made anew", MISSING)
+
+
+class Store:
+    """An open catalogue. Every method raises StaleCatalogue when the file turns out to be damaged."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+
+    @staticmethod
+    def open(path: Path) -> Store:
+        """Open `path` for reading. Raises FileNotFoundError, and StaleCatalogue where it cannot be used as it is."""
+        if not path.is_file():
+            raise FileNotFoundError(path)
+        try:
+            # immutable: nothing ever changes a catalogue in place, and no lock file appears in a read-only cache
+            uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+            db = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            if version != CATALOGUE_FORMAT or pages * size != path.stat().st_size:
+                raise StaleCatalogue(f"{path}: version {version}, {path.stat().st_size} bytes")
+            if db.execute("SELECT value FROM meta WHERE key = 'complete'").fetchone() is None:
+                raise StaleCatalogue(f"{path}: incomplete")
+        except sqlite3.Error as error:
+            raise StaleCatalogue(f"{path}: {error}") from error
+        return Store(path, db)
+
+    @staticmethod
+    def create(path: Path) -> Writer:
+        """Begin a catalogue; a context manager that puts it at `path` when its block succeeds. Raises OSError."""
+        from ptexplore.store.catalogue.writer import Writer
+
+        return Writer(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            # Nothing could tell when it was opened; out of the way, so that the next command makes it anew.
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            raise StaleCatalogue(f"{self.path}: {error}") from error
+
+    # --- operators ---
+
+    def operator(self, name: str) -> Operator | None:
+        """The operator of that full name, "aten::add.Tensor"."""
+        rows = self._rows(f"{_OPERATOR} WHERE name = ?", name)
+        return _operator(rows[0]) if rows else None
+
+    def operators_named(self, base: str) -> list[Operator]:
+        """Every overload of every namespace whose name without overload is `base`."""
+        return [_operator(row) for row in self._rows(f"{_OPERATOR} WHERE base = ? ORDER BY operator.id", base)]
+
+    def all_names(self) -> list[str]:
+        """The full name of every operator."""
+        return [row[0] for row in self._rows("SELECT name FROM operator ORDER BY name")]
+
+    def digests(self) -> dict[str, str]:
+        """Operator -> digest of its dump and table when the catalogue was made."""
+        return dict(self._rows("SELECT name, digest FROM operator"))
+
+    def suggest(self, name: str, count: int = 5) -> list[str]:
+        """The names closest to `name`: overloads where it names one ("add.Tenzor"), else operators ("aten::add")."""
+        bases = [row[0] for row in self._rows("SELECT DISTINCT base FROM operator")]
+        return nearest(name, bases, lambda base: [one.name for one in self.operators_named(base)], count)
+
+    # --- registrations and tables ---
+
+    def registrations(self, op: str) -> list[Registration]:
+        """Every record of `op`, in the dump's order; the schema's own (key None) first."""
+        return [_registration(row) for row in self._rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
+
+    def table(self, op: str) -> list[TableEntry]:
+        """The dispatch table of `op`; keys that are in no entry have none."""
+        rows = self._rows(
+            """SELECT k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM dispatch d
+            JOIN operator o ON o.id = d.op JOIN keyset k ON k.id = d.keyset JOIN entry e ON e.id = d.entry
+            LEFT JOIN path p ON p.id = e.path WHERE o.name = ? ORDER BY d.position""",
+            op,
+        )
+        return [TableEntry(tuple(r[0].split(",")), r[1], bool(r[2]), r[3], r[4], r[5]) for r in rows]
+
+    def effective(self, op: str, key: str) -> TableEntry | None:
+        """What `op`'s table holds for the runtime key `key`; None where it holds nothing."""
+        return next((entry for entry in self.table(op) if key in entry.keys), None)
+
+    def fallback(self, path: str, line: int) -> list[TableEntry]:
+        """The backend fallback entries made at `path`:`line`, with every key that has it somewhere."""
+        rows = self._rows(
+            """SELECT DISTINCT k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM entry e
+            JOIN path p ON p.id = e.path JOIN dispatch d ON d.entry = e.id JOIN keyset k ON k.id = d.keyset
+            WHERE p.path = ? AND e.line = ? AND e.reason = 'backend fallback'""",
+            path,
+            line,
+        )
+        merged: dict[tuple[Any, ...], dict[str, None]] = {}
+        for keys, *rest in rows:
+            merged.setdefault(tuple(rest), {}).update(dict.fromkeys(keys.split(",")))
+        return [TableEntry(tuple(keys), r[0], bool(r[1]), *r[2:]) for r, keys in merged.items()]
+
+    def counts(self) -> dict[str, Count]:
+        """Confirmed and all records by origin: generated, handwritten, python, nofile."""
+        counts = {origin: Count(0, 0) for origin in ("generated", "handwritten", "python", "nofile")}
+        for origin, confirmed, total in self._rows(
+            "SELECT origin, sum(confirmed), count(*) FROM registration GROUP BY origin"
+        ):
+            counts[origin] = Count(confirmed, total)
+        return counts
+
+    def unconfirmed(self, limit: int = 20, origin: str | None = None) -> list[Registration]:
+        """Records that are not confirmed, generated ones first; of one `origin` only where given."""
+        query = f"{_REGISTRATION} WHERE NOT confirmed AND coalesce(?, origin) = origin"
+        order = "ORDER BY origin != 'generated', origin, r.id LIMIT ?"
+        return [_registration(row) for row in self._rows(f"{query} {order}", origin, limit)]
+
+    def unconfirmed_reasons(self) -> list[tuple[str, int]]:
+        """Why records are not confirmed, and how many for each reason, most first."""
+        rows = self._rows(
+            "SELECT why_not, count(*) FROM registration WHERE NOT confirmed GROUP BY why_not ORDER BY 2 DESC, 1"
+        )
+        return [(reason or "", count) for reason, count in rows]
+
+    # --- derivatives ---
+
+    def derivative(self, op: str) -> Derivative | None:
+        """The derivative of `op`: the default one where its entry has several."""
+        found = self.derivatives(op)
+        return next((one for one in found if one.dispatch == "Default"), found[0] if found else None)
+
+    def derivatives(self, op: str) -> list[Derivative]:
+        """Every derivative of `op`: an entry may have one per autograd key."""
+        return [_derivative(row) for row in self._rows(f"{_DERIVATIVE} WHERE op = ? ORDER BY position", op)]
+
+    def derivative_of_node(self, node: str) -> list[Derivative]:
+        """Every derivative that makes a node of class `node`, without namespace."""
+        return [_derivative(row) for row in self._rows(f"{_DERIVATIVE} WHERE d.node = ? ORDER BY op, position", node)]
+
+    def node(self, name: str) -> tuple[str, int, int] | None:
+        """Path, line and last line of the `apply` of the generated node class `name`."""
+        rows = self._rows(
+            "SELECT p.path, line, end_line FROM node JOIN path p ON p.id = node.path WHERE name = ?", name
+        )
+        return rows[0] if rows else None
+
+    # --- Python ---
+
+    def bindings(self, method: str | None = None, table: str | None = None) -> list[Binding]:
+        """Rows of the PyMethodDef tables, of one method name and of one table where given."""
+        query = f"{_BINDING} WHERE coalesce(?, name) = name AND coalesce(?, tab) = tab ORDER BY b.id"
+        if method is not None:
+            query = f"{_BINDING} WHERE name = ? AND coalesce(?, tab) = tab ORDER BY b.id"
+        return [_binding(row) for row in self._rows(query, method, table)]
+
+    def binding(self, table: str, method: str) -> Binding | None:
+        """The row of `method` in `table`; None where it is missing or not the only one."""
+        found = self.bindings(method, table)
+        return found[0] if len(found) == 1 else None
+
+    def bindings_of(self, c_function: str) -> list[Binding]:
+        """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
+        return [_binding(row) for row in self._rows(f"{_BINDING} WHERE c_function = ? ORDER BY b.id", c_function)]
+
+    def bindings_for(self, op: str) -> list[Binding]:
+        """The rows whose C function dispatches to `op`."""
+        query = f"{_BINDING} JOIN binding_op o ON o.binding = b.id WHERE o.op = ? ORDER BY b.id"
+        return [_binding(row) for row in self._rows(query, op)]
+
+    def python_name(self, name: str) -> PythonName | None:
+        """The public name `name`, "torch.nn.functional.conv2d"."""
+        rows = self._rows(f"{_NAME} WHERE name = ?", name)
+        return PythonName(*rows[0]) if rows else None
+
+    def python_names_for(self, table: str, method: str) -> list[PythonName]:
+        """Public names of the builtin `method` of `table`."""
+        query = f"{_NAME} WHERE method = ? AND tab = ? ORDER BY length(name), name"
+        return [PythonName(*row) for row in self._rows(query, method, table)]
+
+    def python_kernels(self, op: str) -> list[PythonKernel]:
+        """Python callables that decompose, are the meta function of, or implement `op`."""
+        rows = self._rows(
+            """SELECT op, role, function, p.path, line, end_line, key FROM python_kernel k
+            LEFT JOIN path p ON p.id = k.path WHERE op = ? ORDER BY k.id""",
+            op,
+        )
+        return [PythonKernel(*row) for row in rows]
+
+    # --- the rest ---
+
+    def keys(self) -> dict[str, DispatchKey]:
+        """Every dispatch key by name, in the dispatcher's order."""
+        rows = self._rows("SELECT name, raw, after FROM dispatch_key ORDER BY position")
+        return {name: DispatchKey(name, int(raw), int(after)) for name, raw, after in rows}
+
+    def definition(self, symbol: str) -> tuple[str, int, int] | None:
+        """Path, line and last line of the one definition of `symbol` in generated C++; None where not exactly one."""
+        found = self.definitions(symbol)
+        return found[0] if len(found) == 1 else None
+
+    def definitions(self, symbol: str) -> list[tuple[str, int, int]]:
+        """Every definition of the qualified name `symbol` in generated C++."""
+        rows = self._rows(
+            """SELECT p.path, line, end_line FROM definition d JOIN path p ON p.id = d.path
+            WHERE symbol = ? ORDER BY d.id""",
+            symbol,
+        )
+        return [(path, line, end) for path, line, end in rows]
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the catalogue: "version", "git_version", "num_backends", "built", …"""
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", key)
+        return rows[0][0] if rows else None
+
+
+def _operator(row: tuple[Any, ...]) -> Operator:
+    values = list(row)
+    for position in (2, 3, 4):  # aliases, tags, variants
+        values[position] = tuple(json.loads(values[position]))
+    for position in (6, -1):  # autogen, core
+        values[position] = bool(values[position])
+    return Operator(*values)
+
+
+def _registration(row: tuple[Any, ...]) -> Registration:
+    op, key, alias, inactive, fallthrough, origin, path, macro_line, op_line, confirmed, *rest = row
+    flags = (bool(alias), bool(inactive), bool(fallthrough))
+    return Registration(op, key, *flags, origin, path, macro_line, op_line, bool(confirmed), *rest)
+
+
+def _derivative(row: tuple[Any, ...]) -> Derivative:
+    op, path, line, end_line, source_op, formulas, *rest = row
+    parsed = tuple(Formula(i, number, text, tuple(calls)) for i, number, text, calls in json.loads(formulas))
+    return Derivative(op, path, line, end_line, source_op, parsed, *rest)
+
+
+def _binding(row: tuple[Any, ...]) -> Binding:
+    table, name, c_function, path, line, end_line, entry_line, ops = row
+    return Binding(table, name, c_function, path, line, end_line, entry_line, tuple(json.loads(ops)))

@@ -1,0 +1,230 @@
+"""Write a catalogue aside and rename it into place when it is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+
+from ptexplore.model.operators import (
+    Binding,
+    Derivative,
+    DispatchKey,
+    Operator,
+    PythonKernel,
+    PythonName,
+    Registration,
+    TableEntry,
+)
+from ptexplore.store.catalogue import CATALOGUE_FORMAT
+
+
+class Writer:
+    """A catalogue being written. Use as a context manager; nothing appears at `path` unless the block succeeds."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        self.path = path
+        self.aside = Path(name)
+        self.db = sqlite3.connect(name, isolation_level=None)
+        self.db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
+        self.db.executescript(resources.files("ptexplore.store.catalogue").joinpath("schema.sql").read_text("utf-8"))
+        self.db.execute(f"PRAGMA user_version = {CATALOGUE_FORMAT}")
+        self.db.execute("BEGIN")
+        self.paths: dict[str, int] = {}
+        self.ops: dict[str, int] = {}
+        self.entries: dict[tuple[str, bool, str | None, int | None, str], int] = {}
+        self.keysets: dict[tuple[str, ...], int] = {}
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self.db.close()
+            with contextlib.suppress(FileNotFoundError):
+                self.aside.unlink()
+
+    def _finish(self) -> None:
+        self._insert("entry", [(i, e[0], e[1], self._path(e[2]), e[3], e[4]) for e, i in self.entries.items()])
+        self._insert("keyset", [(i, ",".join(keys)) for keys, i in self.keysets.items()])
+        self._insert("path", [(i, p) for p, i in self.paths.items()])
+        self.meta({"complete": "yes"})
+        try:
+            self.db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise _as_os_error(error, self.path) from error
+        self.db.close()
+        with self.aside.open("rb") as written:
+            os.fsync(written.fileno())
+        self.aside.chmod(0o644)
+        self.aside.replace(self.path)
+
+    def _path(self, path: str | None) -> int | None:
+        return None if path is None else self.paths.setdefault(path, len(self.paths) + 1)
+
+    def meta(self, facts: Mapping[str, str]) -> None:
+        """Facts about the catalogue itself."""
+        self._insert("meta", list(facts.items()))
+
+    def operators(self, operators: Iterable[tuple[Operator, str]]) -> None:
+        """Operators with the digest of their dump and table; before everything that names them."""
+        rows = []
+        for one, digest in operators:
+            number = self.ops[one.name] = len(self.ops) + 1
+            rows.append(
+                (
+                    number,
+                    one.name,
+                    one.base,
+                    one.schema,
+                    json.dumps(one.aliases),
+                    json.dumps(one.tags),
+                    json.dumps(one.variants),
+                    one.structured,
+                    one.autogen,
+                    self._path(one.yaml_path),
+                    one.yaml_line,
+                    one.yaml_end,
+                    one.cpp_name,
+                    self._path(one.call_path),
+                    one.call_line,
+                    one.redispatch_line,
+                    one.core,
+                    digest,
+                )
+            )
+        self._insert("operator", rows)
+
+    def registrations(self, registrations: Iterable[Registration]) -> None:
+        """Records, in the order of the dump."""
+        rows = [
+            (
+                None,
+                self.ops[one.op],
+                one.key,
+                one.alias,
+                one.inactive,
+                one.fallthrough,
+                one.origin,
+                self._path(one.path),
+                one.macro_line,
+                one.op_line,
+                one.confirmed,
+                one.why_not,
+                one.signature,
+                one.callee,
+                one.wrapper,
+                self._path(one.body_path),
+                one.body_line,
+                one.body_end,
+                one.redispatch,
+                one.guard,
+                one.target,
+                one.target_kind,
+                one.target_meta,
+                one.body_why,
+            )
+            for one in registrations
+        ]
+        self._insert("registration", rows)
+
+    def tables(self, tables: Iterable[tuple[str, Iterable[TableEntry]]]) -> None:
+        """Dispatch tables: operator and its entries."""
+        rows = []
+        for op, entries in tables:
+            for position, one in enumerate(entries):
+                entry = (one.reason, one.fallthrough, one.path, one.line, one.raw)
+                number = self.entries.setdefault(entry, len(self.entries) + 1)
+                keyset = self.keysets.setdefault(one.keys, len(self.keysets) + 1)
+                rows.append((self.ops[op], position, keyset, number))
+        self._insert("dispatch", rows)
+
+    def derivatives(self, derivatives: Iterable[Derivative]) -> None:
+        """Derivatives; several of one operator in the order given."""
+        rows = []
+        position: dict[str, int] = {}
+        for one in derivatives:
+            position[one.op] = position.get(one.op, -1) + 1
+            formulas = json.dumps([[f.inputs, f.line, f.text, list(f.calls)] for f in one.formulas])
+            rows.append(
+                (
+                    one.op,
+                    position[one.op],
+                    self._path(one.path),
+                    one.line,
+                    one.end_line,
+                    one.source_op,
+                    formulas,
+                    one.node,
+                    one.matched,
+                    one.dispatch,
+                )
+            )
+        self._insert("derivative", rows)
+
+    def nodes(self, nodes: Iterable[tuple[str, str, int, int]]) -> None:
+        """(name, path, line, end line) of each node's apply."""
+        self._insert("node", [(name, self._path(path), line, end) for name, path, line, end in nodes])
+
+    def bindings(self, bindings: Iterable[Binding]) -> None:
+        """Rows of PyMethodDef tables."""
+        rows: list[tuple[object, ...]] = []
+        by_op: list[tuple[object, ...]] = []
+        for number, one in enumerate(bindings, 1):
+            place = (self._path(one.path), one.line, one.end_line, one.entry_line)
+            rows.append((number, one.table, one.name, one.c_function, *place, json.dumps(one.ops)))
+            by_op += [(op, number) for op in dict.fromkeys(one.ops)]
+        self._insert("binding", rows)
+        self._insert("binding_op", by_op)
+
+    def python_names(self, names: Iterable[PythonName]) -> None:
+        """Public Python names; of one name given twice the first stays."""
+        unique = {one.name: one for one in reversed(list(names))}
+        self._insert(
+            "python_name",
+            [(n.name, n.kind, n.table, n.method, self._path(n.path), n.line) for n in unique.values()],
+        )
+
+    def python_kernels(self, kernels: Iterable[PythonKernel]) -> None:
+        """Python callables behind operators."""
+        rows = [(None, k.op, k.role, k.function, self._path(k.path), k.line, k.end_line, k.key) for k in kernels]
+        self._insert("python_kernel", rows)
+
+    def keys(self, keys: Iterable[DispatchKey]) -> None:
+        """Dispatch keys, in the dispatcher's order."""
+        self._insert("dispatch_key", [(i, k.name, str(k.raw), str(k.after)) for i, k in enumerate(keys)])
+
+    def definitions(self, definitions: Iterable[tuple[str, str, str, int, int]]) -> None:
+        """(symbol, kind, path, line, end line) of functions that generated C++ defines."""
+        self._insert("definition", [(None, s, kind, self._path(p), line, e) for s, kind, p, line, e in definitions])
+
+    def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            self._write(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Run `statement` for each row; what SQLite says about the disk becomes the OSError it stands for."""
+        try:
+            self.db.executemany(statement, rows)
+        except sqlite3.OperationalError as error:
+            raise _as_os_error(error, self.path) from error
+
+
+def _as_os_error(error: sqlite3.OperationalError, path: Path) -> OSError:
+    number = errno.ENOSPC if "full" in str(error) else errno.EIO
+    return OSError(number, f"{os.strerror(number)} ({error})", str(path))

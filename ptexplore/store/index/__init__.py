@@ -1,0 +1,1 @@
+"""The index of one tree's source text."""

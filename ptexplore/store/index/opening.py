@@ -1,0 +1,84 @@
+"""Open the file of an index for reading, or say why it cannot be used: another version, incomplete, damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.store.index.rows import FORMAT, RECIPE
+
+_BUSY = 10.0  # seconds to wait for a writer that is just putting its changes in place
+
+
+class StaleIndex(PtexploreError):
+    """The index is of another version, incomplete or damaged: make it anew."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
+
+
+class IndexConnection:
+    """The file of an index, open for reading only."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+
+    @staticmethod
+    def open(path: Path) -> IndexConnection:
+        """Open `path`. Raises FileNotFoundError, and StaleIndex if the file cannot be used."""
+        if not path.is_file():
+            raise FileNotFoundError(path)
+        try:
+            db = _connection(path)
+            try:
+                _check(path, db)
+            except (sqlite3.Error, StaleIndex):
+                db.close()
+                raise
+        except sqlite3.Error as error:
+            raise StaleIndex(f"{path}: {error}") from error
+        return IndexConnection(path, db)
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What `query` finds. Raises StaleIndex if the file is damaged."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except UnicodeEncodeError:
+            return []  # asked for half a character, which no text here has
+        except sqlite3.Error as error:
+            # Damage is met by the first that reads it; `ptexplore index` looks for it and makes the index anew.
+            raise StaleIndex(f"{self.path}: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def _check(path: Path, db: sqlite3.Connection) -> None:
+    db.execute("BEGIN")  # one moment: no writer changes the file between these questions
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT:
+        raise StaleIndex(f"{path} is of version {version}")
+    facts = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('complete', 'recipe')").fetchall())
+    pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    if path.stat().st_size < pages * size:
+        raise StaleIndex(f"{path} has {path.stat().st_size} bytes of {pages * size}")
+    db.execute("COMMIT")
+    if "complete" not in facts:
+        raise StaleIndex(f"{path} is incomplete")
+    if facts.get("recipe") != str(RECIPE):
+        raise StaleIndex(f"{path} was made by another version of ptexplore")
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists() and journal.stat().st_size:
+        # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
+        recovering = sqlite3.connect(path, timeout=_BUSY)
+        recovering.execute("SELECT count(*) FROM meta").fetchone()
+        recovering.close()
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)

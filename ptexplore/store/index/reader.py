@@ -1,0 +1,258 @@
+"""Read the index of one tree's source text: symbols, references and PyTorch's dialect, by name and by place."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ptexplore.model.symbols import Dialect, IndexedFile, Ref, Symbol
+from ptexplore.store.index import rows as packed
+from ptexplore.store.index.opening import IndexConnection, StaleIndex
+from ptexplore.store.index.search import PathsText, Search
+
+__all__ = ["IndexStore", "Known", "StaleIndex"]
+
+_FILE = "SELECT path, language, layer, sha, size, lines, extractor FROM file"
+
+
+class Known(NamedTuple):
+    """A file as it was when it was read; `stamp` is its mtime_ns, 0 where that is not to be relied on."""
+
+    sha: str
+    size: int
+    stamp: int
+    layer: str
+
+
+class IndexStore:
+    """An open index. Every method raises StaleIndex when the file turns out to be damaged.
+
+    `rows` finds what a query asks for; it is for this package alone.
+    """
+
+    def __init__(self, connection: IndexConnection) -> None:
+        self.path = connection.path
+        self.rows = connection.rows
+        self._connection = connection
+
+    @staticmethod
+    def open(path: Path) -> IndexStore:
+        """Open `path` for reading. Raises FileNotFoundError, and StaleIndex where it cannot be used as it is."""
+        return IndexStore(IndexConnection.open(path))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the index: "tree", "complete", "recipe", …; None where it is not there."""
+        found = self.rows("SELECT value FROM meta WHERE key = ?", key)
+        return found[0][0] if found else None
+
+    # --- files ---
+
+    def files(self) -> list[IndexedFile]:
+        """Every file, by path."""
+        return [_file(row) for row in self.rows(f"{_FILE} ORDER BY path")]
+
+    def file(self, path: str) -> IndexedFile | None:
+        """The file of that canonical path."""
+        found = self.rows(f"{_FILE} WHERE path = ?", path)
+        return _file(found[0]) if found else None
+
+    def files_like(self, fragment: str, limit: int = 50) -> list[str]:
+        """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
+        return self._paths.like(fragment, limit)
+
+    @cached_property
+    def _paths(self) -> PathsText:
+        return PathsText([path for (path,) in self.rows("SELECT path FROM file ORDER BY path")])
+
+    def has_folder(self, path: str) -> bool:
+        """Whether some file lies below that canonical path."""
+        return bool(self.rows("SELECT 1 FROM file WHERE path > ? AND path < ? LIMIT 1", f"{path}/", f"{path}0"))
+
+    def known(self) -> dict[str, Known]:
+        """What a refresh compares each file with, by path."""
+        return {path: Known(*rest) for path, *rest in self.rows("SELECT path, sha, size, stamp, layer FROM file")}
+
+    def problems(self) -> list[tuple[str, list[str]]]:
+        """Files with what could not be followed in them, by path."""
+        found = self.rows("SELECT path, problems FROM file WHERE problems IS NOT NULL ORDER BY path")
+        return [(path, json.loads(problems)) for path, problems in found]
+
+    # --- symbols ---
+
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """Definitions of exactly that qualified name ("at::native::add_kernel")."""
+        return [one for one in self._qualified(qualified) if one.role == "definition"]
+
+    def declarations(self, qualified: str) -> list[Symbol]:
+        """Declarations of exactly that qualified name."""
+        return [one for one in self._qualified(qualified) if one.role == "declaration"]
+
+    def _qualified(self, qualified: str) -> list[Symbol]:
+        found: list[Symbol] = []
+        for container, name in _splits(qualified):
+            if container:
+                found += self._symbols("s.name = ? AND s.container = ?", name, packed.text_id(container))
+            else:
+                found += self._symbols("s.name = ? AND s.container IS NULL", name)
+        whole = packed.text_id(f"{qualified}\n")  # of the few whose qualified name does not end in their name
+        if self.rows("SELECT 1 FROM text WHERE id = ?", whole):
+            found += self._symbols("s.container = ?", whole)
+        return found
+
+    def kinds_of(self, qualified: str) -> set[str]:
+        """What bears exactly that qualified name, by kind: cheap also for a namespace, which thousands of rows open."""
+        found: set[str] = set()
+        for container, name in _splits(qualified):
+            known = packed.text_id(container) if container else None
+            rows = self.rows("SELECT DISTINCT kind FROM symbol WHERE name = ? AND container IS ?", name, known)
+            found.update(packed.SYMBOL_KINDS[kind] for (kind,) in rows)
+        return found
+
+    def symbols_named(self, name: str) -> list[Symbol]:
+        """Definitions and declarations whose last part is `name`."""
+        return self._symbols("s.name = ?", name)
+
+    def symbols_ending(self, suffix: str) -> list[Symbol]:
+        """Symbols whose qualified name is `suffix` or ends in "::" (or ".") and `suffix`."""
+        found: list[Symbol] = []
+        for container, name in _splits(suffix):
+            if not container:
+                found += self._symbols("s.name = ?", name)
+                continue
+            tails = [container, f"::{container}", f".{container}"]
+            query = "s.name = ? AND (c.text = ? OR substr(c.text, ?) = ? OR substr(c.text, ?) = ?)"
+            ends = [value for tail in tails[1:] for value in (-len(tail), tail)]
+            found += self._symbols(query, name, container, *ends)
+        return found
+
+    def outline(self, path: str) -> list[Symbol]:
+        """Every symbol of one file, by line."""
+        return sorted(self._symbols_of(path, ""), key=lambda one: (one.line, one.begin, -one.end_line))
+
+    def enclosing(self, path: str, line: int) -> Symbol | None:
+        """The innermost definition whose extent holds `line`; None where none does."""
+        where = "AND s.flags & 1 = 0 AND s.line - s.begin <= ? AND s.line + s.end_line >= ?"
+        found = self._symbols_of(path, where, line, line)
+        return min(found, key=lambda one: (one.end_line - one.begin, -one.line), default=None)
+
+    def _symbols_of(self, path: str, where: str, *values: object) -> list[Symbol]:
+        span = self._span(path)
+        return self._symbols(f"s.id BETWEEN ? AND ? {where}", *span, *values) if span else []
+
+    def every_symbol(self) -> Iterator[Symbol]:
+        """Every symbol of every file; a file's own are together."""
+        return map(packed.symbol, self.rows(packed.SYMBOL))
+
+    def _span(self, path: str) -> tuple[int, int] | None:
+        found = self.rows("SELECT id FROM file WHERE path = ?", path)
+        return (found[0][0] << packed.ROWS, ((found[0][0] + 1) << packed.ROWS) - 1) if found else None
+
+    def _symbols(self, where: str, *values: object) -> list[Symbol]:
+        found = [packed.symbol(row) for row in self.rows(f"{packed.SYMBOL} WHERE {where}", *values)]
+        return sorted(found, key=lambda one: (one.path, one.line, one.qualified))
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self._connection)
+
+    def search(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
+        """Symbols and their scores, best first: exact name, prefix, camel-hump, typing mistakes."""
+        return self._search.symbols(query, limit)
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Names that begin with `prefix`, for completion: whole qualified ones where `prefix` has a "::" or "."."""
+        return self._search.completions(prefix, limit)
+
+    # --- references ---
+
+    def refs(self, name: str, kinds: Sequence[str] | None = None, limit: int | None = None) -> list[Ref]:
+        """Uses of the last part `name`, by path and line; of some kinds only, and the first `limit`, where given."""
+        query = f"{packed.REF} WHERE r.name = ?"
+        if kinds is not None:
+            query += f" AND r.kind IN ({', '.join(map(str, packed.ref_codes(kinds)))})"
+        found = packed.refs(self.rows(query, name))
+        found.sort(key=lambda one: (one.path, one.line, one.text))
+        return found[:limit]
+
+    def refs_in(self, path: str) -> list[Ref]:
+        """Every use in one file, by line."""
+        span = self._span(path)
+        found = packed.refs(self.rows(f"{packed.REF} WHERE r.id BETWEEN ? AND ?", *span)) if span else []
+        return sorted(found, key=lambda one: (one.line, one.name, one.text))
+
+    # --- the dialect ---
+
+    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
+        """Rows of that name; of some kinds only where given."""
+        where = "d.name = ?"
+        if kinds is not None:
+            where += f" AND d.kind IN ({', '.join(map(str, packed.dialect_codes(kinds)))})"
+        return self._dialect(where, name)
+
+    def dialect_targeting(self, target_last: str) -> list[Dialect]:
+        """Rows whose target is that name or ends in it ("at::native::add_kernel" for "add_kernel")."""
+        return self._dialect("d.last = ?", target_last)
+
+    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
+        """Rows of a file; where `line` is given those of that line, and those inside the block that begins there."""
+        span = self._span(path)
+        if span is None:
+            return []
+        if line is None:
+            return self._dialect("d.id BETWEEN ? AND ?", *span)
+        return self._dialect("d.id BETWEEN ? AND ? AND (d.line = ? OR d.block = ?)", *span, line, line)
+
+    def every_dialect(self, kinds: Sequence[str]) -> list[Dialect]:
+        """Every row of these kinds, by path and line."""
+        return self._dialect(f"d.kind IN ({', '.join(map(str, packed.dialect_codes(kinds)))})")
+
+    def _dialect(self, where: str, *values: object) -> list[Dialect]:
+        found = [packed.dialect(row) for row in self.rows(f"{packed.DIALECT} WHERE {where} ORDER BY d.id", *values)]
+        return sorted(found, key=lambda one: (one.path, one.line))
+
+    # --- the rest ---
+
+    def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
+        """Paths of files that hold every word, the last one as a beginning; case aside."""
+        return self._search.files(words, limit)
+
+    def files_with_any_word(self, words: Sequence[str]) -> list[str]:
+        """Paths of files that hold one of these words, whole; case aside."""
+        return self._search.files_with_any(words)
+
+    @cached_property
+    def _tally(self) -> Counter[str]:
+        return Counter(json.loads(self.meta("tally") or "{}"))
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of "files", "lines", "bytes", "symbols", "refs", "dialect", and by kind ("symbol function")."""
+        files, lines, size = self.rows("SELECT count(*), coalesce(sum(lines), 0), coalesce(sum(size), 0) FROM file")[0]
+        counts = {"files": files, "lines": lines, "bytes": size}
+        for kind, total in (("symbol", "symbols"), ("ref", "refs"), ("dialect", "dialect")):
+            counts[total] = sum(n for key, n in self._tally.items() if key.startswith(f"{kind} "))
+        return counts | dict(sorted(self._tally.items()))
+
+
+def _splits(qualified: str) -> Iterator[tuple[str, str]]:
+    """Every way to part a qualified name into what is before the name, with its separator, and the name."""
+    yield "", qualified
+    for separator in ("::", "."):
+        at = qualified.find(separator)
+        while at != -1:
+            end = at + len(separator)
+            if end < len(qualified):
+                yield qualified[:end], qualified[end:]
+            at = qualified.find(separator, end)
+
+
+def _file(row: tuple[Any, ...]) -> IndexedFile:
+    path, language, layer, sha, size, lines, extractor = row
+    return IndexedFile(path, language, layer, sha, size, lines, extractor)

@@ -1,0 +1,248 @@
+"""The records of an index as rows of its tables, and back; workers make the rows, so that the writer only inserts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from operator import attrgetter, sub
+from typing import Any, get_args
+
+from ptexplore.model.symbols import (
+    DIALECT_KINDS,
+    Dialect,
+    DialectKind,
+    Extractor,
+    FileRecords,
+    Ref,
+    RefKind,
+    Symbol,
+    SymbolKind,
+)
+from ptexplore.source.canonical import is_test_file
+
+FORMAT = 1  # of the tables: store/index/schema.sql
+RECIPE = 11  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
+
+SYMBOL_KINDS: tuple[SymbolKind, ...] = get_args(SymbolKind)
+REF_KINDS: tuple[RefKind, ...] = get_args(RefKind)
+EXTRACTORS: tuple[Extractor, ...] = get_args(Extractor)
+
+DECLARATION, TEMPLATE, STATIC, NO_SCOPE, TEST = 1, 2, 4, 8, 16
+ROWS = 20  # bits of a row's id below the file's
+MOST = 1 << ROWS  # rows of one kind that a file may have
+
+# What a reader asks for, in the order in which `symbol`, `refs` and `dialect` take it.
+SYMBOL = """SELECT f.path, s.name, c.text, o.text, s.kind, s.line, s.begin, s.end_line, s.flags, s.extractor,
+    s.signature, s.parameters, g.text, s.macro FROM symbol s JOIN file f ON f.id = s.id >> 20
+    LEFT JOIN text c ON c.id = s.container LEFT JOIN text o ON o.id = s.scope LEFT JOIN text g ON g.id = s.guards"""
+REF = """SELECT f.path, r.name, r.kind, r.text, t.text, r.extractor, r.lines
+    FROM ref r JOIN file f ON f.id = r.id >> 20 LEFT JOIN text t ON t.id = r.target"""
+DIALECT = """SELECT f.path, d.kind, d.name, d.context, d.target, d.line, d.end_line, d.block, d.macro, d.text, g.text
+    FROM dialect d JOIN file f ON f.id = d.id >> 20 LEFT JOIN text g ON g.id = d.guards"""
+
+Row = tuple[Any, ...]
+_SYMBOL_CODE = {kind: number for number, kind in enumerate(SYMBOL_KINDS)}
+_REF_CODE = {kind: number for number, kind in enumerate(REF_KINDS)}
+_DIALECT_KINDS: tuple[DialectKind, ...] = tuple(DIALECT_KINDS)
+_DIALECT_CODE = {kind: number for number, kind in enumerate(_DIALECT_KINDS)}
+# attrgetter, since every use in the source passes here
+_KIND = attrgetter("kind")
+_EXTRACTOR_CODE = {kind: number for number, kind in enumerate(EXTRACTORS)}
+
+
+def text_id(text: str) -> int:
+    """The id of a string of the table `text`."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
+
+
+def ref_codes(kinds: Sequence[str]) -> list[int]:
+    """The numbers of reference kinds; what is none is passed over."""
+    return [_REF_CODE[kind] for kind in kinds if kind in _REF_CODE]
+
+
+def dialect_codes(kinds: Sequence[str]) -> list[int]:
+    """The numbers of dialect kinds; what is none is passed over."""
+    return [_DIALECT_CODE[kind] for kind in kinds if kind in _DIALECT_CODE]
+
+
+@dataclass(slots=True)
+class Rows:
+    """One file's rows, ready to insert: plain tuples, which cross from a worker at little cost."""
+
+    file: Row
+    symbols: list[Row]
+    refs: list[Row]
+    dialect: list[Row]
+    texts: dict[int, str]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What is known of a file besides its records: the id reserved for it, hash, size, mtime, number of lines."""
+
+    file: int
+    layer: str
+    sha: str
+    size: int
+    stamp: int
+    lines: int
+
+
+class Texts(dict[str, int]):
+    """Strings that rows name by id -> that id, each hashed once."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = text_id(text)
+        return number
+
+
+def pack(read: ReadFile, records: FileRecords, words: str) -> Rows:
+    """The rows of one file. Its extractor is that of its references, where a semantic one made them."""
+    texts = Texts()
+    base = read.file << ROWS
+    test = TEST if is_test_file(records.path) else 0
+    symbols = [_symbol(base + n, one, texts, test) for n, one in enumerate(records.symbols[:MOST])]
+    refs = pack_refs(base, records.refs, texts)
+    dialect = [_dialect(base + n, one, texts) for n, one in enumerate(records.dialect[:MOST])]
+    tally = _tally("symbol", records.symbols) | _tally("ref", records.refs) | _tally("dialect", records.dialect)
+    problems = json.dumps(records.problems) if records.problems else None
+    extractor = "yaml" if records.language == "yaml" else "tree-sitter"
+    file = (read.file, records.path, records.language, read.layer, extractor, read.sha, read.size, read.stamp,
+            read.lines, json.dumps(tally), problems)  # fmt: skip
+    return Rows(file, symbols, refs, dialect, {number: text for text, number in texts.items()}, words)
+
+
+def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
+    name, qualified = one.name, one.qualified
+    if qualified == name:
+        container, plain = None, ""
+    else:
+        # A qualified name that does not end in the name is kept whole: unpacking sees that by the line end.
+        before = qualified[: -len(name)] if name and qualified.endswith(name) else ""
+        if not before.endswith(("::", ".")):
+            before = f"{qualified}\n"
+        container, plain = texts[before], before.removesuffix("::")
+    flags = test | (DECLARATION if one.role == "declaration" else 0)
+    flags |= (TEMPLATE if one.template else 0) | (STATIC if one.static else 0)
+    scope = None
+    if not one.scope:
+        flags |= NO_SCOPE
+    elif one.scope != plain:
+        scope = texts[one.scope]
+    parameters = None if one.parameters is None else "\n".join(one.parameters) if one.parameters else "\n"
+    guards = texts[json.dumps(one.guards)] if one.guards else None
+    return (number, name, container, scope, _SYMBOL_CODE[one.kind], one.line, one.line - one.begin,
+            one.end_line - one.line, flags, _EXTRACTOR_CODE[one.extractor], one.signature or None, parameters, guards,
+            one.macro)  # fmt: skip
+
+
+def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row]:
+    """The rows of one file's references; `texts` takes the strings that rows name by id."""
+    places: defaultdict[tuple[str, str, RefKind, str | None, Extractor], list[int]] = defaultdict(list)
+    for ref in refs:
+        places[ref[2:]].append(ref[1])  # name, text, kind, target, extractor: line
+    rows = []
+    for number, ((name, text, kind, target, extractor), lines) in enumerate(places.items(), base):
+        where = lines[0] if len(lines) == 1 else pack_lines(lines)
+        rows.append((number, name, _REF_CODE[kind], None if text == name else text,
+                     None if target is None else texts[target], _EXTRACTOR_CODE[extractor], where))  # fmt: skip
+    return rows[:MOST]
+
+
+def tally_with_refs(tally: str, refs: Iterable[Ref]) -> str:
+    """A file's tally with other references."""
+    kept = {key: count for key, count in json.loads(tally).items() if not key.startswith("ref ")}
+    return json.dumps(kept | _tally("ref", refs))
+
+
+def _tally(what: str, records: Iterable[Symbol | Ref | Dialect]) -> dict[str, int]:
+    return {f"{what} {kind}": count for kind, count in Counter(map(_KIND, records)).items()}
+
+
+def _dialect(number: int, one: Dialect, texts: Texts) -> Row:
+    last = None if one.target is None else last_part(one.target)
+    guards = texts[json.dumps(one.guards)] if one.guards else None
+    return (number, _DIALECT_CODE[one.kind], one.name, one.context, one.target, last, one.line, one.end_line,
+            one.block, one.macro, one.text, guards)  # fmt: skip
+
+
+def last_part(qualified: str) -> str:
+    """The last part of a qualified name of either language."""
+    return qualified.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
+
+
+def pack_lines(lines: list[int]) -> bytes:
+    """Line numbers, sorted, as deltas of seven bits a byte."""
+    lines = sorted(lines)
+    deltas = list(map(sub, lines, [0, *lines[:-1]]))
+    if max(deltas) < 128:
+        return bytes(deltas)
+    out = bytearray()
+    for delta in deltas:
+        while delta > 127:
+            out.append(delta & 127 | 128)
+            delta >>= 7  # noqa: PLW2901  (what is left of it)
+        out.append(delta)
+    return bytes(out)
+
+
+def unpack_lines(packed: int | bytes) -> list[int]:
+    """What `pack_lines` packed; one line may stand alone as a number."""
+    if isinstance(packed, int):
+        return [packed]
+    lines, line, delta, shift = [], 0, 0, 0
+    for byte in packed:
+        delta |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            line += delta
+            lines.append(line)
+            delta = shift = 0
+    return lines
+
+
+def symbol(row: Row) -> Symbol:
+    """A row of SYMBOL as the record it was made from."""
+    (path, name, container, scope, kind, line, before, after, flags, extractor, signature, parameters, guards,
+     macro) = row  # fmt: skip
+    container = container or ""
+    if scope is None:
+        scope = "" if flags & NO_SCOPE else container.removesuffix("::")
+    return Symbol(
+        path,
+        name,
+        container[:-1] if container.endswith("\n") else container + name,
+        SYMBOL_KINDS[kind],
+        line,
+        line + after,
+        line - before,
+        "declaration" if flags & DECLARATION else "definition",
+        scope,
+        signature or "",
+        None if parameters is None else tuple(parameters.split("\n")) if parameters != "\n" else (),
+        tuple(json.loads(guards)) if guards else (),
+        macro,
+        bool(flags & TEMPLATE),
+        bool(flags & STATIC),
+        EXTRACTORS[extractor],
+    )
+
+
+def refs(rows: Iterable[Row]) -> list[Ref]:
+    """Rows of REF, one record a line."""
+    return [
+        Ref(path, line, name, name if text is None else text, REF_KINDS[kind], target, EXTRACTORS[extractor])
+        for path, name, kind, text, target, extractor, lines in rows
+        for line in unpack_lines(lines)
+    ]
+
+
+def dialect(row: Row) -> Dialect:
+    """A row of DIALECT as the record it was made from."""
+    path, kind, name, context, target, line, end_line, block, macro, text, guards = row
+    conditions = tuple(json.loads(guards)) if guards else ()
+    return Dialect(path, line, end_line, _DIALECT_KINDS[kind], name, context, target, block, macro, text, conditions)

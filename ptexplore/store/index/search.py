@@ -1,0 +1,297 @@
+"""Find names and paths by what a person types: exact, prefix, camel-hump, slips of the finger."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, islice
+
+from ptexplore.model.symbols import Symbol
+from ptexplore.store.index.opening import IndexConnection
+from ptexplore.store.index.rows import SYMBOL, symbol, text_id
+
+_LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+
+
+def lowered(text: str) -> str:
+    """Small letters for ASCII's capitals: lower() changes the length of a few others, and offsets must keep."""
+    return text.translate(_LOWER)
+
+
+class LinesText:
+    """Names between line ends, sorted by their code points, each there once; a line end stands before and after."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parts: dict[str, tuple[int, int]] = {}
+
+    @cached_property
+    def lower(self) -> str:
+        """The same text in small letters; offsets mean the same in both."""
+        return lowered(self.text)
+
+    def part(self, letter: str) -> tuple[int, int]:
+        """Where the names lie that begin with this letter, as sorted they do in one piece: from a line end to one."""
+        known = self._parts.get(letter)
+        if known is None:
+            first, last = self.text.find(f"\n{letter}"), self.text.rfind(f"\n{letter}")
+            known = (first, self.text.index("\n", last + 1) + 1) if first != -1 else (0, 0)
+            self._parts[letter] = known
+        return known
+
+    def parts(self, letter: str) -> Iterator[tuple[int, int]]:
+        """The same for a letter, large or small, in the order of the names."""
+        for one in sorted({letter, letter.lower(), letter.upper() if letter.isascii() else letter}):
+            begin, end = self.part(one)
+            if begin < end:
+                yield begin, end
+
+    def beginning(self, start: str) -> Iterator[str]:
+        """Names that begin so; `start` in small letters."""
+        wanted = re.compile(rf"\n{re.escape(start)}[^\n]*")
+        for begin, end in self.parts(start[0]):
+            for match in wanted.finditer(self.lower, begin, end):
+                yield self.text[match.start() + 1 : match.end()]
+
+    def has(self, name: str) -> bool:
+        """Whether this very name is there."""
+        return self.text.find(f"\n{name}\n", *self.part(name[0])) != -1
+
+    def called(self, name: str) -> Iterator[str]:
+        """Names that are this one but for case; `name` in small letters."""
+        for begin, end in self.parts(name[0]):
+            at = self.lower.find(f"\n{name}\n", begin, end)
+            while at != -1:
+                yield self.text[at + 1 : at + 1 + len(name)]
+                at = self.lower.find(f"\n{name}\n", at + 1, end)
+
+    def holding(self, fragment: str) -> Iterator[str]:
+        """Names that hold this; `fragment` in small letters."""
+        at = self.lower.find(fragment)
+        while at != -1:
+            end = self.text.index("\n", at)
+            yield self.text[self.text.rfind("\n", 0, at) + 1 : end]
+            at = self.lower.find(fragment, end)
+
+
+class PathsText:
+    """Paths, looked through case aside."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = paths
+        self._whole = _Lines(path.lower() for path in paths)
+        self._names = _Lines(path.lower().rsplit("/", 1)[-1] for path in paths)
+
+    def like(self, fragment: str, limit: int) -> list[str]:
+        """Paths that hold `fragment`: those that end in it first, at a folder's border before others."""
+        part = fragment.lower()
+
+        def rank(path: str) -> tuple[bool, bool, bool, int, str]:
+            low = path.lower()
+            name = low.rsplit("/", 1)[-1]
+            return (low != part and not low.endswith(f"/{part}"), part not in name, not name.startswith(part),
+                    len(path), path)  # fmt: skip
+
+        found = self._names.holding(part) if "/" not in part else []
+        if len(found) < limit:  # else no other path can be among the first
+            found = self._whole.holding(part)
+        return sorted((self._paths[number] for number in found), key=rank)[:limit]
+
+
+class _Lines:
+    """Texts one after the other: searched in one go, however many."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known = list(texts)
+        self._text = "\n".join(known)
+        self._ends = list(accumulate(len(text) + 1 for text in known))
+
+    def holding(self, part: str) -> list[int]:
+        """The numbers of those that hold `part`."""
+        found = []
+        at = self._text.find(part)
+        while at != -1:
+            number = bisect_right(self._ends, at)
+            if at + len(part) < self._ends[number]:
+                found.append(number)
+            at = self._text.find(part, self._ends[number])
+        return found
+
+
+EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
+_SEPARATOR = re.compile(r"::|\.")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = re.compile(r"\w+")
+_LATEST = "\U0010ffff"
+
+
+class Search:
+    """Looks through the names of one open index."""
+
+    def __init__(self, connection: IndexConnection) -> None:
+        self._connection = connection
+
+    @cached_property
+    def _names(self) -> LinesText:
+        """Every distinct name."""
+        return LinesText(str(self._connection.rows("SELECT names FROM names")[0][0]))
+
+    def symbols(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
+        """Symbols and scores, best first, at most `limit`; a qualified query asks its parts of the container too."""
+        *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
+        if not last or limit < 1 or any(mark in last for mark in "\n\0"):
+            return []
+        found: dict[Symbol, int] = {}
+        # Who writes TI may mean TILE or TensorIterator: neither crowds out the other.
+        shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
+        for tier, names in self._ranked(last, max(200, 4 * limit)):
+            room = shared if tier == PREFIX else limit
+            for place, one in self._best(names, outer, room - len(found)):
+                if len(found) < room:
+                    found.setdefault(one, tier - min(place, 99))
+            if len(found) >= limit:
+                break
+        return list(found.items())
+
+    def _best(self, names: Iterable[str], outer: list[str], limit: int) -> list[tuple[int, Symbol]]:
+        """At most `limit` symbols whose container holds the words of `outer`, best first, with their name's place.
+
+        Names are asked for one after the other: most are not needed, and a namespace has a row for each file.
+        """
+        found: list[tuple[int, int]] = []
+        for place, name in enumerate(names):
+            if len(found) >= limit:
+                break
+            found += [(place, one) for one in self._ids(name, outer, limit - len(found))]
+        symbols = self._symbols_by_id([one for _, one in found])
+        return [(place, symbol) for (place, _), symbol in zip(found, symbols, strict=True)]
+
+    def _symbols_by_id(self, numbers: Sequence[int]) -> list[Symbol]:
+        """The symbols of these ids, in that order."""
+        found = self._connection.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({', '.join(map(str, numbers))})")
+        by_id = {row[0]: symbol(row[1:]) for row in found}
+        return [by_id[number] for number in numbers]
+
+    def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
+        """The ids of the first `limit` symbols of that name. Only so many are sorted: the limit has to stand here."""
+        where = "".join(" AND instr(lower(c.text), ?)" for word in outer if word)
+        rows = self._connection.rows(
+            f"""SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
+            WHERE s.name = ?{where}
+            ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id LIMIT ?""",
+            name, *(word.lower() for word in outer if word), limit,
+        )  # fmt: skip
+        return [one for (one,) in rows]
+
+    def _ranked(self, last: str, most: int) -> Iterator[tuple[int, list[str]]]:
+        """Names that `last` may mean, best first, none twice, by how they are like it."""
+        seen: set[str] = set()
+        tiers = ((EXACT, self._exact), (PREFIX, self._prefix), (HUMPS, self._humps), (INSIDE, self._inside),
+                 (TYPO, self._typos))  # fmt: skip
+        for score, tier in tiers:
+            if score == TYPO and seen:
+                return  # a slip is likely only where nothing bears what was typed
+            new = [name for name in islice(tier(last), 20 * most) if name not in seen]
+            new.sort(key=lambda name: (not name.startswith(last), len(name), name))
+            seen.update(new)
+            yield score, new[:most]
+
+    def _exact(self, last: str) -> Iterator[str]:
+        """The name itself, then the same but for case."""
+        if self._names.has(last):
+            yield last
+        yield from (name for name in self._names.called(last.lower()) if name != last)
+
+    def _prefix(self, last: str) -> Iterator[str]:
+        return self._names.beginning(last.lower())
+
+    def _inside(self, last: str) -> Iterator[str]:
+        return self._names.holding(last.lower()) if len(last) > 2 else iter(())
+
+    def _humps(self, last: str) -> Iterator[str]:
+        """TI and TensIt for TensorIterator, add_k for add_kernel, AddStub for add_stub."""
+        humps = _HUMP.findall(last)
+        if len(humps) == 1 and humps[0].isupper():
+            humps = list(humps[0])
+        if len(humps) < 2 or "".join(humps).lower() != last.replace("_", "").lower():
+            return
+        first, *rest = (hump.lower() for hump in humps)
+        # A later hump begins at a capital or after an underscore or digit; what is between may be anything.
+        later = "".join(rf"[^\n]*?(?:(?<=[_0-9]){re.escape(h)}|{re.escape(h[0].upper() + h[1:])})" for h in rest)
+        start = f"[{re.escape(first[0].upper())}{re.escape(first[0])}]{re.escape(first[1:])}"
+        wanted = re.compile(rf"\n_*{start}{later}[^\n]*")
+        for letter in sorted({first[0].upper(), first[0], "_"}):
+            for match in wanted.finditer(self._names.text, *self._names.part(letter)):
+                yield match[0][1:]
+
+    def _typos(self, last: str) -> Iterator[str]:
+        """Names at most two slips away (one for short ones): they hold one of the pieces of `last` unharmed."""
+        low = last.lower()
+        if len(low) < 4:
+            return
+        most = 1 if len(low) < 7 else 2
+        pieces = most + 1
+        size = len(low) / pieces
+        near: dict[str, int] = {}
+        for number in range(pieces):
+            piece = low[round(number * size) : round((number + 1) * size)]
+            for name in self._names.holding(piece):
+                if name not in near and abs(len(name) - len(low)) <= most:
+                    near[name] = slips(low, name.lower(), most)
+        yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)
+
+    def completions(self, prefix: str, limit: int) -> list[str]:
+        """Names that begin with `prefix`, sorted; of what is inside a container where it has a separator."""
+        cut = max((match.end() for match in _SEPARATOR.finditer(prefix)), default=0)
+        container, last = prefix[:cut], prefix[cut:]
+        query = "SELECT DISTINCT name FROM symbol WHERE name >= ? AND name < ?"
+        values: list[object] = [last, last + _LATEST]
+        if container:
+            query += " AND container = ?"
+            values.append(text_id(container))
+        rows = self._connection.rows(f"{query} ORDER BY name LIMIT ?", *values, limit)
+        return [container + row[0] for row in rows]
+
+    def files(self, words: Sequence[str], limit: int) -> list[str]:
+        """Paths of files with every word, the last as a beginning; none where there is no word in `words`."""
+        parts = [part for word in words for part in _WORD.findall(word)]
+        if not parts:
+            return []
+        # Each word quoted: nothing in it is an operator of FTS5's query language.
+        match = " AND ".join(f'"{part}"' for part in parts) + "*"
+        rows = self._connection.rows(
+            """SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)
+            ORDER BY path LIMIT ?""",
+            match,
+            limit,
+        )
+        return [row[0] for row in rows]
+
+    def files_with_any(self, words: Sequence[str]) -> list[str]:
+        """Paths of files that hold one of these words."""
+        paths: set[str] = set()
+        for at in range(0, len(words), 100):
+            match = " OR ".join(f'"{word}"' for word in words[at : at + 100] if _WORD.fullmatch(word))
+            query = "SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            paths.update(row[0] for row in self._connection.rows(query, match) if match)
+        return sorted(paths)
+
+
+def slips(one: str, other: str, most: int) -> int:
+    """Letters added, left out, changed or swapped with the next to make `other` of `one`; `most` + 1 where more."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        older, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return row[-1]

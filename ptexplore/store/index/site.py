@@ -1,0 +1,94 @@
+"""Everything that a site of the source asks an index for, a tree at a time: definitions by name, uses by file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptexplore.store.index.rows import DECLARATION, REF_KINDS, STATIC, SYMBOL_KINDS, TEST, unpack_lines
+
+if TYPE_CHECKING:
+    from ptexplore.store.index.reader import IndexStore
+
+_SYMBOLS = """SELECT s.id >> 20, s.name, c.text, s.kind, s.line, s.begin, s.end_line, s.flags, s.signature
+    FROM symbol s LEFT JOIN text c ON c.id = s.container"""
+_REFS = """SELECT r.name, r.kind, r.text, t.text, r.lines FROM ref r LEFT JOIN text t ON t.id = r.target
+    WHERE r.id BETWEEN ? AND ?"""
+
+
+class SiteDefinition(NamedTuple):
+    """A symbol of a file, `file` being its number in `files`; `container` ends in its separator ("at::native::")."""
+
+    file: int
+    name: str
+    container: str
+    kind: str
+    line: int
+    begin: int
+    end_line: int
+    declared: bool  # only declared there
+    static: bool
+    test: bool
+    signature: str
+
+    @property
+    def qualified(self) -> str:
+        return self.container + self.name
+
+
+class SiteUse(NamedTuple):
+    """Every use of one written name in a file; `text` is as written, `target` what a semantic reader says it is."""
+
+    name: str
+    kind: str
+    text: str
+    target: str | None
+    lines: list[int]
+
+
+def files(store: IndexStore) -> dict[int, str]:
+    """Paths by the number that definitions name them with."""
+    return dict(store.rows("SELECT id, path FROM file ORDER BY path"))
+
+
+def definitions(store: IndexStore) -> list[SiteDefinition]:
+    """Every symbol of a tree, namespaces among them, by file and line."""
+    return _definitions(store.rows(f"{_SYMBOLS} ORDER BY s.id"))
+
+
+def named(store: IndexStore, name: str) -> list[SiteDefinition]:
+    """The symbols whose last part is `name`, in the order of `definitions`."""
+    return _definitions(store.rows(f"{_SYMBOLS} WHERE s.name = ? ORDER BY s.id", name))
+
+
+def of_file(store: IndexStore, file: int) -> list[SiteDefinition]:
+    """The symbols of one file, in the order of `definitions`."""
+    span = (file << 20, ((file + 1) << 20) - 1)
+    return _definitions(store.rows(f"{_SYMBOLS} WHERE s.id BETWEEN ? AND ? ORDER BY s.id", *span))
+
+
+def classes(store: IndexStore) -> set[str]:
+    """The qualified names of classes, structs and unions."""
+    kinds = ", ".join(str(SYMBOL_KINDS.index(kind)) for kind in ("class", "struct", "union"))
+    query = "SELECT DISTINCT c.text, s.name FROM symbol s LEFT JOIN text c ON c.id = s.container"
+    return {(text or "") + name for text, name in store.rows(f"{query} WHERE s.kind IN ({kinds})")}
+
+
+def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
+    found = []
+    for file, name, text, kind, line, before, after, flags, signature in rows:
+        container = text or ""
+        if container.endswith("\n"):  # a qualified name that does not end in its name is kept whole
+            container = container[: -1 - len(name)] if container[:-1].endswith(name) else ""
+        found.append(
+            SiteDefinition(file, name, container, SYMBOL_KINDS[kind], line, line - before, line + after,
+                       bool(flags & DECLARATION), bool(flags & STATIC), bool(flags & TEST), signature or "")
+        )  # fmt: skip
+    return found
+
+
+def uses(store: IndexStore, file: int) -> list[SiteUse]:
+    """Every use in one file."""
+    rows = store.rows(_REFS, file << 20, ((file + 1) << 20) - 1)
+    return [SiteUse(name, REF_KINDS[kind], text or name, target, unpack_lines(lines))
+            for name, kind, text, target, lines in rows]  # fmt: skip

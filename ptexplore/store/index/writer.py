@@ -1,0 +1,206 @@
+"""Write an index: a first one aside and renamed into place, a later one in place, in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+
+from ptexplore.model.symbols import Extractor, Ref
+from ptexplore.store.index import rows as packed
+from ptexplore.store.index.opening import StaleIndex
+
+_INSERT = {
+    "file": "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "symbol": "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "ref": "INSERT INTO ref VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "dialect": "INSERT INTO dialect VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+}
+_TABLES = ("symbol", "ref", "dialect")
+_WORDS = 200  # files: more than workers are apart
+
+
+class IndexWriter:
+    """An index being written. Use as a context manager: what its block did appears at once, or not at all if it fails.
+
+    `anew` begins an empty one beside `path`; otherwise the index at `path` is changed. The caller holds the lock of
+    `path`. Raises OSError where the disk is full or refuses, sqlite3.DatabaseError's message as Damaged.
+    """
+
+    def __init__(self, path: Path, *, anew: bool) -> None:
+        self.path = path
+        self._anew = anew
+        self._texts: set[int] = set()
+        self._words: list[tuple[int, str]] = []  # of the last files; put in by id: three times quicker so
+        self._worded = 0  # the highest id whose words are in
+        self._late: list[tuple[int, str]] = []  # those below it, for the end
+        self._later: list[str] = []
+        self._aside: Path | None = None
+        with _as_ours(path):
+            if anew:
+                self._begin_aside()
+            else:
+                self._db = sqlite3.connect(path, isolation_level=None, timeout=60)
+                self._db.execute("PRAGMA cache_size = -65536")
+                self._db.execute("BEGIN IMMEDIATE")
+            self._next = int(self.meta("next_file") or 1)
+
+    def _begin_aside(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for left_over in self.path.parent.glob(f".{self.path.name}.*"):
+            left_over.unlink(missing_ok=True)  # of a builder that was killed: the caller holds the lock
+        handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+        os.close(handle)
+        self._aside = Path(name)
+        self._db = sqlite3.connect(name, isolation_level=None)
+        self._db.executescript(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+            "PRAGMA cache_size = -131072"
+        )
+        schema = resources.files("ptexplore.store.index").joinpath("schema.sql").read_text("utf-8")
+        # Indexes are quicker made from all rows at once.
+        tables, _, indexes = schema.partition("CREATE INDEX")
+        self._db.executescript(tables)
+        self._later = [f"CREATE INDEX{statement}" for statement in indexes.split("CREATE INDEX")]
+        self._db.execute(f"PRAGMA user_version = {packed.FORMAT}")
+        self._db.execute("BEGIN")
+
+    def __enter__(self) -> IndexWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                with _as_ours(self.path):
+                    self._finish()
+        finally:
+            self._db.close()  # rolls back what was not committed
+            if self._aside is not None:
+                self._aside.unlink(missing_ok=True)
+
+    def _finish(self) -> None:
+        self._put_words(len(self._words))
+        self._words, self._late = self._late, []
+        self._put_words(len(self._words))
+        for statement in self._later:
+            self._db.execute(statement)
+        names = self._db.execute(
+            "SELECT group_concat(name, char(10)) FROM (SELECT DISTINCT name FROM symbol ORDER BY name)"
+        )
+        joined = names.fetchone()[0]
+        self._db.execute("DELETE FROM names")
+        self._db.execute("INSERT INTO names VALUES (?)", (f"\n{joined}\n" if joined else "\n",))
+        tally: Counter[str] = Counter()
+        for (one,) in self._db.execute("SELECT tally FROM file"):
+            tally.update(json.loads(one))
+        facts = {"next_file": str(self._next), "recipe": str(packed.RECIPE), "tally": json.dumps(tally)}
+        self.put_meta({**facts, "complete": "yes"})
+        self._db.execute("COMMIT")
+        if self._aside is None:
+            return
+        self._db.close()
+        with self._aside.open("rb") as written:
+            os.fsync(written.fileno())
+        self._aside.chmod(0o644)
+        self._aside.replace(self.path)
+
+    # --- what is there ---
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the index as it stands."""
+        found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return found[0] if found else None
+
+    # --- changes ---
+
+    def put_meta(self, facts: Mapping[str, str]) -> None:
+        """Facts about the index."""
+        with _as_ours(self.path):
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
+
+    def add(self, files: Iterable[packed.Rows]) -> None:
+        """Rows of files whose paths have none, under ids from `next_file` on: none is given twice."""
+        with _as_ours(self.path):
+            for rows in files:
+                self._next = max(self._next, rows.file[0] + 1)
+                self._db.execute(_INSERT["file"], rows.file)
+                self._db.executemany(_INSERT["symbol"], rows.symbols)
+                self._db.executemany(_INSERT["ref"], rows.refs)
+                self._db.executemany(_INSERT["dialect"], rows.dialect)
+                self._put_texts(rows.texts)
+                (self._words if rows.file[0] > self._worded else self._late).append((rows.file[0], rows.words))
+            if len(self._words) > 2 * _WORDS:
+                self._put_words(_WORDS)
+
+    def _put_words(self, count: int) -> None:
+        """Put in the words of the `count` waiting files with the lowest ids: now, while others read, not at the end."""
+        self._words.sort()
+        now, self._words = self._words[:count], self._words[count:]
+        self._db.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", now)
+        if now:
+            self._worded = max(self._worded, now[-1][0])
+
+    def _put_texts(self, texts: Mapping[int, str]) -> None:
+        new = [(number, text) for number, text in texts.items() if number not in self._texts]
+        self._texts.update(texts)
+        self._db.executemany("INSERT OR IGNORE INTO text VALUES (?, ?)", new)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Everything of these files."""
+        with _as_ours(self.path):
+            for path in paths:
+                number = self._file(path)
+                if number is not None:
+                    self._db.execute("DELETE FROM file WHERE id = ?", (number,))
+                    for table in _TABLES:
+                        self._db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", _span(number))
+
+    def restamp(self, stamps: Iterable[tuple[str, int]]) -> None:
+        """(path, mtime_ns) of files that are as they were but for their time."""
+        with _as_ours(self.path):
+            self._db.executemany("UPDATE file SET stamp = ? WHERE path = ?", [(when, path) for path, when in stamps])
+
+    def replace_refs(self, path: str, refs: Sequence[Ref], extractor: Extractor) -> None:
+        """Other references in place of a file's own, by a better `extractor`; a file unknown here is passed over."""
+        number = self._file(path)
+        if number is None:
+            return
+        texts: dict[str, int] = packed.Texts()
+        rows = packed.pack_refs(number << packed.ROWS, refs, texts)
+        with _as_ours(self.path):
+            tally = self._db.execute("SELECT tally FROM file WHERE id = ?", (number,)).fetchone()[0]
+            self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", _span(number))
+            self._db.executemany(_INSERT["ref"], rows)
+            self._put_texts({one: text for text, one in texts.items()})
+            changed = (extractor, packed.tally_with_refs(tally, refs), number)
+            self._db.execute("UPDATE file SET extractor = ?, tally = ? WHERE id = ?", changed)
+
+    def _file(self, path: str) -> int | None:
+        found = self._db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+        return found[0] if found else None
+
+
+def _span(number: int) -> tuple[int, int]:
+    return number << packed.ROWS, ((number + 1) << packed.ROWS) - 1
+
+
+@contextlib.contextmanager
+def _as_ours(path: Path) -> Iterator[None]:
+    """What SQLite says about the disk becomes the OSError it stands for; of the file's content, Stale."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        number = errno.ENOSPC if "full" in str(error) else errno.EIO
+        raise OSError(number, f"{os.strerror(number)} ({error})", str(path)) from error
+    except sqlite3.DatabaseError as error:
+        raise StaleIndex(f"{path}: {error}") from error

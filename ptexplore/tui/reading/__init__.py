@@ -1,0 +1,1 @@
+"""What the reader knows while it shows source: files, folders, definitions, searches."""

@@ -1,0 +1,209 @@
+"""One file as it is shown: its lines safe for a terminal, their colours, its symbols, what must be said of it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ptexplore.safe_text import clean
+from ptexplore.view.excerpt import changed
+from ptexplore.view.search.show import CHANGED
+from ptexplore.view.tokens import Span, Tokens
+from ptexplore.view.trees import spot
+
+if TYPE_CHECKING:
+    from ptexplore.model.symbols import Symbol
+    from ptexplore.tui.library import Library
+    from ptexplore.view.trees import IndexedTree
+
+COLOURED = 8_000_000  # characters; a larger file is shown plain, and so is one with a longer line than this:
+LONGEST = 20_000
+_STRETCH = 64  # lines that are coloured together
+# Types of C++ itself.
+_BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
+UNREAD = "the notes were not read yet: once more, in a moment"
+_NAME = re.compile(r"[^\W\d]\w*")
+_QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
+_INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
+
+
+class OpenFile:
+    """A file of a tree. `raw` are its lines, none where its text is gone; `notices` say what a reader must know."""
+
+    def __init__(self, library: Library, indexed: IndexedTree, path: str) -> None:
+        self._library = library
+        self.indexed = indexed
+        self.path = path
+        text = indexed.tree.read(path)
+        self.there = text is not None
+        self.text = text.text if text is not None else ""
+        lines = self.text.split("\n")
+        self.raw = lines[:-1] if lines and lines[-1] == "" else lines
+        self.widest = max(map(len, self.raw), default=0)
+        self._tokens: Tokens | None = None
+        self._spans: dict[int, list[list[Span]]] = {}
+        known = indexed.store.file(path)
+        self.language = known.language if known is not None else "text"
+        where = spot(indexed, path, None)
+        self.layer = text.layer if text is not None else where.ref.layer
+        self.precision = where.ref.precision
+
+    def line(self, number: int) -> str:
+        """Line `number` (1-based) without control characters, one character for one."""
+        return clean(self.raw[number - 1]) if 0 < number <= len(self.raw) else ""
+
+    def window(self, number: int, left: int, room: int) -> str:
+        """The same from column `left` on, at most `room` characters: a line may be a million long."""
+        return clean(self.raw[number - 1][left : left + room]) if 0 < number <= len(self.raw) else ""
+
+    def length(self, number: int) -> int:
+        """How many characters a line has."""
+        return len(self.raw[number - 1]) if 0 < number <= len(self.raw) else 0
+
+    # --- colours ---
+
+    def parse(self) -> None:
+        """Read the text for its colours; in a thread, since that takes a moment of a large file."""
+        if self._tokens is None and len(self.text) <= COLOURED and self.widest <= LONGEST:
+            self._tokens = Tokens(self.text, self.language)
+
+    @property
+    def parsed(self) -> bool:
+        return self._tokens is not None
+
+    def spans(self, number: int) -> list[Span]:
+        """The spans of line `number`; none as long as nothing was parsed."""
+        if self._tokens is None:
+            return []
+        stretch, row = divmod(number - 1, _STRETCH)
+        if stretch not in self._spans:
+            first = stretch * _STRETCH + 1
+            self._spans[stretch] = self._tokens.spans(first, first + _STRETCH - 1)
+        found = self._spans[stretch]
+        return found[row] if row < len(found) else []
+
+    def rest(self) -> None:
+        """Let go what can be made anew: another file is shown now."""
+        self._tokens = None
+        self._spans.clear()
+
+    # --- symbols and notes ---
+
+    @cached_property
+    def outline(self) -> list[Symbol]:
+        """Every symbol of the file, by line."""
+        return self.indexed.store.outline(self.path)
+
+    @cached_property
+    def _bodies(self) -> list[Symbol]:
+        return [one for one in self.outline if one.role == "definition"]
+
+    def around(self, line: int) -> Symbol | None:
+        """The innermost definition that holds a line."""
+        inside = (one for one in self._bodies if one.begin <= line <= one.end_line)
+        return min(inside, key=lambda one: (one.end_line - one.begin, -one.line), default=None)
+
+    def beside(self, line: int, step: int) -> int | None:
+        """The line of the next (1) or previous (-1) definition."""
+        lines = sorted({one.line for one in self.outline if one.role == "definition" and one.kind != "namespace"})
+        at = bisect_right(lines, line) if step > 0 else bisect_right(lines, line - 1) - 1
+        return lines[at] if 0 <= at < len(lines) else None
+
+    @property
+    def noted(self) -> dict[int, int]:
+        """How many stops begin at a line; none before the notes are read."""
+        return self._noted if self._library.marked else {}
+
+    @cached_property
+    def _noted(self) -> dict[int, int]:
+        return Counter(mark.line for mark in self._library.marks(self.indexed.tree.info.name, self.path))
+
+    @property
+    def noteless(self) -> str:
+        """What to say where no note is known in this file."""
+        return "no note in this file" if self._library.marked else UNREAD
+
+    # --- words ---
+
+    def word(self, line: int, column: int) -> tuple[int, int] | None:
+        """The columns, the last exclusive, of the name at or after a column; None where the line has none left."""
+        return next((m.span() for m in _NAME.finditer(self.line(line)) if m.end() > column), None)
+
+    def landing(self, line: int) -> int:
+        """The column to begin a line at: the name of what is defined there, else the first name."""
+        own = {one.name.lstrip("~") for one in self.outline if one.line == line}
+        found = [match for match in _NAME.finditer(self.line(line)) if match[0] in own]
+        word = found[0].span() if found else self.word(line, 0)
+        return word[0] if word is not None else 0
+
+    def is_keyword(self, line: int, column: int) -> bool:
+        """Whether the word at or after a column is one of the language's own."""
+        word = self.word(line, column)
+        if word is None:
+            return False
+        kinds = {kind for begin, end, kind in self.spans(line) if begin <= word[0] < end}
+        return "keyword" in kinds or ("type" in kinds and self.line(line)[word[0] : word[1]] in _BUILTIN)
+
+    def words(self, line: int) -> list[int]:
+        """The columns where names begin."""
+        return [match.start() for match in _NAME.finditer(self.line(line))]
+
+    def name(self, line: int, column: int) -> str | None:
+        """What is meant at a place: the name with all that qualifies it on the left, or the file that is included."""
+        text = self.line(line)
+        included = _INCLUDE.match(text)
+        if included is not None:
+            return included[1]
+        word = self.word(line, column)
+        if word is None:
+            return None
+        for match in _QUALIFIED.finditer(text):
+            if match.start() <= word[0] < match.end():
+                return re.sub(r"\s+", "", text[match.start() : word[1]]).removeprefix("::")
+        return text[word[0] : word[1]]
+
+    def meant(self, line: int, column: int) -> str | None:
+        """The name at or after a place; of a symbol's own name all of it. None for a word of the language alone."""
+        if self.is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
+            own = self.landing(line)
+            names = (at for at in self.words(line) if at > column and not self.is_keyword(line, at))
+            column = own if self.defined(line, own) is not None else next(names, column)
+        symbol = self.defined(line, column)
+        if symbol is not None:
+            return symbol.qualified
+        return self.name(line, column) if not self.is_keyword(line, column) else None
+
+    def defined(self, line: int, column: int) -> Symbol | None:
+        """The symbol whose own name is at a place."""
+        word = self.word(line, column)
+        name = self.line(line)[word[0] : word[1]] if word is not None else None
+        return next((one for one in self.outline if one.line == line and one.name.lstrip("~") == name), None)
+
+    # --- what must be said ---
+
+    @cached_property
+    def notices(self) -> list[str]:
+        """Sentences about the file as a whole."""
+        info = self.indexed.tree.info
+        if not self.there:
+            return [f"{self.path} is in the index of {info.label}, and its text is not there (any more)"]
+        return [CHANGED] if changed(self.indexed, self.path) else []
+
+    @property
+    def standing(self) -> str:
+        """Tree, layer, version and precision, and how they relate to the installed torch, in a few words."""
+        info = self.indexed.tree.info
+        text = f"{info.label} · {self.layer or 'unknown layer'} · {self.precision}"
+        torch = self._library.torch
+        if info.relation == "version-skew" and torch is not None:
+            text += f": the installed torch is {torch}"
+        return text
+
+    def permalink(self, line: int) -> tuple[str | None, str]:
+        """The address of a line for everybody, else None and why there is none."""
+        from ptexplore.source.permalink import permalink_of
+
+        return permalink_of(self.indexed.tree, self.indexed.checkout, self.path, line)

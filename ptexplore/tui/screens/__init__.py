@@ -1,0 +1,1 @@
+"""The screens that browse pushes and leaves."""

@@ -1,0 +1,66 @@
+"""The colours of the screens: of words in source, dark and light, and of the spans that view makes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.text import Text
+from textual.content import Content
+
+from ptexplore.safe_text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ptexplore.view.line import Span, Tone
+
+# Weight and slant say the same where there is no colour.
+_DARK = {"comment": "#8b949e italic", "string": "#a5d6a7", "number": "#79c0ff", "keyword": "#ff7b92 bold",
+         "type": "#7ee0d0", "function": "#d2b3ff bold", "preproc": "#e3a857", "decorator": "#e3a857",
+         "tag": "#79c0ff bold"}  # fmt: skip
+_LIGHT = {"comment": "#6a737d italic", "string": "#22701f", "number": "#0a50a8", "keyword": "#b3202f bold",
+          "type": "#0b6e68", "function": "#5b2da0 bold", "preproc": "#8a5300", "decorator": "#8a5300",
+          "tag": "#0a50a8 bold"}  # fmt: skip
+
+# A tree's labels know the terminal's own colours alone, everything else the theme's.
+_IN_TREES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "green", "fair": "cyan", "doubt": "yellow",
+                              "bad": "red", "other": "magenta"}  # fmt: skip
+_ELSEWHERE: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "$text-success", "fair": "$text-secondary",
+                               "doubt": "$text-warning", "bad": "$text-error", "other": "$text-accent",
+                               "link": "$text-accent"}  # fmt: skip
+
+
+def label(spans: Iterable[Span]) -> Text:
+    """Spans as the label of a node of a tree."""
+    text = Text(no_wrap=True)
+    for span in spans:
+        style = _IN_TREES.get(span.tone, "")
+        text.append(clean(span.text), style if "bold" in style else f"not bold {style}")
+    return text
+
+
+def content(spans: Iterable[Span]) -> Content:
+    """Spans as they stand anywhere else; a place looks as what leads somewhere."""
+    styles = _ELSEWHERE
+    parts = ((clean(one.text), styles["link"] if one.style == "place" else styles.get(one.tone, "")) for one in spans)
+    return Content.assemble(*parts)
+
+
+@cache
+def word(kind: str, *, dark: bool) -> Style:
+    """The style of a kind of word (see view/tokens.py)."""
+    return Style.parse((_DARK if dark else _LIGHT).get(kind, ""))
+
+
+@cache
+def part(name: str, *, dark: bool) -> Style:
+    """The style of what is not source itself: "number", "here" (the cursor's line), "word" (under the cursor), …"""
+    dark_ones = {"base": "#e6edf3 on #14181f", "number": "#6e7681 on #14181f", "here": "on #232b38",
+                 "number-here": "#e6edf3 bold on #232b38", "mark": "#ffd866 bold on #14181f", "word": "reverse",
+                 "found": "black on #e3a857", "span": "on #1d2430"}  # fmt: skip
+    light_ones = {"base": "#1f2328 on #ffffff", "number": "#8c959f on #ffffff", "here": "on #e8eef7",
+                  "number-here": "#1f2328 bold on #e8eef7", "mark": "#9a6700 bold on #ffffff", "word": "reverse",
+                  "found": "black on #ffd866", "span": "on #f3f6fa"}  # fmt: skip
+    return Style.parse((dark_ones if dark else light_ones)[name])

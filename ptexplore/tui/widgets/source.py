@@ -1,0 +1,300 @@
+"""The source of one file: only the lines on the screen are drawn; a cursor walks over lines and names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+
+from ptexplore.tui.library import Place
+from ptexplore.tui.messages import Moved, OpenUses
+from ptexplore.tui.reading.finding import FileSearch
+from ptexplore.tui.widgets import painting
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.strip import Strip
+
+    from ptexplore.tui.reading.files import OpenFile
+
+_MARGIN = 3  # lines that stay visible above and below the cursor
+_WIDE_MARGIN = 8  # columns
+NO_NAME = "no name at or after the cursor on this line"
+
+
+class SourceView(ScrollView, can_focus=True):
+    """A file and a cursor in it. `place` is where the cursor is; None before anything is shown."""
+
+    DEFAULT_CSS = """
+    SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; overflow-x: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "definition", "Go to"),
+        Binding("r", "uses", "Uses"),
+        Binding("n", "note(1)", "Note", show=False),
+        Binding("p,N", "note(-1)", "Note before", show=False),
+        Binding("down,j", "line(1)", show=False),
+        Binding("up,k", "line(-1)", show=False),
+        Binding("right,l,w", "word(1)", show=False),
+        Binding("left,h,b", "word(-1)", show=False),
+        Binding("ctrl+d", "screen(0.5)", show=False),
+        Binding("ctrl+u", "screen(-0.5)", show=False),
+        Binding("pagedown,ctrl+f,space", "screen(1)", show=False),
+        Binding("pageup,ctrl+b", "screen(-1)", show=False),
+        Binding("home,0,^", "edge(-1)", show=False),
+        Binding("end,$", "edge(1)", show=False),
+        Binding("ctrl+home", "go(1)", show=False),
+        Binding("G,ctrl+end", "go(-1)", show=False),
+        Binding("right_square_bracket,}", "symbol(1)", show=False),
+        Binding("left_square_bracket,{", "symbol(-1)", show=False),
+        Binding("full_stop", "found(1)", show=False),
+        Binding("comma", "found(-1)", show=False),
+        Binding("g", "chord", show=False),
+    ]
+
+    class Definition(Message):
+        """What is the name under the cursor? `name` is all that qualifies it, too."""
+
+        def __init__(self, name: str, place: Place) -> None:
+            super().__init__()
+            self.name, self.place = name, place
+
+    class Tell(Message):
+        """A line for the reader."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.file: OpenFile | None = None
+        self.line = 1
+        self.column = 0
+        self.finding = FileSearch()
+        self._lit: tuple[int, int] | None = None  # lines that a note or a stop is about
+        self._chord = False
+        self._placed = False
+
+    # --- what is shown ---
+
+    @property
+    def place(self) -> Place | None:
+        """Where the cursor is."""
+        if self.file is None:
+            return None
+        return Place(self.file.indexed.tree.info.name, self.file.path, self.line, self.column)
+
+    def show(self, file: OpenFile, line: int, column: int = 0, lit: tuple[int, int] | None = None) -> None:
+        """Show a file with the cursor at a line; `lit` are lines to set apart."""
+        if self.file is not None and self.file is not file:
+            self.file.rest()
+        self.file = file
+        self._lit = lit
+        self.virtual_size = Size(file.widest + painting.gutter(file) + 1, len(file.raw))
+        self.line = max(1, min(line, len(file.raw)))
+        self.column = column or file.landing(self.line)
+        self._aim()
+        self.scroll_to(x=0, animate=False, immediate=True, force=True)
+        self._keep_in_view()
+        self.refresh()
+        self._moved()
+
+    def light(self, lines: tuple[int, int] | None) -> None:
+        """Set lines apart, as those that a note is about."""
+        self._lit = lines
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        file, width = self.file, self.size.width
+        dark = self.app.current_theme.dark
+        number = self.scroll_offset.y + y + 1
+        if file is None or number > len(file.raw):
+            return painting.blank(width, dark=dark)
+        word = file.word(self.line, self.column) if number == self.line else None
+        if word is not None and word[0] > self.column:
+            word = (self.column, self.column + 1)
+        window = painting.Window(self.scroll_offset.x, width, self.line, word, self._lit, dark)
+        return painting.strip(file, number, window, self.finding.on_line(file, number))
+
+    # --- the cursor ---
+
+    def move(self, line: int, column: int | None = None, *, far: bool = False, seen: bool = False) -> None:
+        """The cursor to a line (held inside the file) and column; `far` shows what follows, `seen` scrolls nothing."""
+        if self.file is None:
+            return
+        before, self.line = self.line, max(1, min(line, len(self.file.raw)))
+        if column is not None:
+            self.column = max(0, column)
+        elif before != self.line:
+            self.column = self._same_column()
+        if far:
+            self._aim()
+        if not seen:
+            self._keep_in_view()
+        self.refresh_line(before - 1)
+        self.refresh_line(self.line - 1)
+        if before != self.line:
+            self._moved()
+
+    def _same_column(self) -> int:
+        """The name at or after the column we are at; the last one of a shorter line."""
+        assert self.file is not None
+        word = self.file.word(self.line, self.column)
+        if word is not None:
+            return max(word[0], min(self.column, word[1] - 1))
+        words = self.file.words(self.line)
+        return words[-1] if words else 0
+
+    def _aim(self) -> None:
+        """A line that was out of sight is shown with more of what follows it than of what is before it."""
+        top = max(0, self.line - 1 - self.size.height // 3)
+        row = self.line - self.scroll_offset.y
+        if not _MARGIN < row <= self.size.height - _MARGIN:
+            # By force: what was not laid out yet counts as what cannot be scrolled.
+            self.scroll_to(y=top, animate=False, immediate=True, force=True)
+
+    def _keep_in_view(self) -> None:
+        assert self.file is not None
+        height = self.size.height
+        margin = min(_MARGIN, max(0, (height - 1) // 2))
+        top = self.scroll_offset.y
+        top = min(top, max(0, self.line - 1 - margin))
+        top = max(top, self.line - height + margin)
+        width = self.size.width  # 0 before the first layout
+        room = max(width - painting.gutter(self.file) - 1, 1)
+        left = self.scroll_offset.x
+        margin = min(_WIDE_MARGIN, room // 3)
+        word = self.file.word(self.line, self.column)
+        end = word[1] if word is not None else self.column + 1
+        if end + margin <= room or not width:
+            left = 0  # indentation tells more than what is further right
+        elif self.column < left or end > left + room:
+            left = max(0, min(self.column - margin, end + margin - room))
+        if (left, top) != (self.scroll_offset.x, self.scroll_offset.y):
+            self.scroll_to(left, max(0, top), animate=False, immediate=True, force=True)
+
+    def _moved(self) -> None:
+        if (place := self.place) is not None:
+            self.post_message(Moved(place))
+
+    def action_line(self, step: int) -> None:
+        """Up and down."""
+        self.move(self.line + step)
+
+    def action_screen(self, share: float) -> None:
+        """Half a screen or a whole one."""
+        step = int((self.size.height - 1) * share)
+        self.scroll_to(y=self.scroll_offset.y + step, animate=False, immediate=True)
+        self.move(self.line + step)
+
+    def action_word(self, step: int) -> None:
+        """To the name beside; over the end of a line to the next one that has a name."""
+        if self.file is None:
+            return
+        words = self.file.words(self.line)
+        beside = [c for c in words if c > self.column] if step > 0 else [c for c in words if c < self.column][::-1]
+        line = self.line
+        while not beside:
+            line += step
+            if not 1 <= line <= len(self.file.raw):
+                return
+            beside = self.file.words(line)[::step]
+        self.move(line, beside[0])
+
+    def action_edge(self, side: int) -> None:
+        """The beginning or the end of the line."""
+        if self.file is not None:
+            words = self.file.words(self.line) or [0]
+            self.move(self.line, words[0] if side < 0 else max(words[-1], self.file.length(self.line) - 1))
+            if side < 0:
+                self.scroll_to(x=0, animate=False, immediate=True)
+
+    def action_go(self, line: int) -> None:
+        """To a line; the last one for -1."""
+        if self.file is not None:
+            self.move(line if line > 0 else len(self.file.raw), far=True)
+
+    def action_symbol(self, step: int) -> None:
+        """The next definition, or the one before."""
+        line = self.file.beside(self.line, step) if self.file is not None else None
+        if self.file is None or line is None:
+            self.post_message(self.Tell("no further definition in this file"))
+        else:
+            self.move(line, self.file.landing(line), far=True)
+
+    # --- notes, searching, names ---
+
+    def action_note(self, step: int) -> None:
+        """The next line with a note, or the one before; round the end of the file."""
+        lines = sorted(self.file.noted) if self.file is not None else []
+        if not lines:
+            self.post_message(self.Tell(self.file.noteless if self.file is not None else "no file is open"))
+            return
+        beside = [n for n in lines if n > self.line] if step > 0 else [n for n in lines if n < self.line][::-1]
+        self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)
+
+    def action_found(self, step: int) -> None:
+        """The next place of what was searched for."""
+        if self.file is None:
+            return
+        found = self.finding.beside(self.file, self.line, self.column, step)
+        if found is None:
+            text = self.finding.text
+            self.post_message(self.Tell(f"{text!r} is not in this file" if text else "/ finds"))
+        else:
+            self.move(*found, far=True)
+        self.refresh()
+
+    def _meant(self) -> str | None:
+        """What the cursor is on; of a symbol's own name all of it."""
+        return self.file.meant(self.line, self.column) if self.file is not None else None
+
+    def action_definition(self) -> None:
+        """Where is what the cursor is on?"""
+        name, place = self._meant(), self.place
+        self.post_message(self.Definition(name, place) if name and place is not None else self.Tell(NO_NAME))
+
+    def action_uses(self) -> None:
+        """Who uses what the cursor is on?"""
+        name = self._meant()
+        self.post_message(OpenUses(name) if name else self.Tell(NO_NAME))
+
+    # --- keys of two, and the mouse ---
+
+    def action_chord(self) -> None:
+        """`g` begins a key of two: gg, gd, gr, ge."""
+        self._chord = True
+
+    def on_key(self, event: events.Key) -> None:
+        """The second key of two."""
+        if not self._chord:
+            return
+        self._chord = False
+        event.stop()
+        event.prevent_default()
+        second = {"g": ("action_go", 1), "d": ("action_definition",), "r": ("action_uses",), "e": ("action_go", -1)}
+        name, *values = second.get(event.key, ("",))
+        if name:
+            getattr(self, str(name))(*values)
+
+    def on_click(self, event: events.Click) -> None:
+        """The cursor to where the mouse is; twice: what is that?"""
+        if self.file is None:
+            return
+        at = event.offset + self.scroll_offset
+        self.move(at.y + 1, at.x - painting.gutter(self.file), seen=True)  # the second click is to meet the same text
+        if event.chain == 2 or event.ctrl:
+            self.action_definition()
+
+    def on_resize(self) -> None:
+        """The cursor stays visible."""
+        if self.file is not None:
+            if not self._placed:
+                self._aim()  # what was shown before the first layout
+            self._placed = True
+            self._keep_in_view()

@@ -1,0 +1,104 @@
+"""Who uses a name: a list below the source, grouped by how; walked through without leaving it."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.content import Content
+from textual.widgets.option_list import Option
+
+from ptexplore.errors import PtexploreError
+from ptexplore.safe_text import clean
+from ptexplore.tui.messages import OpenPlace
+from ptexplore.tui.widgets.lists import Choices
+
+if TYPE_CHECKING:
+    from ptexplore.tui.library import Library
+    from ptexplore.view.search.refs import NameUse, RefsView
+
+_MOST = 300  # uses of one group that are listed
+
+
+class Uses(Choices):
+    """The uses of one name. Enter shows one and goes there; Escape closes the list."""
+
+    DEFAULT_CSS = """
+    Uses, Uses:focus { display: none; height: 40%; border: none; border-top: solid $accent; }
+    """
+
+    def __init__(self, library: Library, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._library = library
+        self._uses: dict[str, NameUse] = {}
+
+    def ask(self, name: str) -> None:
+        """List the uses of a name as soon as they are found."""
+        self.clear_options()
+        self._uses.clear()
+        self.border_title = Content(clean(f"uses of {name} …"))
+        self.display = True
+        self.add_option(Option("looking …", disabled=True))
+        self._look(name)
+
+    @work(thread=True, exclusive=True)
+    def _look(self, name: str) -> None:
+        from ptexplore.view.search.refs import refs
+
+        try:
+            view = refs(self._library.apart().trees, name, _MOST)
+        except PtexploreError as error:
+            self.app.call_from_thread(self._nothing, error)
+            return
+        self.app.call_from_thread(self._list, view)
+
+    def _nothing(self, error: PtexploreError) -> None:
+        self.clear_options()
+        self.add_option(Option(Content(clean(f"{error.message}: {error.why}")), disabled=True))
+        self.focus()
+
+    def _list(self, view: RefsView) -> None:
+        self.clear_options()
+        total = sum(group.total for group in view.groups)
+        by_name = any(use.how == "name-matched" for group in view.groups for use in group.found)
+        narrowed = "by name, not by type: " if by_name else ""
+        self.border_title = Content(clean(f"{narrowed}{total} uses of {view.asked}"))
+        options = []
+        for group in view.groups:
+            more = f", {len(group.found)} of them here" if group.total > len(group.found) else ""
+            options.append(Option(Content.styled(f"{group.name}: {group.total}{more}", "bold"), disabled=True))
+            for use in group.found:
+                number = f"use-{len(self._uses)}"
+                self._uses[number] = use
+                options.append(Option(_row(use), id=number))
+        if not self._uses:
+            options.append(Option("nothing uses it in these trees", disabled=True))
+        room = max(20, self.size.width - 4)
+        lines = [line for text in view.remarks for line in textwrap.wrap(clean(text), room)]
+        options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
+        self.add_options(options)
+        self.focus()
+        self.action_first()
+
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
+        """There, with the cursor at the name."""
+        use = self._uses.get(event.option_id or "")
+        if use is None or use.spot.ref.path is None:
+            return
+        tree, path, line = use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1
+        indexed = self._library.tree(tree)
+        text = (indexed.tree.line(path, line) if indexed is not None else None) or ""
+        name = re.search(rf"(?<!\w){re.escape(use.written.rsplit('::', 1)[-1])}(?!\w)", text)
+        self.post_message(OpenPlace(tree, path, line, name.start() if name else 0))
+
+
+def _row(use: NameUse) -> Content:
+    ref = use.spot.ref
+    where = f"{ref.path}:{ref.line}"
+    inside = f"  in {use.inside}" if use.inside else ""
+    how = f"  [{use.how}]" if use.how != "name-matched" else ""
+    return Content.assemble(
+        (clean(where), "bold"), (clean(f"{inside}{how}  {use.spot.tree.name}"), "dim"), "\n", clean(f"  {use.text}")
+    )

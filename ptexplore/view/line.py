@@ -1,0 +1,86 @@
+"""Lines of styled spans: what a trace, a card or a place says, for every renderer. A renderer knows the colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ptexplore.model.places import SourceRef
+
+LineStyle = Literal["place", "reason", "note", "warning", "name", "heading", "text", "strong", "dim"]
+Tone = Literal["", "strong", "dim", "good", "fair", "doubt", "bad", "other", "link"]
+
+# How a span looks by what it is; each renderer has a colour for each tone.
+_TONES: dict[str, Tone] = {
+    "name": "strong", "heading": "strong", "strong": "strong", "title": "strong",
+    "dim": "dim", "reason": "dim", "note": "dim", "label": "dim", "kind": "dim", "hop": "dim", "count": "dim",
+    "inside": "dim", "below": "dim", "warning": "doubt", "link": "link",
+    "registered": "good", "located": "good", "consistent": "fair", "version-skew": "doubt", "ambiguous": "doubt",
+    "unknown": "doubt",
+    "observed": "good", "derived": "fair", "predicted": "doubt", "inlined": "other", "cut": "bad",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some text of a line. `style` says what it is: a precision, a status, "reason", …; `ref` is the place it names."""
+
+    text: str
+    style: str = ""
+    ref: SourceRef | None = None
+
+    @property
+    def tone(self) -> Tone:
+        """How it looks."""
+        return _TONES.get(self.style, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: a text, or a place in source with `text` as its label.
+
+    `also` is a second place in the same file, with a label of its own; `after` goes behind. `operator` and `stop` are
+    what the line leads to, where that is no place.
+    """
+
+    style: LineStyle
+    text: str = ""
+    ref: SourceRef | None = None
+    also: Line | None = None
+    indent: int = 0
+    after: str = ""
+    operator: str | None = None
+    stop: str | None = None
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The line as text, without its indent."""
+        if self.ref is None:
+            spans = [Span(self.text, "link" if self.operator or self.stop else self.style)]
+        else:
+            spans = [*place_spans(self.ref, self.text)]
+        if self.also is not None and self.also.ref is not None:
+            _path, *further = place_spans(self.also.ref)
+            line = Span(f":{self.also.ref.line}", "place", self.also.ref)
+            label = [Span(f"{self.also.text} ", "label")] if self.also.text else []
+            spans += [Span("  "), *label, line, *further]
+        if self.after:
+            spans.append(Span(f"{'  ' if self.ref is None else ' '}{self.after}", "dim"))
+        return tuple(spans)
+
+    @property
+    def leads(self) -> bool:
+        """Whether it leads anywhere: to a place, to one of several, to an operator, to a stop."""
+        known = self.ref is not None and (self.ref.path is not None or bool(self.ref.candidates))
+        return known or self.operator is not None or self.stop is not None
+
+
+def place_spans(ref: SourceRef, label: str = "") -> tuple[Span, ...]:
+    """A place: its label, path and line, how precise it is, and the reason where it is not known."""
+    spans = [Span(f"{label} ", "label")] if label else []
+    if ref.path is not None:
+        spans += [Span(f"{ref.path}:{ref.line}" if ref.line else ref.path, "place", ref), Span("  ")]
+    spans.append(Span(ref.precision, ref.precision))
+    if ref.reason:
+        spans.append(Span(f" ({ref.reason})", "reason"))
+    return tuple(spans)

@@ -1,0 +1,1 @@
+"""Notes and tours beside the source."""

@@ -1,0 +1,156 @@
+"""Tours as files of VS Code's CodeTour: portable by a pattern of the reader's own checkout, pinned by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ptexplore.annotations.anchors import Resolver, is_baseline
+from ptexplore.view.notes.check import MEANING
+from ptexplore.view.notes.tour_list import lab_code
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.anchors import ResolvedAnchor
+    from ptexplore.annotations.load import NoteLibrary
+    from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.view.trees import IndexedTree
+
+SCHEMA = "https://aka.ms/codetour-schema"
+_SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")
+_MOST = 12  # lines of one pattern
+_SHELL = re.compile(r"^(\s*)>>", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\(#([a-z0-9-]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """One file to write, and the stops in it that have no place of their own, each with why."""
+
+    name: str
+    document: dict[str, Any]
+    placeless: tuple[tuple[str, str], ...]
+
+
+Lines = Callable[[str], Sequence[str]]  # a path -> its lines in the checkout
+
+
+def codetour_files(library: NoteLibrary, indexed: IndexedTree, tours: Sequence[Tour]) -> list[Exported]:
+    """Each tour by patterns, and by the lines of one revision, if the source at hand is one."""
+    files = []
+    resolver = Resolver(indexed.tree, indexed.store)
+    for tour in tours:
+        named = [(tour.name_of(stop), stop.anchor) for stop in tour.stops]
+        placed = [resolver.resolve(name, anchor, library.entries.get(name)) for name, anchor in named]
+        files.append(portable(tour, placed, indexed.tree.lines, primary=tour is tours[0]))
+        ref = _ref(indexed, tour)
+        files += [pinned(tour, placed, ref)] if ref is not None else []
+    return files
+
+
+def _ref(indexed: IndexedTree, tour: Tour) -> str | None:
+    """What git calls the source at hand: its commit, or the release's tag; None if it is of no revision."""
+    checkout = indexed.checkout
+    if checkout is None or checkout.modified:
+        return None
+    if is_baseline(indexed.tree.info, tour.baseline):
+        return tour.baseline
+    return f"v{checkout.release}" if checkout.release else checkout.commit
+
+
+def portable(tour: Tour, found: Sequence[ResolvedAnchor], lines: Lines, *, primary: bool) -> Exported:
+    """The tour with patterns: it follows its lines as long as their text stays."""
+    steps: list[dict[str, Any]] = []
+    placeless: list[tuple[str, str]] = []
+    for stop, one in zip(tour.stops, found, strict=True):
+        where = pattern(lines(one.path), one.line) if one.placed else None
+        if where is not None:
+            steps.append({"file": one.path, "pattern": where, **_words(tour, stop)})
+            continue
+        why = "no pattern tells its line from others" if one.placed else one.why or MEANING[one.outcome]
+        placeless.append((one.stop, why))
+        steps.append(_placeless(tour, stop, why))
+    return Exported(f"{tour.id}.tour", _document(tour, tour.title, steps, primary=primary), tuple(placeless))
+
+
+def pinned(tour: Tour, found: Sequence[ResolvedAnchor], ref: str) -> Exported:
+    """The tour by lines of one revision of the source."""
+    steps: list[dict[str, Any]] = []
+    placeless: list[tuple[str, str]] = []
+    for stop, one in zip(tour.stops, found, strict=True):
+        if one.placed:
+            steps.append({"file": one.path, "line": one.line, **_words(tour, stop)})
+        else:
+            why = one.why or MEANING[one.outcome]
+            placeless.append((one.stop, why))
+            steps.append(_placeless(tour, stop, why))
+    document = _document(tour, f"{tour.title} ({ref})", steps, primary=False) | {"ref": ref}
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", ref)
+    return Exported(f"{tour.id}-{name}.tour", document, tuple(placeless))
+
+
+def pattern(lines: Sequence[str], line: int) -> str | None:
+    """A regular expression whose first match in these lines begins at `line` (1-based); None where none of them does.
+
+    It is the line's text without its indentation, with as many of the lines after it as tell it from others above.
+    """
+    plain = [one.strip() for one in lines]
+    if not 1 <= line <= len(plain) or not plain[line - 1]:
+        return None
+    for count in range(1, _MOST + 1):
+        wanted = plain[line - 1 : line - 1 + count]
+        if len(wanted) < count:
+            return None
+        first = next(at for at in range(len(plain)) if plain[at : at + count] == wanted)
+        if first == line - 1:
+            gap = r"[^\S\n]*"
+            between = rf"{gap}\n{gap}"
+            return f"^{gap}{between.join(map(_escaped, wanted))}{gap}$"
+    return None
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
+
+
+def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: bool) -> dict[str, Any]:
+    first = {"title": tour.title, "description": _safe("\n\n".join(filter(None, (tour.intro, _origin(tour)))))}
+    document: dict[str, Any] = {"$schema": SCHEMA, "title": title}
+    if tour.summary:
+        document["description"] = tour.summary
+    if primary:
+        document["isPrimary"] = True
+    return document | {"steps": [first, *steps]}
+
+
+def _origin(tour: Tour) -> str:
+    return f"Written on {tour.baseline}; exported by ptexplore from the tour `{tour.id}`."
+
+
+def _words(tour: Tour, stop: Stop) -> dict[str, str]:
+    parts = [part.text if part.lab is None else _lab(part.lab) for part in stop.parts]
+    ids = [one.id for one in tour.stops]
+
+    def to_step(match: re.Match[str]) -> str:
+        # Step 1 is the introduction, so stop n is step n + 1.
+        return f"[{match[1]}][#{ids.index(match[2]) + 2}]" if match[2] in ids else match[1]
+
+    return {"title": stop.title, "description": _LINK.sub(to_step, _safe("\n\n".join(parts)))}
+
+
+def _placeless(tour: Tour, stop: Stop, why: str) -> dict[str, str]:
+    words = _words(tour, stop)
+    place = f"`{stop.anchor.symbol}` in `{stop.anchor.path}`"
+    return words | {"description": f"*Not placed in this source: {place} ({_safe(why)}).*\n\n{words['description']}"}
+
+
+def _lab(lab: Lab) -> str:
+    """The lab as code that is read; CodeTour would offer to run a line that begins with >>."""
+    code = "\n".join(f"    {line}" for line in lab_code(lab))
+    return f"Lab `{lab.id}`:\n\n{code}"
+
+
+def _safe(text: str) -> str:
+    """Text in which nothing makes CodeTour offer a shell command: its descriptions are trusted Markdown."""
+    return _SHELL.sub(r"\1> >", text).replace("](command:", "](command%3A")

@@ -1,0 +1,163 @@
+"""Which notes are about what is shown: lines of a file, the hops of a Trail, an operator, a query's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
+    from ptexplore.model.places import SourceRef
+    from ptexplore.model.trace import Hop, Trail
+    from ptexplore.view.operator.card import CalledFunction, Card, Stubbed
+
+Noted = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks
+
+# A hop inside one of these is not about the whole of it: a class of a thousand lines says little of each method.
+_WIDE = ("class", "struct", "union", "enum", "namespace", "module")
+_YAML = (".yaml", ".yml")
+
+
+def on_lines(found: Iterable[Mark], path: str, first: int, last: int) -> list[Mark]:
+    """The placed marks whose own line is among these lines of a file, in order of their lines."""
+    here = (one for one in found if one.path == path and first <= one.line <= last)
+    return sorted(here, key=lambda one: (one.line, one.stop))
+
+
+def holds(mark: Mark, path: str | None, line: int | None) -> bool:
+    """Whether a place is what the mark is about: its own lines, or the function that they are in."""
+    if line is None or mark.path != path or not mark.placed:
+        return False
+    if mark.kind in _WIDE:
+        return line == mark.symbol or (
+            (mark.line, mark.end_line) != (mark.symbol, mark.symbol_end) and mark.line <= line <= mark.end_line
+        )
+    return mark.begin <= line <= mark.symbol_end
+
+
+def about_operator(mark: Mark, name: str) -> bool:
+    """Whether a mark is anchored at an operator's YAML entry, or points to the operator."""
+    return name.removeprefix("aten::") in operators_of(mark)
+
+
+def operators_of(mark: Mark) -> set[str]:
+    """The operators whose YAML entry a mark is anchored at, or that it points to, without `aten::`."""
+    entry = {mark.name.removeprefix("aten::")} if mark.path.endswith(_YAML) else set()
+    return entry | {op.removeprefix("aten::") for op in mark.ops}
+
+
+# --- a Trail ---
+
+
+def with_notes(trail: Trail, noted: Noted) -> Trail:
+    """The trail with the stops that are about each hop's place, or about its operator's entry."""
+    by_path: dict[tuple[str, str], list[Mark]] = {}
+    for tree, marks in noted.items():
+        for mark in marks:
+            if mark.placed:
+                by_path.setdefault((tree, mark.path), []).append(mark)
+    if not by_path:
+        return trail
+    return replace(trail, hops=_hops(trail.hops, by_path))
+
+
+_ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # a trace may have a hundred thousand hops
+
+
+def _hops(hops: tuple[Hop, ...], by_path: _ByPath) -> tuple[Hop, ...]:
+    found = tuple(_hop(hop, by_path) for hop in hops)
+    return hops if all(one is other for one, other in zip(found, hops, strict=True)) else found
+
+
+def _hop(hop: Hop, by_path: _ByPath) -> Hop:
+    names = dict.fromkeys(hop.notes)
+    for ref in _refs(hop):
+        for mark in by_path.get((ref.tree, ref.path or ""), ()):
+            if holds(mark, ref.path, ref.line):
+                names[mark.stop] = None
+    if hop.kind == "op" and hop.op:
+        marks = (mark for found in by_path.values() for mark in found)
+        names |= dict.fromkeys(mark.stop for mark in marks if about_operator(mark, hop.op))
+    children = _hops(hop.children, by_path)
+    if children is hop.children and len(names) == len(hop.notes):
+        return hop
+    return replace(hop, notes=tuple(names), children=children)
+
+
+def _refs(hop: Hop) -> Iterator[SourceRef]:
+    yield hop.source
+    if hop.declaration is not None:
+        yield hop.declaration
+
+
+# --- an operator's card ---
+
+
+def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
+    """The stops about an operator: those of its entry first, then those of what its common keys run.
+
+    Fallbacks of other keys serve every operator: they would be on every card.
+    """
+    from ptexplore.view.operator.card import COMMON  # with it comes all that resolves: `find` needs none of it
+
+    name = card.operator.name
+    found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
+    refs = [
+        ref
+        for row in card.keys
+        if any(key in COMMON for key in row.keys)
+        for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))
+    ]
+    refs += [ref for ref in (card.node, card.entry) if ref is not None]
+    found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]
+
+
+def _targets(targets: Iterable[CalledFunction]) -> Iterator[SourceRef]:
+    for target in targets:
+        yield target.source
+        yield from _stubs(target.stubs)
+
+
+def _stubs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
+    for one in stubs:
+        yield one.stub.source
+        yield from (kernel.source for kernel in one.stub.kernels)
+
+
+# --- words ---
+
+
+def _begins(words: Iterable[tuple[str, re.Pattern[str]]], text: str) -> bool:
+    """Whether every word begins one of the text's; most texts do not even hold it, which is told sooner."""
+    return all(word in text and pattern.search(text) for word, pattern in words)
+
+
+@lru_cache(maxsize=4096)  # a palette asks with every letter
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
+def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
+    """The marks that a query fits, best first, each with whether its name or title does: else its text alone.
+
+    Every word of the query must begin a word there.
+    """
+    words = [(word, re.compile(rf"(?<!\w){re.escape(word)}")) for word in query.casefold().split()]
+    shortest = min(map(len, query.split()), default=0)
+    if shortest < 2:
+        return []  # a letter or a sign begins a word of every note
+    ranked = []
+    for mark in found:
+        title = _folded(f"{mark.stop} {mark.tour} {mark.title}")
+        if query.casefold() in (mark.stop, mark.stop.partition("#")[2]):
+            ranked.append((0, mark))
+        elif _begins(words, title):
+            ranked.append((1, mark))
+        elif shortest > 2 and _begins(words, _folded(mark.text)):
+            ranked.append((2, mark))
+    ranked.sort(key=lambda one: one[0])  # in equal rank the tours' own order
+    return [(rank < 2, mark) for rank, mark in ranked]

@@ -1,0 +1,237 @@
+"""One stop of a tour as a page: its prose, its source, what became of its anchor on the tree at hand."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.source.permalink import permalink
+from ptexplore.view.excerpt import changed, surroundings
+from ptexplore.view.notes.check import MEANING, WORDS
+from ptexplore.view.trees import IndexedTree, Spot, spot
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.load import NoteLibrary
+    from ptexplore.annotations.records import Stop, Tour
+
+_ENOUGH = 20  # lines: what is shorter is shown with what is around it
+_COMMENTS = ("//", "/*", "* ", "*/")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of source from `first` on. `marked` are the first and last line meant, `token` what is meant on the first.
+
+    `before` and `after` are the lines around them that a highlighter reads, too. `cut` says what of it is left out.
+    """
+
+    first: int
+    lines: tuple[str, ...]
+    marked: tuple[int, int]
+    language: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    token: str | None = None
+    cut: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StopView:
+    """A stop to show. `number` of `total`; `spot` is None where its anchor is placed nowhere.
+
+    `outcome` is a word, `place` says where, `facts` what a reader must know of the place. `url` shows the baseline's.
+    """
+
+    tour: Tour
+    stop: Stop
+    number: int
+    total: int
+    resolved: ResolvedAnchor
+    outcome: str
+    spot: Spot | None
+    facts: tuple[str, ...]
+    url: str | None = None
+    file: str | None = None
+    file_line: int | None = None
+    see: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.tour.name_of(self.stop)
+
+
+@dataclass
+class Guide:
+    """Shows the stops of a library on the trees at hand: the first that holds what a stop is about."""
+
+    library: NoteLibrary
+    trees: Sequence[IndexedTree]
+    torch: str | None = None  # the installed torch's version
+    _resolvers: dict[int, Resolver] = field(default_factory=dict)
+
+    def stop(self, tour: Tour, number: int) -> StopView:
+        """Stop `number` (1-based) of a tour."""
+        stop = tour.stops[number - 1]
+        at, resolved = self._resolve(tour, stop)
+        indexed = self.trees[at]
+        where = spot(indexed, resolved.path, resolved.line, resolved.end_line) if resolved.placed else None
+        place = indexed.tree.place_of(resolved.path, resolved.line) if resolved.placed else None
+        return StopView(
+            tour, stop, number, len(tour.stops), resolved, WORDS.get(resolved.outcome, resolved.outcome), where,
+            tuple(self._facts(tour, resolved, indexed)), _url(tour, resolved),
+            place[0] if place else None, place[1] if place else None, tuple(see.text for see in stop.anchor.see),
+        )  # fmt: skip
+
+    def _resolve(self, tour: Tour, stop: Stop) -> tuple[int, ResolvedAnchor]:
+        """What became of an anchor on the first tree that can hold its file; else on the first tree."""
+        found = None
+        for number, indexed in enumerate(self.trees):
+            resolver = self._resolvers.setdefault(number, Resolver(indexed.tree, indexed.store))
+            name = tour.name_of(stop)
+            one = resolver.resolve(name, stop.anchor, self.library.entries.get(name))
+            if one.outcome != "absent":
+                return number, one
+            found = found or (number, one)
+        assert found is not None, "there is always a tree"
+        return found
+
+    def _facts(self, tour: Tour, resolved: ResolvedAnchor, indexed: IndexedTree) -> list[str]:
+        facts = []
+        info = indexed.tree.info
+        was = resolved.was
+        if resolved.outcome == "changed" and was is not None:
+            facts.append(f"the text differs from {was.baseline}, on which this was written")
+        elif resolved.outcome != "exact" and (resolved.placed or not resolved.why):
+            facts.append(MEANING[resolved.outcome])
+        if was is not None and resolved.placed and (was.path, was.at or was.line) != (resolved.path, resolved.line):
+            before = f"{was.path}:{was.at or was.line}" if was.path != resolved.path else f"line {was.at or was.line}"
+            facts.append(f"was {before} in {was.baseline}")
+        if resolved.why:
+            facts.append(resolved.why)
+        if resolved.outcome == "absent":
+            facts.append("ptexplore fetch brings hand-written C++")
+        if info.relation == "version-skew" and self.torch is not None:
+            facts.append(f"{info.label} is not the source of the installed torch {self.torch}: other lines run here")
+        elif not is_baseline(info, tour.baseline):
+            facts.append(f"written on {tour.baseline}; this is {info.label}")
+        if resolved.placed and changed(indexed, resolved.path):
+            facts.append("this file was changed after it was indexed, so lines may be off: ptexplore index")
+        return facts
+
+    def excerpt(self, view: StopView, room: int) -> Excerpt | None:
+        """At most `room` lines of what a stop is about; None where it is placed nowhere, or has no text."""
+        one = view.resolved
+        if not one.placed:
+            return None
+        indexed = next(each for each in self.trees if view.spot is not None and each.tree.info is view.spot.tree)
+        lines = indexed.tree.lines(one.path)
+        if len(lines) < one.line:
+            return None
+        first, last = _window(lines, one, max(room, 3))
+        whole = (min(one.begin, one.symbol) or one.line, min(one.symbol_end or one.end_line, len(lines)))
+        known = indexed.store.file(one.path)
+        language = known.language if known is not None else "cpp"
+        inner = (one.line, one.end_line) != (one.symbol, one.symbol_end)
+        marked = (one.line, one.end_line) if inner else (one.line, one.line)
+        above, below = max(first - whole[0], 0), max(whole[1] - last, 0)
+        cut = f"lines {first}-{last}; it goes from {whole[0]} to {whole[1]}" if above or below else ""
+        return Excerpt(
+            first, tuple(lines[first - 1 : last]), marked, language, *surroundings(lines, first, last, language),
+            _token(view, lines[one.line - 1]), cut,
+        )  # fmt: skip
+
+
+def _window(lines: Sequence[str], one: ResolvedAnchor, room: int) -> tuple[int, int]:
+    """First and last line to show: the symbol with the comment above it, else what fits around the line meant."""
+    total = len(lines)
+    begin, end = one.begin or one.line, min(one.symbol_end or one.end_line, total)
+    if end - begin < room:
+        spare = room - (end - begin + 1)
+        top = begin
+        signs = ("#",) if one.path.endswith((".py", ".yaml", ".yml")) else _COMMENTS
+        while top > 1 and begin - top < min(spare, room // 2) and f"{lines[top - 2].strip()} ".startswith(signs):
+            top -= 1
+        spare -= begin - top
+        more = min(spare, max(0, _ENOUGH - (end - top + 1)))  # a macro of one line is read with what is around it
+        top, bottom = max(1, top - more // 3), min(total, end + more - more // 3)
+        return top, bottom
+    first = max(begin, one.line - room // 3) if one.line - begin >= room - 3 else begin
+    return first, min(first + room - 1, end)
+
+
+def _token(view: StopView, line: str) -> str | None:
+    """What to mark on the line meant: the anchor's token, else the symbol's own name; None unless it is there once."""
+    name = view.stop.anchor.token or re.split(r"::|\.", view.resolved.name)[-1]
+    if not re.fullmatch(r"\w+", name) or (
+        view.stop.anchor.lines is not None and view.resolved.line != view.resolved.symbol
+    ):
+        return None
+    return name if len(re.findall(rf"\b{name}\b", line)) == 1 else None
+
+
+def _url(tour: Tour, resolved: ResolvedAnchor) -> str | None:
+    """Where the baseline's own text can be read: for a place that is not at hand here."""
+    if resolved.placed:
+        return None
+    was = resolved.was
+    if was is None:
+        return permalink(tour.baseline, resolved.anchor.path)
+    return permalink(was.baseline, was.path, was.at or was.line)
+
+
+# --- finding what is asked for ---
+
+
+def find_tour(library: NoteLibrary, asked: str) -> Tour:
+    """The tour or note of that id. Raises PtexploreError (USAGE) with the closest ones."""
+    tour = library.tours.get(asked)
+    if tour is not None and tour.stops:
+        return tour
+    if tour is not None:
+        why = f"{tour.where.file} has no stop that can be read: ptexplore notes check says why"
+        raise PtexploreError(f"the tour {asked} is empty", why, "ptexplore notes check", USAGE)
+    names = [one.id for one in in_order(library)]
+    if not names:
+        raise no_tours(library)
+    close = difflib.get_close_matches(asked, names, 3, 0.5)
+    why = f"the closest is {close[0]}" if close else f"there are {', '.join(names[:12])}"
+    raise PtexploreError(f"there is no tour {asked}", why, f"ptexplore tour {close[0] if close else names[0]}", USAGE)
+
+
+def no_tours(library: NoteLibrary) -> PtexploreError:
+    """What is said where nothing was found."""
+    where = ", ".join(layer.shown for layer in library.layers) or "nowhere"
+    return PtexploreError("there are no tours", f"looked in: {where}", "ptexplore tour --notes DIR", USAGE)
+
+
+def find_stop(tour: Tour, asked: str) -> int:
+    """The number of the stop of that id or number. Raises PtexploreError (USAGE) with the closest ones."""
+    names = [stop.id for stop in tour.stops]
+    if asked in names:
+        return names.index(asked) + 1
+    if asked.isdigit() and 1 <= int(asked) <= len(names):
+        return int(asked)
+    by_start = [name for name in names if name.startswith(asked)]
+    close = by_start[:3] or difflib.get_close_matches(asked, names, 3, 0.5)
+    why = f"the closest are {', '.join(close)}" if close else f"it has {len(names)}: {', '.join(names)}"
+    hint = f"ptexplore tour {tour.id} {close[0] if close else names[0]}"
+    raise PtexploreError(f"{tour.id} has no stop {asked}", why, hint, USAGE)
+
+
+def in_order(library: NoteLibrary) -> list[Tour]:
+    """Tours before notes; a tour after its prerequisites; else by level, then id."""
+    levels = {"basic": 0, "core": 1, "advanced": 2}
+    left = sorted(library.tours.values(), key=lambda t: (t.kind == "note", levels.get(t.level or "", 3), t.id))
+    found: list[Tour] = []
+    while left:
+        done = {tour.id for tour in found}
+        ready = (t for t in left if all(p in done or p not in library.tours for p in t.prerequisites))
+        chosen = next(ready, left[0])  # a circle of prerequisites has no right order
+        left.remove(chosen)
+        found.append(chosen)
+    return found

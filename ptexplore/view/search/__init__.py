@@ -1,0 +1,1 @@
+"""What find, refs and show found."""

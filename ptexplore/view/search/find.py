@@ -1,0 +1,244 @@
+"""`find`: symbols, operators and files that a query may mean, ranked and grouped; then the lines that hold its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.model.places import TreeInfo
+from ptexplore.model.symbols import OPERATOR_KINDS
+from ptexplore.resolve.places.precision import unknown
+from ptexplore.source.canonical import is_test_file
+from ptexplore.view.notes.noted import matching
+from ptexplore.view.operator.atlas import atlas_symbols
+from ptexplore.view.operator.operators import Catalogue, operator_spot, ranked_operators
+from ptexplore.view.search.full_text import matching_lines
+from ptexplore.view.trees import IndexedTree, Spot, merged, nearest_names, project, spot, symbol_spot
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
+    from ptexplore.model.symbols import Symbol
+    from ptexplore.view.notes.noted import Noted
+
+FEW = 3  # fewer results by name than this: the query may be meant as text
+BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
+GROUPS = ("symbol", "operator", "file", "note", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One result. `detail` is the signature, the schema or the line itself; `others`: its places in further trees."""
+
+    kind: str
+    name: str
+    detail: str
+    spot: Spot
+    role: str = "definition"
+    macro: str | None = None
+    guards: tuple[str, ...] = ()
+    others: tuple[Spot, ...] = ()
+    command: str = ""  # what shows it, where that is not `show` with its place
+
+
+@dataclass(frozen=True, slots=True)
+class HitGroup:
+    """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
+
+    name: str
+    found: tuple[SearchHit, ...]
+    more: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindView:
+    """Everything a renderer needs of one search."""
+
+    query: str
+    groups: tuple[HitGroup, ...]
+    trees: tuple[TreeInfo, ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindQuery:
+    """What the reader asked for: at most so many of each group, of one group or kind of symbol, full text as well."""
+
+    limit: int = 20
+    kind: str | None = None
+    text: bool = False
+    declarations: bool = False
+    stopped: Callable[[], bool] = lambda: False  # whether nobody waits for the lines of text any more
+
+
+def find(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, wanted: FindQuery, noted: Noted | None = None
+) -> FindView:
+    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places.
+
+    `noted` are the notes on each tree.
+    """
+    groups: list[HitGroup] = []
+    remarks: list[str] = []
+    only = wanted.kind if wanted.kind in GROUPS else "symbol" if wanted.kind else None
+    if only in (None, "symbol"):
+        group, folded = _symbols(trees, query, wanted)
+        groups.append(group)
+        if folded:
+            remarks.append(f"{folded} declarations and constructors of these are not listed: --declarations")
+        groups.append(_atlas(trees, query, wanted))
+    if only in (None, "operator"):
+        groups.append(_operators(trees, catalogue, query, wanted.limit))
+    if only in (None, "file"):
+        groups.append(_files(trees, query, wanted.limit))
+    few = sum(len(g.found) for g in groups) < FEW
+    if only in (None, "note"):
+        groups.append(_notes(trees, noted or {}, query, wanted))
+    if wanted.text or only == "text" or (only is None and few):
+        lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
+        found = tuple(SearchHit("line", f"{s.ref.path}:{s.ref.line}", text, s) for s, text in lines)
+        groups.append(HitGroup("text", found, None if more else 0))
+    return FindView(query, tuple(g for g in groups if g.found), tuple(t.tree.info for t in trees), tuple(remarks))
+
+
+def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
+    """What is said if nothing fits a query: what was searched, what is closest."""
+    import shlex
+
+    close = nearest_names(trees, query)
+    what = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
+    searched = ", ".join(indexed.tree.info.label for indexed in trees)
+    why = f"searched by name and by text in {searched}" if kind is None else f"searched in {searched}"
+    if close:
+        return PtexploreError(
+            what, f"{why}; the closest are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
+        )
+    if not any(indexed.checkout is not None for indexed in trees):
+        return PtexploreError(what, f"{why}, which has no hand-written C++", "ptexplore fetch", FAILED)
+    return PtexploreError(what, why, f"ptexplore find --text {shlex.quote(query.split(maxsplit=1)[0])}", FAILED)
+
+
+def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tuple[HitGroup, int]:
+    """One result for a name with its signature in a file: what further trees say of it goes with it."""
+    kind = wanted.kind if wanted.kind not in GROUPS else None
+    most = max(60, 3 * wanted.limit) * (8 if kind else 1)
+    ranked: list[tuple[int, bool, bool, int, int, Symbol]] = []
+    cut = False
+    for number, indexed in enumerate(trees):
+        results = indexed.store.search(query, most)
+        cut = cut or len(results) >= most
+        for position, (symbol, score) in enumerate(results):
+            if kind is None or symbol.kind == kind:
+                late = is_test_file(symbol.path) or symbol.kind == "namespace"
+                ranked.append((-score, symbol.role == "declaration", late, position, number, symbol))
+    ranked.sort(key=lambda row: row[:5])
+    defined = {row[5].qualified for row in ranked if row[5].role == "definition"}
+    kept = [
+        (number, symbol)
+        for _score, declared, _test, _position, number, symbol in ranked
+        if wanted.declarations or not (_makes_one_of(symbol, defined) or (declared and symbol.qualified in defined))
+    ]
+    together = merged(trees, kept)
+    found = tuple(_symbol(trees, one) for one in together[: wanted.limit])
+    return HitGroup("symbols", found, None if cut else len(together) - len(found)), len(ranked) - len(kept)
+
+
+def _atlas(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> HitGroup:
+    """Hand-written definitions of the atlas's release, where no checkout says more."""
+    known = atlas_symbols(trees, query, wanted.limit, prefix=True)
+    kind = wanted.kind if wanted.kind not in GROUPS else None
+    found = [
+        SearchHit(one.kind, one.qualified, one.signature, where, one.role, one.macro, one.guards)
+        for one, where in known
+        if kind is None or one.kind == kind
+    ]
+    return HitGroup("symbols whose text is not here (ptexplore fetch)", tuple(found), None if found else 0)
+
+
+def _notes(trees: Sequence[IndexedTree], noted: Noted, query: str, wanted: FindQuery) -> HitGroup:
+    """Stops of tours and notes, each where its anchor is placed: on the first tree that can."""
+    found: dict[str, tuple[bool, Mark, IndexedTree]] = {}
+    for indexed in trees:
+        for named, mark in matching(noted.get(indexed.tree.info.name, ()), query):
+            if mark.stop not in found or (mark.placed and not found[mark.stop][1].placed):
+                found[mark.stop] = (named, mark, indexed)
+    by_words = wanted.limit if wanted.kind == "note" else min(BY_WORDS, wanted.limit)
+    ranked = [one for one in found.values() if one[0]]
+    kept = [*ranked, *[one for one in found.values() if not one[0]][:by_words]][: wanted.limit]
+    return HitGroup("notes", tuple(_note(mark, indexed) for _named, mark, indexed in kept), len(found) - len(kept))
+
+
+def _note(mark: Mark, indexed: IndexedTree) -> SearchHit:
+    if mark.placed:
+        where = spot(indexed, mark.path, mark.line, mark.end_line)
+    else:
+        where = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
+    return SearchHit("note", mark.stop, mark.title, where, command=mark.command)
+
+
+def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
+    """Whether it is the constructor or destructor of a class that is a result itself: the class leads there."""
+    outer = symbol.qualified.rpartition("::")[0]
+    return outer in defined and outer.rpartition("::")[2] == symbol.name.removeprefix("~")
+
+
+def _symbol(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> SearchHit:
+    (number, symbol), *others = sorted(places, key=lambda place: place[0])
+    return SearchHit(
+        kind=symbol.kind,
+        name=symbol.qualified,
+        detail=symbol.signature,
+        spot=symbol_spot(trees[number], symbol),
+        role=symbol.role,
+        macro=symbol.macro,
+        guards=symbol.guards,
+        others=tuple(symbol_spot(trees[n], s) for n, s in others),
+    )
+
+
+def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, limit: int) -> HitGroup:
+    """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
+    found: dict[str, SearchHit] = {}
+    names = ranked_operators(catalogue.store.all_names(), query) if catalogue is not None else []
+    for name in names[:limit]:
+        operator = catalogue.store.operator(name) if catalogue is not None else None
+        if catalogue is not None and operator is not None:
+            found[name] = SearchHit("operator", name, operator.schema, operator_spot(catalogue, operator))
+    for indexed in trees:
+        for full in dict.fromkeys((*found, query, f"aten::{query}")):
+            for row in indexed.store.dialect(full, OPERATOR_KINDS):
+                place = spot(indexed, row.path, row.line, row.end_line)
+                found[row.name] = _placed(found.get(row.name), SearchHit("operator", row.name, row.text, place))
+    return HitGroup("operators", tuple(found.values())[:limit], max(0, len(names) - limit))
+
+
+def _placed(known: SearchHit | None, one: SearchHit) -> SearchHit:
+    """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
+    if known is None:
+        return one
+    if known.spot.ref.precision == "unknown":
+        return replace(known, spot=one.spot, others=(known.spot, *known.others))
+    if one.spot.tree.name in {place.tree.name for place in (known.spot, *known.others)}:
+        return known
+    return replace(known, others=(*known.others, one.spot))
+
+
+def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> HitGroup:
+    """Files by the end or a part of their path; a path that several trees have is one result."""
+    if len(query.strip()) < 2 or "::" in query:
+        return HitGroup("files", ())
+    merged: dict[tuple[str, str], list[IndexedTree]] = {}
+    cut = False
+    for indexed in trees:
+        paths = indexed.store.files_like(query.strip(), limit + 1)
+        cut = cut or len(paths) > limit
+        for path in paths[:limit]:
+            merged.setdefault((project(indexed), path), []).append(indexed)
+    found = []
+    for (_project, path), holders in list(merged.items())[:limit]:
+        known = holders[0].store.file(path)
+        detail = f"{known.lines} lines" if known is not None else ""
+        first, *others = (spot(one, path, None) for one in holders)
+        found.append(SearchHit("file", path, detail, first, others=tuple(others)))
+    return HitGroup("files", tuple(found), None if cut else len(merged) - len(found))

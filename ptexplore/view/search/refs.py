@@ -1,0 +1,247 @@
+"""`refs`: every use of a name, grouped by what the use is; what is resolved apart from what matches by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.model.places import TreeInfo
+from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.source.canonical import is_test_file
+from ptexplore.view.excerpt import changed
+from ptexplore.view.search.full_text import shortened
+from ptexplore.view.search.qualifiers import Asked, asked_for, fits, split_target
+from ptexplore.view.trees import (
+    IndexedTree,
+    Spot,
+    merged,
+    nearest_names,
+    one_tree_a_file,
+    spot,
+    symbol_spot,
+)
+
+if TYPE_CHECKING:
+    from ptexplore.model.symbols import Dialect, Ref
+
+GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
+          "imports", "macros", "tests")  # fmt: skip
+LONGEST = 60  # characters of what a row registers under
+_NOBODYS = ("default",)  # a last part that says nothing of what else was meant
+_OF_REF = {"call": "calls", "address": "addresses", "override": "overrides", "inherit": "inherits", "type": "types",
+           "include": "imports", "import": "imports", "macro": "macros", "yaml": "YAML"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NameUse:
+    """One use. `how` says what was found: "resolved" by a semantic reader, "name-matched", or the macro of the row.
+
+    `text` is the line itself; `inside` the function around it; `detail` what a row registers under ("aten::add, CPU"),
+    or the overload that a resolved use is of ("add(const Tensor &, int)").
+    """
+
+    spot: Spot
+    text: str
+    inside: str | None
+    how: str
+    written: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UseGroup:
+    """Uses of one sort by path; `total` counts all, `found` are those within the limit."""
+
+    name: str
+    found: tuple[NameUse, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefsView:
+    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name."""
+
+    asked: str
+    defined: tuple[tuple[str, str, Spot], ...]
+    more: int  # how many more bear it than are in `defined`
+    groups: tuple[UseGroup, ...]
+    remarks: tuple[str, ...]
+    trees: tuple[TreeInfo, ...]
+
+
+class _Raw(NamedTuple):
+    """One use as the index has it, before anything is read for it; there may be tens of thousands."""
+
+    indexed: IndexedTree
+    group: str
+    path: str
+    line: int
+    how: str
+    written: str
+    detail: str = ""
+
+
+def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str | None = None) -> RefsView:
+    """The uses of `name`, a symbol (qualified or not) or an operator, at most `limit` of each group.
+
+    Raises PtexploreError where nothing uses it and nothing is called so.
+    """
+    asked = asked_for(trees, name)
+    raw: dict[tuple[str, str, int, str], _Raw] = {}
+    left_out: Counter[str] = Counter()
+    copies: Counter[str] = Counter()
+    for indexed, earlier in one_tree_a_file(trees):
+        known = _Known(earlier)
+        for one in _uses(indexed, asked, left_out):
+            if known.has(one.path):
+                copies[indexed.tree.info.label] += 1
+            elif kind is None or one.group == kind:
+                # a resolved use names its overload: two of one name on one line are two uses
+                written = f"{one.written} {one.detail}" if one.how == "resolved" else one.written
+                raw.setdefault((one.path, one.group, one.line, written), one)
+    if not raw and not asked.symbols and not left_out:
+        raise _nothing(trees, name)
+    groups = [_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
+    shown = [use for group in groups for use in group.found]
+    remarks = [*_remarks(asked, shown, left_out, copies), *_changed(trees, shown)]
+    defined, more = _defined(trees, asked, limit)
+    infos = tuple(one.tree.info for one in trees)
+    return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos)
+
+
+class _Known:
+    """Whether a tree before this one speaks for a path; each path is asked for once."""
+
+    def __init__(self, earlier: Sequence[IndexedTree]) -> None:
+        self._earlier = earlier
+        self._seen: dict[str, bool] = {}
+
+    def has(self, path: str) -> bool:
+        if path not in self._seen:
+            self._seen[path] = any(one.store.file(path) is not None for one in self._earlier)
+        return self._seen[path]
+
+
+def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
+    import shlex
+
+    close = nearest_names(trees, name)
+    searched = ", ".join(one.tree.info.label for one in trees) or "nothing: no tree is there"
+    why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
+    hint = f"ptexplore refs {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(name)}"
+    return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
+
+
+def _uses(indexed: IndexedTree, asked: Asked, left_out: Counter[str]) -> Iterator[_Raw]:
+    """What one tree's index has on the name, less what another qualifier says is something else."""
+    for row in _rows(indexed, asked):
+        if row.target is not None and row.name not in asked.row_names and not fits(asked, row.path, row.target):
+            left_out[row.target] += 1
+        else:
+            yield _raw_row(indexed, row)
+    for last in asked.lasts:
+        for ref in indexed.store.refs(last):
+            if fits(asked, ref.path, ref.text, ref.target):
+                yield _raw_ref(indexed, ref)
+            elif asked.tellable and last not in _NOBODYS:
+                left_out[split_target(ref.target)[0] if ref.target else ref.text] += 1
+
+
+def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
+    group = "tests" if is_test_file(ref.path) else _OF_REF.get(ref.kind, "calls")
+    how = "resolved" if ref.extractor == "libclang" and ref.target else "name-matched"
+    parameters = split_target(ref.target)[1] if how == "resolved" and ref.target else ""
+    return _Raw(indexed, group, ref.path, ref.line, how, ref.text, parameters and f"{ref.name}{parameters}")
+
+
+def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
+    """Rows that are of the name (a stub, an operator) and rows that register the function of that name."""
+    seen: set[Dialect] = set()
+    for name in asked.row_names:
+        for row in indexed.store.dialect(name, asked.row_kinds):
+            if row not in seen:
+                seen.add(row)
+                yield row
+    for last in asked.lasts:
+        for row in indexed.store.dialect_targeting(last):
+            if row not in seen:
+                seen.add(row)
+                yield row
+
+
+def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
+    group = DIALECT_KINDS[row.kind].group
+    context = " ".join((row.context or "").split())
+    context = context if len(context) <= LONGEST else f"{context[:LONGEST]}…"
+    detail = f"{row.name}, {context}" if context else row.name
+    return _Raw(indexed, "tests" if is_test_file(row.path) else group, row.path, row.line, row.macro or row.kind,
+                row.target or row.name, detail)  # fmt: skip
+
+
+def _group(name: str, raw: Sequence[_Raw], limit: int | None) -> UseGroup:
+    """One line is one use however often it names the thing; its text is read only when it is shown."""
+    by_line: dict[tuple[str, int], _Raw] = {}
+    for one in sorted(raw, key=lambda r: (r.path, r.line, r.how != "resolved", not r.detail)):
+        by_line.setdefault((one.path, one.line), one)
+    every = list(by_line.values())
+    return UseGroup(name, tuple(_use(one) for one in every[:limit]), len(every))
+
+
+def _use(raw: _Raw) -> NameUse:
+    indexed = raw.indexed
+    line = indexed.tree.line(raw.path, raw.line)
+    inside = indexed.store.enclosing(raw.path, raw.line)
+    # What the line's own macro makes is not around it.
+    own = inside is None or inside.kind == "namespace" or (inside.macro is not None and inside.line == raw.line)
+    name = None if own or inside is None else inside.qualified
+    text = shortened(line, raw.written.rsplit("::", 1)[-1]) if line is not None else ""
+    return NameUse(spot(indexed, raw.path, raw.line), text, name, raw.how, raw.written, raw.detail)
+
+
+def _defined(
+    trees: Sequence[IndexedTree], asked: Asked, limit: int | None
+) -> tuple[tuple[tuple[str, str, Spot], ...], int]:
+    """What bears the name: its definitions, else its declarations; and how many are beyond the limit."""
+    definitions = [(n, s) for n, s in asked.symbols if s.role == "definition"]
+    together = merged(trees, definitions or asked.symbols)
+    shown = []
+    for places in together[:limit]:
+        number, symbol = min(places, key=lambda place: place[0])
+        kind = f"{symbol.kind}, #if {' and '.join(symbol.guards)}" if symbol.guards else symbol.kind
+        shown.append((f"{symbol.qualified}{symbol.signature}", kind, symbol_spot(trees[number], symbol)))
+    return tuple(shown), len(together) - len(shown)
+
+
+def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], copies: Counter[str]) -> Iterator[str]:
+    if any(use.how == "name-matched" for use in shown):
+        same = len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"})
+        others = f"; {same} definitions are called so" if same > 1 else ""
+        yield (f"name-matched: found by name, not by types{others}; a use may be of another overload, or of something "
+               "else of that name (ptexplore index --semantic PATH resolves them)")  # fmt: skip
+    kinds = {s.kind for _number, s in asked.symbols}
+    if kinds & {"class", "struct", "union", "enum", "typedef"}:
+        yield f"where it is only named as a type is not indexed: ptexplore find --text {asked.lasts[0]}"
+    if left_out:
+        some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
+        more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
+        uses = _uses_are(left_out.total())
+        yield f"{uses} left out since what is written says it is something else: {some}{more}"
+    for name, count in copies.items():
+        yield f"{_uses_are(count)} left out, in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+
+
+def _uses_are(count: int) -> str:
+    return "1 use is" if count == 1 else f"{count} uses are"
+
+
+def _changed(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[str]:
+    by_name = {one.tree.info.name: one for one in trees}
+    files = {(use.spot.tree.name, use.spot.ref.path) for use in shown}
+    stale = [path for tree, path in files if path is not None and changed(by_name[tree], path)]
+    if stale:
+        some = ", ".join(sorted(stale)[:3])
+        off = f"{len(stale)} of these files were changed after they were indexed, so lines may be off ({some})"
+        yield f"{off}: ptexplore index"

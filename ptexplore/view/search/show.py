@@ -1,0 +1,253 @@
+"""`show`: the pages to print for a target, or the candidates where it names several things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.view.excerpt import changed, surroundings
+from ptexplore.view.notes.noted import on_lines
+from ptexplore.view.operator.atlas import atlas_symbols
+from ptexplore.view.search.targets import Candidate, candidates
+from ptexplore.view.trees import IndexedTree, Spot, nearest_names
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.marks import Mark
+    from ptexplore.model.symbols import Symbol
+    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.operator.operators import Catalogue
+
+AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
+_SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")
+CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
+READABLE = 120  # lines of a definition that is shown whole around a line of it
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKernel:
+    """What one or several dispatch keys of an operator run: a body, or a function that the body calls (`depth` 1)."""
+
+    keys: tuple[str, ...]
+    name: str
+    ref: SourceRef
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One stretch of source. `lines` begin at line `first`; `mark` is the line asked for, None where there is none.
+
+    `before` and `after` are the lines around it that a highlighter reads, too. `facts` are sentences for the reader.
+    `file` and `file_line` say where it lies on this machine.
+    """
+
+    candidate: Candidate
+    spot: Spot
+    first: int
+    lines: tuple[str, ...]
+    language: str
+    facts: tuple[str, ...] = ()
+    mark: int | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    file: str | None = None
+    file_line: int | None = None
+    inside: Symbol | None = None
+    kernels: tuple[ShownKernel, ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShowView:
+    """Pages where the target names one thing or all are wanted; else only the candidates."""
+
+    target: str
+    pages: tuple[Page, ...]
+    candidates: tuple[Candidate, ...]
+    trees: tuple[TreeInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShowQuery:
+    """What the reader asked for: every candidate's page, candidates of one kind alone."""
+
+    everything: bool = False
+    kind: str | None = None
+
+
+def show(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, wanted: ShowQuery) -> ShowView:
+    """The view of `target`. Raises PtexploreError where it names nothing, a line that is not there, or has no text."""
+    found = candidates(trees, catalogue, target, wanted.kind)
+    if not found:
+        raise nothing(trees, target, wanted.kind)
+    infos = tuple(one.tree.info for one in trees)
+    if len(found) > 1 and not wanted.everything:
+        return ShowView(target, (), tuple(found), infos)
+    return ShowView(target, tuple(_page(trees, catalogue, one) for one in found), tuple(found), infos)
+
+
+def with_marks(view: ShowView, noted: Noted) -> ShowView:
+    """The view with the notes on its lines; none on a file that is not the text that was indexed any more."""
+    pages = [
+        page
+        if CHANGED in page.facts or page.spot.ref.path is None
+        else replace(page, marks=tuple(_on_page(page, noted.get(page.spot.tree.name, ()))))
+        for page in view.pages
+    ]
+    return replace(view, pages=tuple(pages))
+
+
+def _on_page(page: Page, found: Sequence[Mark]) -> list[Mark]:
+    assert page.spot.ref.path is not None
+    return on_lines(found, page.spot.ref.path, page.first, page.first + len(page.lines) - 1)
+
+
+def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
+    """What is said where a target names nothing in these trees: what was searched, what is closest."""
+    what = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
+    path, _, line = target.rpartition(":")
+    asked = path if path and line.replace("-", "").isdigit() else target
+    is_file = "/" in asked or asked.endswith(_SOURCES)
+    close = [] if is_file else nearest_names(trees, asked)
+    close = close or (nearest_files(trees, asked) if is_file or "." in asked.strip(".") else [])
+    known = atlas_symbols(trees, target, 3, prefix=False)
+    if known:
+        places = "; ".join(f"{one.qualified} at {one.path}:{one.line} ({where.ref.url})" for one, where in known)
+        release = known[0][1].tree.label
+        why = f"{release} has no text, it only names {places}"
+        return PtexploreError(f"there is no text of {target} here", why, "ptexplore fetch", FAILED)
+    searched = ", ".join(one.tree.info.label for one in trees) or "nothing: no tree is there"
+    why = f"searched: {searched}" + (
+        f"; the closest are {', '.join(close)}" if close else "; nothing has a name like it"
+    )
+    if not any(one.checkout is not None for one in trees):
+        why += "; the installed torch has no hand-written C++"
+        return PtexploreError(what, why, "ptexplore fetch", FAILED)
+    import shlex
+
+    hint = f"ptexplore show {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(target)}"
+    return PtexploreError(what, why, hint, FAILED)
+
+
+def nearest_files(trees: Sequence[IndexedTree], asked: str) -> list[str]:
+    """Files whose name is closest to that of `asked`; where none is like it, those in the same folder."""
+    name = asked.rstrip("/").rsplit("/", 1)[-1]
+    found: dict[str, None] = {}
+    for indexed in trees:
+        for fragment in (asked, name, name.rpartition(".")[0]):
+            if len(fragment) > 2:
+                found.update(dict.fromkeys(indexed.store.files_like(fragment, 5)))
+    return list(found)[:5]
+
+
+def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, one: Candidate) -> Page:
+    from_catalogue = one.tree < 0 and catalogue is not None
+    tree = catalogue.tree if from_catalogue and catalogue is not None else trees[one.tree].tree
+    indexed = None if from_catalogue else trees[one.tree]
+    elsewhere = atlas_symbols(trees, one.name, 3, prefix=False) if _is_declaration(one) else []
+    path = one.spot.ref.path
+    lines = tree.lines(path) if path is not None else []
+    if lines and lines[-1] == "":
+        lines = lines[:-1]
+    if path is None or tree.read(path) is None:
+        if one.kind == "operator":
+            return Page(one, one.spot, 1, (), "yaml", _facts(one, indexed, None))
+        raise _no_text(one)
+    inside = _inside(indexed, one)
+    first, last = _extent(one, inside, len(lines))
+    place = tree.place_of(path, one.first or one.spot.ref.line or first)
+    known = indexed.store.file(path) if indexed is not None else None
+    language = known.language if known is not None else _language(path)
+    before, after = surroundings(lines, first, last, language)
+    ref = one.spot.ref
+    spot = one.spot
+    if ref.line is None:
+        whole = SourceRef(path, one.first or 1, ref.layer, ref.precision, last, ref.tree, None, ref.reason)
+        spot = Spot(whole, one.spot.tree)
+    return Page(
+        candidate=one,
+        spot=spot,
+        first=first,
+        lines=tuple(lines[first - 1 : last]),
+        language=language,
+        facts=(*_facts(one, indexed, inside), *(_in_atlas(where) for _symbol, where in elsewhere)),
+        mark=one.first if one.first is not None and one.last is None else None,
+        before=before,
+        after=after,
+        file=place[0] if place else None,
+        file_line=place[1] if place else None,
+        inside=inside,
+    )
+
+
+def _is_declaration(one: Candidate) -> bool:
+    return one.symbol is not None and one.symbol.role == "declaration"
+
+
+def _in_atlas(where: Spot) -> str:
+    ref = where.ref
+    place = f"{ref.path}:{ref.line} in {where.tree.version}"
+    return f"defined at {place}, {ref.precision} ({ref.url}); ptexplore fetch brings the text"
+
+
+def _no_text(one: Candidate) -> PtexploreError:
+    where = f"{one.spot.ref.path}:{one.spot.ref.line}" if one.spot.ref.line else one.spot.ref.path
+    why = f"{one.spot.tree.label} names {where} but its text is not there (any more)"
+    return PtexploreError(f"there is no text of {one.name}", why, "ptexplore fetch", FAILED)
+
+
+def _inside(indexed: IndexedTree | None, one: Candidate) -> Symbol | None:
+    if indexed is None or one.first is None or one.spot.ref.path is None:
+        return None
+    return indexed.store.enclosing(one.spot.ref.path, one.first)
+
+
+def _extent(one: Candidate, inside: Symbol | None, total: int) -> tuple[int, int]:
+    """First and last line to show."""
+    if one.symbol is not None:
+        return one.symbol.begin, min(one.symbol.end_line, total)
+    if one.kind == "operator" and one.spot.ref.line:
+        return one.spot.ref.line, min(one.spot.ref.end_line or one.spot.ref.line, total)
+    if one.first is None:
+        return 1, total
+    last = one.last if one.last is not None else one.first
+    if one.first > total or last < one.first:
+        why = f"{one.name} has {total} lines" if one.first > total else "the last line is before the first"
+        asked = f"{one.first}-{one.last}" if one.last is not None else str(one.first)
+        raise PtexploreError(
+            f"there is no line {asked} in {one.name}", why, f"ptexplore show {one.name}:{total}", USAGE
+        )
+    if one.last is not None:
+        return one.first, min(one.last, total)
+    if inside is not None and inside.end_line - inside.begin < READABLE:
+        return inside.begin, min(inside.end_line, total)
+    return max(1, one.first - AROUND), min(total, one.first + AROUND)
+
+
+def _facts(one: Candidate, indexed: IndexedTree | None, inside: Symbol | None) -> tuple[str, ...]:
+    facts: list[str] = []
+    symbol = one.symbol
+    if symbol is not None:
+        if symbol.role == "declaration":
+            facts.append("a declaration: no definition of it is in these trees")
+        if symbol.macro:
+            facts.append(f"made by {symbol.macro}")
+        if symbol.guards:
+            facts.append(f"only where {' and '.join(symbol.guards)}")
+    if inside is not None:
+        kind = "inside" if inside.kind != "namespace" else "inside namespace"
+        facts.append(f"{kind} {inside.qualified} (lines {inside.begin}-{inside.end_line})")
+    for other in one.also:
+        where = f"{other.ref.path}:{other.ref.line}" if other.ref.line else other.ref.path
+        facts.append(f"also in {other.tree.label}: {where}")
+    if indexed is not None and one.spot.ref.path is not None and changed(indexed, one.spot.ref.path):
+        facts.append(CHANGED)
+    return tuple(facts)
+
+
+def _language(path: str) -> str:
+    suffix = path.rpartition(".")[2]
+    return {"py": "python", "pyi": "python", "yaml": "yaml", "yml": "yaml"}.get(suffix, "cpp")

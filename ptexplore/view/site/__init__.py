@@ -1,0 +1,1 @@
+"""The data of a site's pages."""

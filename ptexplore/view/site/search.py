@@ -1,0 +1,153 @@
+"""The rows that a site's search box finds, parted by how words begin into shards of at most a hundred kilobytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+LARGEST = 100_000  # bytes of a shard
+_TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
+_SHARED = 74  # letters at most: "z"
+_DEEPEST = 24  # characters of a beginning
+_KIND_RANK = {"o": 0, "n": 1, "k": 1, "x": 1, "c": 2, "f": 3, "m": 4, "p": 4, "t": 5, "h": 5, "e": 7, "v": 8}
+
+
+class SearchRow(NamedTuple):
+    """One thing that can be found: `kind` is a letter (docs/html.md), `url` from the root, `context` where it is."""
+
+    name: str
+    kind: str
+    url: str
+    fragment: str = ""
+    context: str = ""
+    low: int = 0  # shown after the others: declarations, tests
+
+
+_Found = tuple[str, SearchRow, int]  # what is typed, the row that it finds, about how many bytes that takes
+
+
+def begins(row: SearchRow) -> set[str]:
+    """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too."""
+    low = row.name.casefold()
+    found = {low, low.lstrip("_")}
+    if row.kind not in "fcmtve":
+        found |= set(re.findall(r"\w+", low)) | {part for part in re.split(r"[\W_]+", low) if part}
+    return {one[:_DEEPEST] for one in found if len(one) > 1}
+
+
+class Shards:
+    """The shards of some rows. `table` says which number answers a beginning; `files` are their texts by number."""
+
+    def __init__(self, rows: Iterable[SearchRow], first: int, words: Callable[[SearchRow], set[str]] = begins) -> None:
+        self.table: dict[str, int] = {}
+        self.files: dict[int, str] = {}
+        self._next = first
+        by_begin: defaultdict[str, list[_Found]] = defaultdict(list)
+        for row in sorted(rows, key=_rank):
+            size = _size(row)
+            for word in sorted(one[:_DEEPEST] for one in words(row)):
+                by_begin[word[:2]].append((word, row, size))
+        self._gather(by_begin)
+
+    def _gather(self, by_begin: dict[str, list[_Found]]) -> None:
+        """Neighbours that are small share a shard: a file for every two letters would be many thousands."""
+        group: list[tuple[str, list[_Found]]] = []
+        size = 0
+        for begin in sorted(by_begin):
+            found = by_begin[begin]
+            own = sum([one[2] for one in found])
+            if own > LARGEST * 9 // 10:
+                self._split(begin, found)
+                continue
+            if size + own > LARGEST * 9 // 10:
+                self._close(group)
+                group, size = [], 0
+            group.append((begin, found))
+            size += own
+        self._close(group)
+
+    def _close(self, group: list[tuple[str, list[_Found]]]) -> None:
+        if group:
+            rows = [row for _begin, found in group for _word, row, _size in found]
+            self._add([begin for begin, _found in group], rows, more=False)
+
+    def _split(self, begin: str, found: list[_Found]) -> None:
+        if sum([one[2] for one in found]) <= LARGEST * 9 // 10:
+            self._add([begin], [one[1] for one in found], more=False)
+            return
+        found = sorted(found, key=lambda one: one[0] != begin)  # what is called just so comes first
+        top, size = [], 0
+        for _word, row, own in found:
+            size += own
+            if size > _TOP:
+                break
+            top.append(row)
+        self._add([begin], top, more=True)
+        longer: defaultdict[str, list[_Found]] = defaultdict(list)
+        deeper = len(begin) + 1
+        for one in found:
+            if len(one[0]) >= deeper:
+                longer[one[0][:deeper]].append(one)
+        for next_begin in sorted(longer):
+            self._split(next_begin, longer[next_begin])
+
+    def _add(self, begin: list[str], rows: Sequence[SearchRow], *, more: bool) -> None:
+        number = self._next
+        self._next += 1
+        self.table.update(dict.fromkeys(begin, number))
+        self.files[number] = shard(number, list(dict.fromkeys(rows)), more=more)
+
+
+def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
+    """The script of one shard."""
+    urls = {url: number for number, url in enumerate(sorted({row.url for row in rows}))}
+    plain = {context: _plain(context) for context in {row.context for row in rows}}
+    contexts = {text: number for number, text in enumerate(sorted(set(plain.values())))}
+    lines = [
+        f"{_plain(name)}\t{kind}\t{urls[url]}\t{fragment}\t{contexts[plain[context]]}"
+        for name, kind, url, fragment, context, _low in rows
+    ]
+    document: dict[str, object] = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)}
+    if more:
+        document["more"] = True
+    return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
+
+
+def _packed(texts: Iterable[str]) -> list[str]:
+    """Sorted texts, each as how many letters it shares with the one before it (a letter from "0" on) and the rest."""
+    found, before = [], ""
+    for text in texts:
+        low, high = 0, min(len(text), len(before), _SHARED)
+        while low < high:  # the beginnings of `low` letters are the same, those of more than `high` are not
+            middle = (low + high + 1) // 2
+            if text[:middle] == before[:middle]:
+                low = middle
+            else:
+                high = middle - 1
+        found.append(chr(48 + low) + text[low:])
+        before = text
+    return found
+
+
+def table(tables: Iterable[Mapping[str, int]]) -> str:
+    """The script that says which shard answers what: one table a family, in their order."""
+    packed = [json.dumps(dict(sorted(one.items())), ensure_ascii=False, separators=(",", ":")) for one in tables]
+    return f"ptx.table({','.join(packed)})\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _size(row: SearchRow) -> int:
+    """About how many bytes a row takes: its URL and context are named once for many."""
+    name = len(row.name) if row.name.isascii() else len(row.name.encode("utf-8", "replace"))
+    return name + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
+
+
+def _rank(row: SearchRow) -> tuple[int, int, int, str, int, str, str, str]:
+    context = row.context  # a short one is rarely one of a thousand generated ones
+    return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, len(context), context, row.url, row.fragment)

@@ -1,0 +1,139 @@
+"""One source file as a page's data: which words of which line lead where, what is defined in it, what it came from."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ptexplore.view.site.link_targets import python_locals
+
+if TYPE_CHECKING:
+    from ptexplore.store.index.site import SiteDefinition
+    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+
+_SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
+_NAMED = frozenset({"call", "address"})
+_LOCAL = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=|[\w>&*]\s+[&*]{0,2}(\w+)\s*[,)]")
+_TEMPLATE = re.compile(r"@generated (?:by (\S+) )?from (?:\S*/)?([\w.-]+)")
+_BANNER = 4000  # characters of a generated file that may name its template
+_SIGN = re.compile(r"^\s*(?://[/!]?<?|/\*+!?|\*+/?|#)\s?|\s*\*+/\s*$")
+DOC = 140  # characters of a comment that a card shows
+SIGNATURE = 160
+
+
+class Link(NamedTuple):
+    """A word of a line: written after `before` ("at::"), it leads to entry `entry` of the page's list, or to `line`."""
+
+    before: str
+    entry: int
+    line: int = 0
+    sure: bool = True
+
+
+@dataclass
+class SourceData:
+    """What a page of one file is made of besides its text. `words`: line -> word -> its links; `entries`: the list."""
+
+    path: str
+    words: dict[int, dict[str, list[Link]]] = field(default_factory=dict)
+    includes: dict[int, Link] = field(default_factory=dict)
+    entries: list[tuple[str, Meaning]] = field(default_factory=list)
+    defined: list[SiteDefinition] = field(default_factory=list)
+
+
+def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[int] | None = None) -> SourceData:
+    """The links of a file, of some lines only where given, and its definitions by line."""
+    data = SourceData(path, defined=_defined(names, path))
+    python = path.endswith((".py", ".pyi"))
+    scopes = [] if python else _scopes(names.defined(path), text.count("\n") + 2)
+    local: set[str] = python_locals(text) if python else {a or b for a, b in _LOCAL.findall(text)}
+    entries = _Entries(data)
+    words: defaultdict[int, dict[str, list[Link]]] = defaultdict(dict)
+    for use in names.uses(path):
+        if use.kind == "yaml":
+            continue
+        before = use.text[: -len(use.name)] if use.text.endswith(use.name) else ""
+        hidden = not before and use.kind in _NAMED and use.name in local
+        found: dict[str, Link | None] = {}  # in each scope a use means the same on every line
+        for line in use.lines if only is None else sorted(only.intersection(use.lines)):
+            scope = scopes[line] if 0 < line < len(scopes) else ""
+            if scope in found:
+                link = found[scope]
+            else:
+                meant = names.meant(use, path, scope)
+                link = found[scope] = entries.link(meant, before, hidden=hidden) if meant is not None else None
+            if link is None:
+                continue
+            if use.kind == "include":
+                data.includes[line] = link
+            else:
+                words[line].setdefault(use.name, []).append(link)
+    data.words = dict(words)
+    return data
+
+
+class _Entries:
+    """Fills the list of a page: what is meant in many places is one entry."""
+
+    def __init__(self, data: SourceData) -> None:
+        self._data = data
+        self._numbers: dict[tuple[object, ...], int] = {}
+
+    def link(self, meant: Meaning, before: str, *, hidden: bool) -> Link:
+        """The link of a use to what it means; not sure where a local name hides what it would mean."""
+        sure = meant.sure and not hidden
+        only = meant.places[0]
+        if sure and only.path == self._data.path and only.what.line:
+            return Link(before, 0, only.what.line)
+        key = (sure, tuple([(one.path, one.what.line) for one in meant.places]))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers) + 1
+            told = meant if sure == meant.sure else meant._replace(sure=sure)
+            self._data.entries.append((only.what.qualified, told))
+        return Link(before, number, 0, sure)
+
+
+def _defined(names: DefinitionsByName, path: str) -> list[SiteDefinition]:
+    found = [one for one in names.defined(path) if one.kind != "namespace"]
+    return sorted(found, key=lambda one: (one.line, one.name))
+
+
+def _scopes(found: Sequence[SiteDefinition], lines: int) -> list[str]:
+    """For each line the qualified name of the innermost scope around it."""
+    scopes = [""] * lines
+    around = [one for one in found if one.kind in _SCOPES and not one.declared and one.end_line > one.begin]
+    for one in sorted(around, key=lambda one: (one.begin, -one.end_line)):
+        last = min(one.end_line, lines - 1)
+        scopes[one.begin : last + 1] = [one.qualified] * max(0, last + 1 - one.begin)
+    return scopes
+
+
+def template_of(text: str) -> tuple[str, str] | None:
+    """The generator and the template that a generated file's banner names."""
+    match = _TEMPLATE.search(text, 0, _BANNER)
+    return (match[1] or "", match[2]) if match else None
+
+
+def doc_of(lines: Sequence[str], one: SiteDefinition, *, python: bool) -> str:
+    """The beginning of the comment above a definition, or of a Python docstring, as one text."""
+    if python:
+        body = " ".join(line.strip() for line in lines[one.line : one.line + 3])
+        match = re.search(r'(?:"""|\'\'\')\s*(.+?)(?:"""|\'\'\'|$)', body)
+        found = match[1] if match and ":" in lines[min(one.line, len(lines)) - 1 : one.line + 2].__str__() else ""
+        return _cut(found, DOC)
+    above: list[str] = []
+    at = one.begin - 2
+    while at >= 0 and len(above) < 12 and lines[at].lstrip().startswith(("//", "*", "/*")):
+        above.append(_SIGN.sub("", lines[at]).strip())
+        at -= 1
+    words = " ".join(part for part in reversed(above) if part and not part.startswith(("===", "---", "~~~")))
+    return _cut(words, DOC)
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1].rsplit(' ', 1)[0]}…"

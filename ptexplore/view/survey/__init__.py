@@ -1,0 +1,1 @@
+"""A survey of operators as rows, files and a report."""

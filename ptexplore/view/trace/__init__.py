@@ -1,0 +1,1 @@
+"""A Trail as rows, documents and explanations."""

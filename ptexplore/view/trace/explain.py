@@ -1,0 +1,133 @@
+"""One hop explained: what it claims, what that is concluded from, and the observations behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+from ptexplore.capture.session import to_json
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopRow, Observation, Session, Trail, walk
+from ptexplore.view.trace import native
+from ptexplore.view.trace.document import rows
+from ptexplore.view.trace.native_rules import ACTIONS
+
+RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native")  # of a hop
+MOST = 20  # entries of an observation's table that are shown
+STATUS_MEANS = {
+    "observed": "this ran: an address, an event or a Python frame was seen",
+    "derived": "follows from key sets that were read and the dispatcher's own table",
+    "predicted": "the table or a kernel's text says so; nothing saw it",
+    "inlined": "compiled into its caller: it leaves no frame of its own",
+    "cut": "the recorder's cap was reached here",
+}
+PRECISION_MEANS = {
+    "registered": "the binary's own record names this line, and the tree's text confirms it",
+    "located": "the one definition of this symbol in a tree of the running version",
+    "consistent": "the one definition in a tree that agrees with the wheel wherever both have the file",
+    "version-skew": "found by name in a tree of another version",
+    "ambiguous": "several candidates",
+    "unknown": "not known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedHop:
+    """One hop as `--explain HOP --json` prints it."""
+
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)
+    hop: HopRow
+    children: tuple[int, ...]
+    observations: tuple[Observation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A hop's claim in words. `places` pairs a label with a reference; `recorded` are the observations.
+
+    `observations` are the same for people to read: of a long table only how long it is.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    places: tuple[tuple[str, SourceRef], ...]
+    why: tuple[str, ...]
+    observations: tuple[Observation, ...]
+    recorded: tuple[Observation, ...]
+    hop: Hop
+    parent: int | None
+
+
+def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
+    """Explain hop `number`. Raises PtexploreError (usage) where the trail has no such hop."""
+    hops = {hop.id: hop for hop in walk(trail.hops)}
+    hop = hops.get(number)
+    if hop is None:
+        last = max(hops, default=0)
+        raise PtexploreError(f"there is no hop {number}", f"hops are numbered 1 to {last}", "--full shows all", USAGE)
+    evidence = tuple(o for o in session.observations if o.id in hop.evidence) if session else ()
+    facts = [
+        ("kind", hop.kind),
+        ("status", f"{hop.status}: {STATUS_MEANS[hop.status]}"),
+        ("precision", f"{hop.source.precision}: {PRECISION_MEANS[hop.source.precision]}"),
+    ]
+    if hop.op:
+        facts.append(("operator", hop.op))
+    facts += _frame(hop)
+    for record in RECORDS:
+        facts += _known(getattr(hop, record))
+    places = [("source", hop.source)]
+    places += [("registered at", hop.registration)] if hop.registration else []
+    places += [("declared at", hop.declaration)] if hop.declaration else []
+    places += [("candidate", c) for c in hop.source.candidates]
+    parent = next((above.id for above in hops.values() if any(child is hop for child in above.children)), None)
+    shown = tuple(map(_shortened, evidence))
+    return Explanation(f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, shown, evidence, hop, parent)
+
+
+def explanation_to_json(explanation: Explanation) -> str:
+    """The hop as in a saved Trail, with the ids of its children, and its observations: as JSON text."""
+    hop = explanation.hop
+    row = replace(next(rows([hop])), parent=explanation.parent)
+    children = tuple(child.id for child in hop.children)
+    return to_json(ExplainedHop(row, children, explanation.recorded))
+
+
+def _shortened(observation: Observation) -> Observation:
+    """An observation for people to read: of long tables, as the native pass has, only how long they are."""
+    data = {
+        name: f"{len(value):,} entries" if isinstance(value, (list, dict)) and len(value) > MOST else value
+        for name, value in observation.data.items()
+    }
+    return replace(observation, data=data) if observation.recorder == "native" else observation
+
+
+def _frame(hop: Hop) -> list[tuple[str, str]]:
+    """A native frame's instructions, and what the readable tree does with it and why."""
+    if hop.instructions is None:
+        return []
+    of_own = f", {hop.native.own:,} of its own" if hop.native is not None else ""
+    facts = [("instructions", f"{hop.instructions:,} from entry to exit{of_own}")]
+    rule = native.rule_of(hop)
+    return [*facts, ("in the tree", f"{ACTIONS[rule.action]} ({rule.why})")] if rule is not None else facts
+
+
+def _known(record: Any) -> list[tuple[str, str]]:
+    """What a record tells, but for what it leaves at its default."""
+    if record is None:
+        return []
+    values = {known.name: getattr(record, known.name) for known in fields(record)}
+    told = {known.name: values[known.name] for known in fields(record) if values[known.name] != known.default}
+    return [(name.replace("_", " "), _words(value)) for name, value in told.items()]
+
+
+def _words(value: Any) -> str:
+    if is_dataclass(value):
+        return "; ".join(text if name == "source" else f"{name}: {text}" for name, text in _known(value))
+    if isinstance(value, Mapping):
+        return "; ".join(f"{k}: {_words(v)}" for k, v in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(_words(v) for v in value) or "none"
+    return str(value)

@@ -1,0 +1,130 @@
+"""The lines under a row: why a key was chosen, where things stand in source, and what is only declared there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Dispatch, Hop
+from ptexplore.view.line import Line
+
+
+def short(name: str) -> str:
+    """A C++ name without the long namespaces that every generated node and formula function shares."""
+    return name.removeprefix("torch::autograd::generated::details::").removeprefix("torch::autograd::generated::")
+
+
+def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
+    """All lines of one hop; with `full` also every reason that they do not tell already."""
+    lines: list[Line] = []
+    if hop.kind == "key":
+        lines += reasoning(hop)
+    lines += places(hop)
+    if full:
+        told = {line.text for line in lines}
+        lines += [Line("note", w) for w in hop.why if w not in told]
+    return tuple(lines)
+
+
+def reasoning(hop: Hop) -> list[Line]:
+    """Why this key: the sets by argument at a call's first key, what was passed over, what the table says."""
+    dispatch = hop.dispatch or Dispatch("", "", "", ())
+    lines = []
+    if dispatch.arguments is not None:
+        by_set: dict[str, list[str]] = {}
+        for name, keys in dispatch.arguments.items():
+            by_set.setdefault(keys, []).append(name)
+        lines += [Line("reason", f"{', '.join(names)}: {{{keys}}}") for keys, names in by_set.items()]
+        local = [f"include {{{dispatch.tls_include}}}"] if dispatch.tls_include else []
+        if dispatch.tls_exclude:
+            local.append(f"exclude {{{_fold(dispatch.tls_exclude)}}}")
+        if local:
+            why = f", {dispatch.tls_why}" if dispatch.tls_why else ""
+            lines.append(Line("reason", "thread-local " + ", ".join(local) + why))
+    if dispatch.redispatch:
+        lines.append(Line("reason", dispatch.redispatch))
+    skipped = dispatch.skipped
+    masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
+    lines.append(Line("reason", f"highest of {{{dispatch.set}}}: {dispatch.entry}{masked}"))
+    return lines
+
+
+def _fold(keys: str) -> str:
+    """The sixteen autocast keys that are always excluded say no more than one."""
+    names = keys.split(", ")
+    autocast = [n for n in names if n.startswith("Autocast")]
+    others = [n for n in names if not n.startswith("Autocast")]
+    return ", ".join([f"Autocast* ({len(autocast)})", *others]) if len(autocast) > 2 else keys
+
+
+def places(hop: Hop) -> list[Line]:
+    """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
+    return _together(_places(hop))
+
+
+def brief_places(hop: Hop) -> list[Line]:
+    """The one place that says most about a hop; all of those of a node, whose formulas are what it is."""
+    if hop.kind == "node":
+        return places(hop)
+    known = (hop.source, hop.declaration, hop.registration)
+    return [Line("place", "", next((ref for ref in known if ref is not None and found(ref)), hop.source))]
+
+
+def _together(lines: list[Line]) -> list[Line]:
+    """Two places in the same file, one after the other, on one line."""
+    out: list[Line] = []
+    for line in lines:
+        last = out[-1] if out else None
+        if last is not None and last.also is None and _same_file(last.ref, line.ref):
+            out[-1] = replace(last, also=line)
+        else:
+            out.append(line)
+    return out
+
+
+def _same_file(one: SourceRef | None, other: SourceRef | None) -> bool:
+    known = one is not None and other is not None and one.line is not None and other.line is not None
+    return known and (one.path, one.tree) == (other.path, other.tree)  # type: ignore[union-attr]
+
+
+def _places(hop: Hop) -> list[Line]:
+    if hop.kind == "impl":
+        return impl_lines(hop)
+    if hop.kind in ("stub", "native") and hop.registration is not None:
+        return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]
+    lines = [Line("place", "", hop.source)]
+    if hop.operator is not None and hop.operator.yaml is not None:
+        entry = Line("place", "", hop.operator.yaml)
+        lines = [entry, *lines] if hop.source.line or hop.source.candidates else [entry]
+    if hop.binding is not None and hop.binding.assigned is not None:
+        lines = [Line("place", "", hop.binding.assigned), *lines]
+    if hop.registration is not None and hop.registration.line:
+        lines = [*(lines if found(hop.source) else []), Line("place", "", hop.registration)]
+    if hop.declaration is not None and not found(hop.source):
+        lines = [Line("place", "declared at", hop.declaration)]
+    elif hop.declaration is not None and hop.source.precision == "version-skew":
+        lines = [Line("place", "declared at", hop.declaration), *lines]
+    if hop.derivative is not None and hop.source.path != hop.derivative.source.path:
+        lines += [
+            Line("place", f"formula for {f.inputs}", replace(hop.derivative.source, line=f.line, end_line=None))
+            for f in hop.derivative.formulas
+            if f.mode != "forward"
+        ]
+    return lines
+
+
+def found(ref: SourceRef) -> bool:
+    """Whether a reference leads anywhere: to a line, or to several that it can be."""
+    return ref.line is not None or bool(ref.candidates)
+
+
+def impl_lines(hop: Hop, label: str = "") -> list[Line]:
+    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that.
+
+    A body of another version stands beside the declaration, which is the running version's own.
+    """
+    body = Line("place", label, hop.source)
+    if hop.declaration is None or (found(hop.source) and hop.source.precision != "version-skew"):
+        return [body]
+    declared = Line("place", f"{label} declared at".strip(), hop.declaration)
+    return [declared, Line("place", "", hop.source)] if found(hop.source) else [declared]

@@ -1,0 +1,217 @@
+"""The readable tree of native frames: a Trail's hops with the rules applied, and how many frames that left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Captured, Hop, Session, Trail, walk
+from ptexplore.view.trace.native_names import display
+from ptexplore.view.trace.native_rules import Action, Rule, rule_for, rule_for_operator
+
+_ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
+
+
+def governed(hop: Hop) -> bool:
+    """Whether the rules decide about a hop: a frame that ran and is no operator, kernel, node or Python function."""
+    return hop.kind in ("native", "closed") and hop.status == "observed"
+
+
+def rule_of(hop: Hop) -> Rule | None:
+    """The rule that decides about a hop; None where none does."""
+    if governed(hop):
+        return rule_for(hop.name, hop.native.library if hop.native is not None else "")
+    return rule_for_operator(hop.op or "") if hop.kind == "op" and hop.instructions is not None else None
+
+
+def action(hop: Hop) -> Action:
+    """What is done with a hop: what its rule says; a function of a library that no rule knows is folded, else shown."""
+    rule = rule_of(hop)
+    if rule is not None:
+        return rule.action
+    return "fold" if hop.kind == "closed" else "show"
+
+
+@dataclass(slots=True)
+class _Node:
+    """A hop on its way through the rules; `strict` inside of what is folded or hidden, where landmarks alone stay."""
+
+    hop: Hop
+    above: _Node | None
+    strict: bool
+    action: Action = "show"
+    shown: list[Hop] = field(default_factory=list)  # of what it called, the last first
+    hidden: int = 0  # frames below that are not shown, and belong to no shown one below
+
+    def leave(self, hidden: dict[int, int]) -> None:
+        """Hand to the caller what stands for this hop there, the last first, once that of all it called is known."""
+        assert self.above is not None
+        left_out = governed(self.hop) and (self.strict or self.action in ("hoist", "hide"))
+        if left_out or (self.action == "through" and self.shown):
+            self.above.shown += self.shown
+            self.above.hidden += self.hidden + (self.hop.instructions is not None)
+        else:
+            self.above.shown.append(replace(self.hop, children=tuple(reversed(self.shown))))
+            hidden[self.hop.id] = self.hidden
+
+
+def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
+    """The hops without what the rules leave out, and for each how many frames were left out directly below it.
+
+    Not recursive, since stacks can be deep.
+    """
+    root = _Node(_ROOT, None, strict=False)
+    order: list[_Node] = []
+    pending = [_Node(hop, root, strict=False) for hop in reversed(tuple(hops))]
+    while pending:
+        node = pending.pop()
+        node.action = "hoist" if _is_range(node) else action(node.hop)
+        order.append(node)
+        if node.action == "close":
+            node.hidden = frames(node.hop.children)
+            continue
+        strict = governed(node.hop) and (node.strict or node.action in ("fold", "hide"))
+        pending += [_Node(child, node, strict) for child in reversed(node.hop.children)]
+    hidden: dict[int, int] = {}
+    for node in reversed(order):
+        node.leave(hidden)
+    return tuple(reversed(root.shown)), hidden
+
+
+def _is_range(node: _Node) -> bool:
+    """Whether it is what a kernel marks for the profiler, where the frames themselves are known."""
+    if node.hop.instructions is not None or not governed(node.hop):
+        return False
+    above = node.above
+    while above is not None and above.hop.instructions is None:
+        above = above.above
+    return above is not None
+
+
+def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
+    """The hops whose name holds `wanted`, whole, inside the landmarks that lead to them; and which hops those are.
+
+    Raises PtexploreError (usage) where no name holds it.
+    """
+    root = _Node(_ROOT, None, strict=False)
+    order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
+    found: set[int] = set()
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        if any(wanted.lower() in one.lower() for one in _names(node.hop)):
+            found.add(node.hop.id)
+        else:
+            pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
+    if not found:
+        raise _not_there(trail, wanted)
+    for node in reversed(order):
+        assert node.above is not None
+        if node.hop.id in found:
+            node.above.shown.append(node.hop)
+        elif node.shown and governed(node.hop) and action(node.hop) not in ("show", "fold"):
+            node.above.shown += node.shown
+        elif node.shown:
+            node.above.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
+    return tuple(reversed(root.shown)), frozenset(found)
+
+
+def _names(hop: Hop) -> tuple[str, ...]:
+    """Every name that a hop is known by."""
+    shown = (name(hop),) if hop.native is not None and hop.native.symbol else ()
+    entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
+    return (hop.name, *shown, *entry)
+
+
+def _not_there(trail: Trail, wanted: str) -> PtexploreError:
+    names = {one for hop in walk(trail.hops) for one in _names(hop)}
+    near = get_close_matches(wanted, {one.rpartition("::")[2] for one in names}, 3)
+    reason = trail.captured.reason if not frames(trail.hops) else None
+    why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
+    hint = f"nearest: {', '.join(near)}" if near else "--full shows them all"
+    return PtexploreError(f"no function whose name holds {wanted} ran", why, hint, USAGE)
+
+
+def is_trampoline(hop: Hop) -> bool:
+    """Whether a frame only calls the function that its type names."""
+    return governed(hop) and hop.name == "c10::function_ref::callback_fn"
+
+
+def name(hop: Hop) -> str:
+    """A frame's name to show."""
+    symbol = hop.native.symbol if hop.native is not None else ""
+    shown = display(symbol) if symbol else hop.name
+    return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
+
+
+def facts(trail: Trail, session: Session | None) -> Iterator[str]:
+    """What the native pass did, and how; what ran besides and is not opened; why it did not run."""
+    parts = (
+        [one.data for one in session.observations if (one.recorder, one.kind) == ("native", "calls")] if session else []
+    )
+    if parts:
+        yield _stepped(parts)
+    elif frames(trail.hops):
+        yield "native pass: frames were stepped warm and on one thread (first calls and parallel paths are not shown)"
+    closed = Counter[str]()
+    for hop in walk(trail.hops):
+        if hop.kind == "closed" and hop.instructions is not None:
+            closed[library_of(hop).partition(".so")[0]] += hop.native.own if hop.native is not None else 0
+    if closed:
+        counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
+        yield f"also ran, not opened, in instructions: {counts}"
+    yield from _nameless(session, parts)
+    yield from _which_call(trail.captured)
+    if not frames(trail.hops) and trail.captured.reason:
+        yield f"no native pass: {trail.captured.reason}"
+
+
+def _nameless(session: Session | None, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Libraries of torch's own whose functions have no names, and why."""
+    ran = {row[0] for data in parts for row in data["functions"] if row[0] not in data["closed"]}
+    for one in session.observations if session else ():
+        told = one.data.get("libraries") if one.kind == "unreadable" else None
+        for library, why in told.items() if isinstance(told, dict) else ():
+            if library in ran:
+                yield f"{library}: {why}"
+
+
+def library_of(hop: Hop) -> str:
+    """The library whose code a frame is."""
+    native = hop.native
+    return (native.third_party or native.library if native is not None else "") or "unknown"
+
+
+def _which_call(captured: Captured) -> Iterator[str]:
+    """Which call is shown, where the first one imports modules."""
+    first = captured.first
+    why = first.why if first is not None else ""
+    count = first.imported if first is not None else captured.warm
+    if not count:
+        return
+    what = f"the first call imports {count:,} modules" if count > 1 else "the first call imports a module"
+    yield f"{what}; what is shown is the {f'first, since the second {why}' if why else 'second'}"
+
+
+def _stepped(parts: Sequence[Mapping[str, Any]]) -> str:
+    """How much was stepped, in words."""
+    counts: list[str] = []
+    for data in parts:
+        what = {"forward": "stepped", "backward": "of backward"}.get(str(data.get("part")), f"of {data.get('op')}")
+        which = f"call {data['number']}" if data.get("number") else "one call"
+        what += f" ({which} of it alone)" if data.get("part") == "operator" else ""
+        what += f", cut: {data['cut']}" if data.get("cut") else ""
+        counts.append(f"{data.get('instructions', 0):,} {'instructions ' if not counts else ''}{what}")
+    warm_ups, threads = parts[0].get("warm_ups"), parts[0].get("threads", 1)
+    how = f"{warm_ups} warm-ups, {threads} thread{'s' if threads != 1 else ''}"
+    return f"native pass: {', '.join(counts)}; {how} (first calls and parallel paths are not shown)"
+
+
+def frames(hops: Iterable[Hop]) -> int:
+    """How many frames were seen to run, in these hops and below."""
+    return sum(hop.instructions is not None for hop in walk(hops))

@@ -1,0 +1,1 @@
+"""One workspace opens catalogue, trees, indexes and notes when they are needed, and builds what is missing."""

@@ -1,0 +1,96 @@
+"""How anchors.lock would change: where every anchor is on its baseline, written down folder by folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptexplore.annotations.anchors import Resolver, is_baseline
+from ptexplore.annotations.load import is_installed
+from ptexplore.annotations.lock import LOCK, lock_text, read_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ptexplore.annotations.load import Layer, NoteLibrary
+    from ptexplore.annotations.lock import LockEntry
+    from ptexplore.model.places import TreeInfo
+    from ptexplore.view.trees import IndexedTree
+
+
+@dataclass(frozen=True)
+class LockChange:
+    """The lock of one folder of notes: its text, as it is (`old`) and as it would be, with how many anchors.
+
+    `refused` says of each stop that cannot be pinned why not.
+    """
+
+    file: Path
+    shown: str
+    old: str
+    text: str
+    anchors: int
+    refused: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to write; a folder without anchors needs no file."""
+        return self.text != self.old
+
+
+@dataclass(frozen=True)
+class PinPlan:
+    """What pinning would change on one tree. `elsewhere` counts the stops that are written on other baselines."""
+
+    tree: TreeInfo
+    locks: tuple[LockChange, ...]
+    elsewhere: Mapping[str, int]
+
+
+def plan_pins(library: NoteLibrary, indexed: IndexedTree, only: Collection[str] = ()) -> PinPlan:
+    """How the lock of each folder would change; `only` names tours or stops. Nothing is written."""
+    resolver = Resolver(indexed.tree, indexed.store)
+    elsewhere: Counter[str] = Counter()
+    # The notes of an installed package are as they were checked there.
+    layers = [layer for layer in library.layers if not is_installed(layer)]
+    locks = [_lock(library, layer, resolver, set(only), elsewhere) for layer in layers]
+    return PinPlan(indexed.tree.info, tuple(locks), elsewhere)
+
+
+def _lock(
+    library: NoteLibrary, layer: Layer, resolver: Resolver, only: set[str], elsewhere: Counter[str]
+) -> LockChange:
+    file = layer.root / LOCK
+    before, _problems = read_lock(file, layer.shown)
+    after, refused = _entries(library, layer, resolver, only, elsewhere)
+    kept = {name: entry for name, entry in before.items() if name not in after and _still(library, layer, name)}
+    entries = [*kept.values(), *after.values()]
+    old = lock_text(before.values()) if file.exists() else ""
+    text = lock_text(entries) if before or after else old
+    return LockChange(file, f"{layer.shown}/{LOCK}", old, text, len(entries), tuple(refused))
+
+
+def _still(library: NoteLibrary, layer: Layer, name: str) -> bool:
+    return library.stop(name) is not None and library.layer_of.get(name.partition("#")[0]) == layer
+
+
+def _entries(
+    library: NoteLibrary, layer: Layer, resolver: Resolver, only: set[str], elsewhere: Counter[str]
+) -> tuple[dict[str, LockEntry], list[str]]:
+    """New entries of a folder's stops, and why others can have none."""
+    entries, refused = {}, []
+    for tour, stop in library.stops():
+        name = tour.name_of(stop)
+        if library.layer_of[tour.id] != layer or (only and not only & {name, tour.id}):
+            continue
+        if not is_baseline(resolver.tree.info, tour.baseline):
+            elsewhere[tour.baseline] += 1
+            continue
+        resolved = resolver.resolve(name, stop.anchor)  # without the old entry: as the anchor is written now
+        if resolved.placed and resolved.path == stop.anchor.path:
+            entries[name] = resolver.pin(resolved, tour.baseline)
+        else:
+            refused.append(f"{stop.anchor.where}: {name} is {resolved.outcome}: {resolved.why}")
+    return entries, refused

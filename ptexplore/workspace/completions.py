@@ -1,0 +1,89 @@
+"""Names that complete what was typed, from the indexes and the catalogue that are there; nothing is built for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+_ID = re.compile(r"^id: *([a-z0-9-]+) *$", re.MULTILINE)
+_TITLE = re.compile(r"^title: *(.{1,120})$", re.MULTILINE)
+_STOP = re.compile(r"^## (.{1,120}?) *\{#([a-z0-9-]+)\} *$", re.MULTILINE)
+
+if TYPE_CHECKING:
+    from ptexplore.model.places import Checkout, Runtime
+    from ptexplore.store.index.reader import IndexStore
+
+
+def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[tuple[str, str]]:
+    """Symbols ("name"), operators ("op") and files ("file") that begin with `typed`, each with what it is."""
+    if not sorts:
+        return
+    from ptexplore.workspace.tree_indexes import open_index
+    from ptexplore.workspace.workspace import Workspace
+
+    runtime, checkouts = Workspace().sources(needed=False)
+    if "op" in sorts and runtime is not None:
+        yield from ((name, "operator") for name in _operators(runtime, typed)[:limit])
+    sources: list[Checkout | Runtime] = [*checkouts, *([runtime] if runtime is not None else [])]
+    stores = [store for source in sources if (store := open_index(source)) is not None]
+    if "file" in sorts and len(typed) > 2:
+        for store in stores:
+            yield from ((path, "file") for path in _files(store, typed, limit))
+    if "name" in sorts and len(typed) > 1:
+        for store in stores:
+            yield from ((name, "") for name in store.names(typed, limit))
+
+
+def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
+    """Ids of tours and notes that begin with `typed`, or of the stops of the one in `before`, each with its title.
+
+    Read by their lines alone: parsing them all would take longer than a key press may.
+    """
+    for text in _texts():
+        name = _ID.search(text)
+        if name is None or len(before) > 1:
+            continue
+        title = _TITLE.search(text)
+        if not before and name[1].startswith(typed):
+            yield name[1], title[1].strip() if title else ""
+        elif before and before[0] == name[1]:
+            yield from ((match[2], match[1]) for match in _STOP.finditer(text) if match[2].startswith(typed))
+
+
+def _texts() -> Iterator[str]:
+    from ptexplore.annotations.load import layers, read_bytes
+
+    for layer in layers():
+        for file in sorted((*layer.root.glob("tours/*.md"), *layer.root.glob("*.md"), *layer.root.glob("notes/*.md"))):
+            try:
+                text = read_bytes(file).decode("utf-8", "replace")
+            except OSError:
+                continue
+            if text.startswith("---"):
+                yield text
+
+
+def _operators(runtime: Runtime, typed: str) -> list[str]:
+    """Full names where a namespace is typed; else bare ones ("add", "add.Tensor") of aten, and every namespace."""
+    from ptexplore.workspace.installed_torch import open_catalogue
+
+    catalogue = open_catalogue(runtime)
+    if catalogue is None:
+        return []
+    known = catalogue.all_names()
+    if "::" in typed:
+        return [name for name in known if name.startswith(typed)]
+    bare = [name.removeprefix("aten::") for name in known if name.startswith("aten::")]
+    bases = dict.fromkeys(name.partition(".")[0] for name in bare)
+    spaces = dict.fromkeys(name.partition("::")[0] + "::" for name in known)
+    given = [*bases, *spaces] if "." not in typed else bare
+    return sorted((name for name in given if name.startswith(typed)), key=lambda name: (len(name), name))
+
+
+def _files(store: IndexStore, typed: str, limit: int) -> list[str]:
+    """Paths and bare file names that begin with what was typed."""
+    if "/" in typed:
+        return [path for path in store.files_like(typed, limit) if path.startswith(typed)]
+    found = store.files_like(f"/{typed}", limit)
+    return sorted({name for path in found if (name := path.rsplit("/", 1)[-1]).startswith(typed)})

@@ -1,0 +1,119 @@
+"""What `ptexplore index` asks for: indexes brought up to date, refined with libclang, written as a tags file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.workspace.tree_indexes import index_of, refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ptexplore.index.semantic.refine import Refined
+    from ptexplore.model.places import Checkout, Runtime
+    from ptexplore.source.progress import Progress
+    from ptexplore.view.index_summary import IndexSummary, WrittenTags
+
+
+@dataclass(frozen=True)
+class IndexRequest:
+    """What to index: `checkout` names one, None is everything in use. `jobs` is how many processes read.
+
+    `semantic` are the paths whose uses libclang resolves then; `tags` is the file to export to, `force` lets that
+    replace another tags file.
+    """
+
+    checkout: str | None = None
+    jobs: int | None = None
+    semantic: Sequence[str] | None = None
+    tags: Path | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class IndexRun:
+    """What a run did: a summary of each index, what libclang resolved, the tags that were written.
+
+    `note` is what the user should know of the headers that libclang used.
+    """
+
+    summaries: tuple[IndexSummary, ...]
+    refined: Refined | None = None
+    note: str = ""
+    tags: WrittenTags | None = None
+
+
+def run_index(
+    request: IndexRequest, runtime: Runtime | None, sources: Sequence[Checkout | Runtime], progress: Progress
+) -> IndexRun:
+    """Index each source, then refine and export the checkout if that is asked for. Raises PtexploreError."""
+    from ptexplore.model.places import Checkout
+
+    summaries = [_indexed(source, runtime, request, progress) for source in sources]
+    checkout = next((source for source in sources if isinstance(source, Checkout)), None)
+    refined, note, tags = None, "", None
+    if request.semantic is not None:
+        refined, note = _refine(request, runtime, checkout, progress)
+    if request.tags is not None:
+        tags = _export(request.tags, checkout, progress, force=request.force)
+    return IndexRun(tuple(summaries), refined, note, tags)
+
+
+def _indexed(
+    source: Checkout | Runtime, runtime: Runtime | None, request: IndexRequest, progress: Progress
+) -> IndexSummary:
+    from ptexplore.model.places import Runtime
+    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.index_summary import summary
+
+    built = refresh(source, runtime, progress, request.jobs)
+    name = f"torch {source.version}" if isinstance(source, Runtime) else source.name
+    return summary(name, built, IndexStore.open(index_of(source)))
+
+
+def _refine(
+    request: IndexRequest, runtime: Runtime | None, checkout: Checkout | None, progress: Progress
+) -> tuple[Refined, str]:
+    """Refine the checkout's fresh index; the result, and what the user should know of the headers that were used."""
+    from ptexplore.index.build import available
+    from ptexplore.index.semantic.arguments import headers
+    from ptexplore.index.semantic.refine import refine
+    from ptexplore.resolve.places.relation import known
+    from ptexplore.source.runtime import generated
+
+    if checkout is None:
+        why = "libclang parses a checkout's own files, and nothing was fetched"
+        raise PtexploreError("there is no checkout to refine", why, "ptexplore fetch", MISSING)
+    if runtime is None:
+        why = "generated and third-party headers are those of an installed torch"
+        raise PtexploreError("there is no torch to take headers from", why, "ptexplore index --python PATH", MISSING)
+    decision = known(checkout, runtime)
+    note = ""
+    if checkout.project == "pytorch" and (decision is None or decision.word != "matches"):
+        version = checkout.release or checkout.version or "an unknown version"
+        note = f"headers are of torch {runtime.version}, the checkout is {version}: expect errors where they differ"
+    folder = generated.ensure(runtime, progress)
+    places = headers(checkout.root, str(folder), runtime.torch_dir, runtime.python)
+    done = refine(index_of(checkout), places, request.semantic or (), request.jobs or available(), progress)
+    return done, note
+
+
+def _export(file: Path, checkout: Checkout | None, progress: Progress, *, force: bool) -> WrittenTags:
+    from ptexplore.index.export import write_tags
+    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.index_summary import WrittenTags
+
+    if checkout is None:
+        why = "tags name files below one folder, and nothing was fetched"
+        raise PtexploreError("there is no checkout to export", why, "ptexplore fetch", MISSING)
+    target = file.absolute()
+    progress.step("writing tags")
+    try:
+        count = write_tags(IndexStore.open(index_of(checkout)), Path(checkout.root), target, force=force)
+    except OSError as error:
+        why = f"{error.filename or target}: {error.strerror or error}"
+        raise PtexploreError("the tags cannot be written", why, "another name for FILE") from error
+    return WrittenTags(checkout.name, str(target), count)

@@ -1,0 +1,186 @@
+"""Run the labs of tours through ptexplore's own capture. A lab that fails, hangs or writes files is reported."""
+
+from __future__ import annotations
+
+import ast
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import PtexploreError
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.capture.probing import TraceRequest
+    from ptexplore.model.places import Runtime
+    from ptexplore.model.trace import Session, Trail
+    from ptexplore.resolve.places.lookup import Lookup
+    from ptexplore.view.notes.labs import LabResult
+    from ptexplore.workspace.installed_torch import InstalledTorch
+
+TIMEOUT = 60.0  # seconds that each run of a lab may take
+_AT_ONCE = 4  # labs that run side by side, where there are as many cores
+
+# Runs before the lab, in the child that runs it: what would write outside the lab's own folder for temporary files,
+# start a program or connect is refused by name. It keeps honest labs honest; who may run at all is decided by trust
+# (annotations/trust.py).
+_GUARD = """
+def _ptexplore_guard(scratch):
+    import os, sys, tempfile
+    tempfile.tempdir = os.environ["TMPDIR"] = scratch
+    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    places = {"os.remove": 1, "os.rename": 2, "os.mkdir": 1, "os.rmdir": 1, "os.link": 2, "os.symlink": 2,
+              "os.truncate": 1, "os.chmod": 1}
+    refused = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "socket.bind"}
+    def is_outside(path):
+        if isinstance(path, int):
+            return False
+        return not f"{os.path.realpath(os.fsdecode(path))}/".startswith(f"{scratch}/")
+    def guard(event, arguments):
+        if event in refused:
+            raise PermissionError(f"a lab may not do this: {event} {str(arguments[:1])[:80]}")
+        opens = event == "open" and isinstance(arguments[2], int) and arguments[2] & writes
+        for path in arguments[:places.get(event, int(bool(opens)))]:
+            if path is not None and path != os.devnull and is_outside(path):
+                raise PermissionError(f"a lab may not write files: {str(path)[:80]}")
+    sys.addaudithook(guard)
+_ptexplore_guard(%r)
+"""
+
+
+@dataclass(frozen=True)
+class LabRun:
+    """What the runs of one lab gave: the session of its Trail, why its value is not as expected, why it failed."""
+
+    session: Session | None = None
+    value: str | None = None
+    failed: str | None = None
+    seconds: float = 0.0
+
+
+def run_labs(
+    stops: Iterable[tuple[Tour, Stop]],
+    torch: InstalledTorch,
+    look: Callable[[], Lookup],
+    timeout: float = TIMEOUT,
+) -> Iterator[LabResult]:
+    """The result of each lab of these stops, in order. A lab of a file that nobody trusts does not run, and says so.
+
+    `look` gives what Trails are resolved with; it is called if any lab may run.
+    """
+    from ptexplore.annotations.trust import may_run, trusted
+    from ptexplore.view.notes.labs import LabResult
+
+    known = trusted()
+    labs = [(tour, f"{tour.name_of(stop)}/{lab.id}", lab) for tour, stop in stops for lab in stop.labs]
+    lookup = look() if any(may_run(tour, known) for tour, _, _ in labs) else None
+    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), _AT_ONCE)) as pool:
+        running: list[Future[LabRun] | None] = [
+            pool.submit(run, lab, torch, timeout) if may_run(tour, known) else None for tour, _, lab in labs
+        ]
+        try:
+            for (tour, name, lab), future in zip(labs, running, strict=True):
+                if future is None or lookup is None:
+                    yield LabResult(name, lab.where, "untrusted", untrusted(tour))
+                    continue
+                done = future.result()
+                failed = judge(lab, done, lookup)
+                yield LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run_lab(
+    tour: Tour, stop: Stop, lab: Lab, opened: Callable[[], tuple[InstalledTorch, Lookup]]
+) -> tuple[LabResult, Trail | None]:
+    """How one lab ended, and the Trail of its run, if it came to that; nothing is `opened` for what may not run."""
+    from ptexplore.annotations.trust import may_run, trusted
+    from ptexplore.resolve.trail import resolve
+    from ptexplore.view.notes.labs import LabResult
+
+    name = f"{tour.name_of(stop)}/{lab.id}"
+    if not may_run(tour, trusted()):
+        return LabResult(name, lab.where, "untrusted", untrusted(tour)), None
+    torch, lookup = opened()
+    done = run(lab, torch)
+    failed = judge(lab, done, lookup)
+    trail = resolve(done.session, lookup) if done.session is not None else None
+    return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds), trail
+
+
+def untrusted(tour: Tour) -> str:
+    """Why the labs of a tour do not run, and what allows them to."""
+    return f"its file is not trusted: ptexplore notes trust {tour.where.file}"
+
+
+def run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
+    """Run a lab in probes, in a folder of its own that is gone afterwards; whatever goes wrong is in the answer."""
+    from ptexplore.capture.trace import capture
+
+    begun = time.monotonic()
+    session = value = failed = None
+    with tempfile.TemporaryDirectory(prefix="ptexplore-lab-") as folder:
+        request = request_of(lab, folder, timeout)
+        try:
+            if lab.trail:
+                session = capture(request, torch.runtime, torch.catalogue.digests())
+            if lab.value is not None:
+                value = _value(lab, torch.runtime, request)
+        except PtexploreError as error:
+            failed = f"{error.message}: {error.why}" if error.why else error.message
+        left = sorted(os.listdir(request.cwd))
+    if left:
+        failed = f"it wrote files: {', '.join(left[:5])}"
+    return LabRun(session, value, failed, time.monotonic() - begun)
+
+
+def judge(lab: Lab, done: LabRun, lookup: Lookup) -> str | None:
+    """Why what a lab gave is not what it expects; None where it is."""
+    if done.failed is not None or done.session is None:
+        return done.failed or done.value
+    from ptexplore.resolve.trail import resolve
+    from ptexplore.view.notes.labs import missing
+
+    return missing(resolve(done.session, lookup), lab.trail) or done.value
+
+
+def request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
+    """What a trace of the lab is asked for; the native pass only where the lab speaks of what only that sees.
+
+    `folder` gets two of its own: one that the lab runs in, where nothing may be left, and one for temporary files.
+    """
+    from ptexplore.capture.probing import TraceRequest
+
+    home, scratch = (Path(folder).resolve() / name for name in ("lab", "tmp"))
+    for place in (home, scratch):
+        place.mkdir(exist_ok=True)
+    return TraceRequest(
+        expression=lab.run,
+        variables=lab.variables,
+        setup=(_GUARD % str(scratch), *lab.setup),
+        contexts=lab.contexts,
+        grad=lab.grad or lab.backward,
+        backward=lab.backward,
+        timeout=timeout,
+        cwd=str(home),
+        native=any(kind in ("native", "closed") for kind, _ in lab.trail),
+    )
+
+
+def _value(lab: Lab, runtime: Runtime, request: TraceRequest) -> str | None:
+    """Compared in the probe: only whether it is equal, and a short text of it, come back."""
+    from ptexplore.capture.trace import capture
+
+    test = f"(lambda _value: (bool(_value == ({lab.value})), repr(_value)[:150]))(\n{lab.run}\n)"
+    session = capture(replace(request, expression=test, backward=False, native=False, once=True), runtime)
+    told = session.result.description
+    try:
+        equal, shown = ast.literal_eval(told)
+    except (ValueError, SyntaxError):
+        return f"its value cannot be told: {told[:200]}"
+    return None if equal else f"its value is {shown}, not {lab.value}"

@@ -1,0 +1,47 @@
+"""Saved traces: one file each, read back without torch and without the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.writing import write_whole
+
+if TYPE_CHECKING:
+    from ptexplore.model.trace import Session, Trail
+
+_SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
+_LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
+
+
+def load_trace(name: str) -> tuple[Trail, Session | None]:
+    """A saved trace. Raises PtexploreError (USAGE) if the file is none."""
+    from ptexplore.view.trace.saved import trail_from_json
+
+    path = Path(name)
+    try:
+        if path.stat().st_size > _LIMIT:
+            why = f"it is over {_LIMIT} bytes"
+            raise PtexploreError(f"{name} is too large for a saved trace", why, _SAVES, USAGE)
+        data = path.read_bytes()
+    except OSError as error:
+        why = error.strerror or "the system refused it"
+        raise PtexploreError(f"{name} cannot be read", why, _SAVES, USAGE) from error
+    return trail_from_json(data, name)
+
+
+def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
+    """Write a trace into a file. Raises PtexploreError if that cannot be written."""
+    from ptexplore.view.trace.document import trail_to_json
+
+    write_file(path, trail_to_json(trail, session))
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that the user named. Raises PtexploreError if that cannot be done."""
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        why = error.strerror or "the system refused it"
+        raise PtexploreError(f"{path} cannot be written", why, "a file in a folder that you may write to") from error

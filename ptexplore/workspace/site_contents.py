@@ -1,0 +1,140 @@
+"""What a site is made of, and which of it is shown: files, operators, stops, notes beside their lines."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.workspace.saved_traces import load_trace
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.load import NoteLibrary
+    from ptexplore.model.trace import Session, Trail
+    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.site.scope import Scope
+    from ptexplore.view.site.site import Note, Settings, Site
+    from ptexplore.view.trees import IndexedTree
+    from ptexplore.workspace.installed_torch import InstalledTorch
+
+
+@dataclass(frozen=True)
+class SiteContents:
+    """What a site is made of: trees, the one in use first, the installed torch, notes and where they are, traces.
+
+    Each trace has the name of its page. `torch` is None if the site is of a checkout alone.
+    """
+
+    trees: Sequence[IndexedTree]
+    torch: InstalledTorch | None
+    library: NoteLibrary
+    noted: Noted
+    traces: Sequence[tuple[str, Trail, Session | None]]
+    names: DefinitionsByName
+
+
+def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]:
+    """Saved traces, each with the name of its page. Raises PtexploreError if a file is no trace."""
+    from ptexplore.view.site.urls import safe
+
+    traces = []
+    times: Counter[str] = Counter()
+    for file in files:
+        trail, session = load_trace(file)
+        name = safe(Path(file).name.removesuffix(".gz").removesuffix(".json"))
+        name = f"{name}~" if name.lower() == "index" else name
+        times[name.lower()] += 1
+        traces.append((name if times[name.lower()] == 1 else f"{name}~{times[name.lower()]}", trail, session))
+    return traces
+
+
+def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_url: str | None) -> Settings:
+    """What was asked for, over what the project's file says."""
+    from ptexplore.source.fetch.project_file import find_project
+    from ptexplore.view.site.site import Settings
+
+    project = find_project(Path.cwd())
+    known = project.site if project is not None else {}
+    base = base_url or known.get("url", "")
+    name = title or known.get("title") or "PyTorch, read"
+    return Settings(name, scope, f"{base.rstrip('/')}/" if base else "", (repo_url or "").rstrip("/"))
+
+
+def plan_site(contents: SiteContents, settings: Settings) -> Site:
+    """Decide which files, operators and stops have a page, and which notes stand beside which lines."""
+    from ptexplore.view.site.scope import around, in_scope, operators_of, touched
+    from ptexplore.view.site.site import Site, operator_url, stop_url
+    from ptexplore.view.site.urls import apart
+
+    names, trees = contents.names, contents.trees
+    marks = [mark for placed in contents.noted.values() for mark in placed]
+    trails = [trail for _name, trail, _session in contents.traces]
+    extents = touched(marks, trails)
+    paths = {path for path in names.owner if in_scope(path, settings.scope)}
+    paths |= {path for path in extents if path in names.owner}
+    paths |= {see.path for _t, stop in contents.library.stops() for see in stop.anchor.see if see.path in names.owner}
+    paths |= {"tools/autograd/derivatives.yaml"} & set(names.owner) if settings.scope != "tours" else set()
+    if settings.scope == "tours":
+        paths |= around(names, trees, extents)
+    urls = apart(paths)
+    operators: dict[str, str] = {}
+    if contents.torch is not None:
+        every = contents.torch.catalogue.all_names()
+        wanted = operators_of(marks, trails) if settings.scope == "tours" else set(every)
+        operators = {name: operator_url(name) for name in every if name in wanted}
+    owner = {path: names.owner[path][0] for path in sorted(paths)}
+    site = Site(settings, trees, {path: f"src/{urls[path]}.html" for path in sorted(paths)}, owner, _parted(operators))
+    site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
+    site.notes = _margins(contents, site)
+    site.at = _generated(contents, site)
+    return site
+
+
+def _parted(operators: dict[str, str]) -> dict[str, str]:
+    """The pages of operators; those whose files would differ in case alone get names of their own."""
+    taken: set[str] = set()
+    for name, url in operators.items():
+        if url.lower() in taken:
+            operators[name] = f"{url.removesuffix('.html')}~{hashlib.sha256(name.encode()).hexdigest()[:6]}.html"
+        taken.add(operators[name].lower())
+    return operators
+
+
+def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Note]]:
+    """The stops beside each file of the site, on the tree whose text that page has."""
+    from ptexplore.view.site.site import Note
+
+    margins: dict[str, list[Note]] = {}
+    for number, indexed in enumerate(contents.trees):
+        for mark in contents.noted.get(indexed.tree.info.name, ()):
+            if mark.placed and site.owner.get(mark.path) == number and mark.stop in site.stops:
+                note = Note(mark.stop, mark.title, mark.tour, mark.line, site.stops[mark.stop], _beginning(mark.text))
+                margins.setdefault(mark.path, []).append(note)
+    return margins
+
+
+def _beginning(text: str, most: int = 240) -> str:
+    """How a stop's prose begins, as plain words: for the margin of a page."""
+    first = text.strip().split("\n\n", 1)[0]
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", first)
+    plain = " ".join(re.sub(r"[`*]|(?<!\w)_|_(?!\w)", "", plain).split())
+    return plain if len(plain) <= most else f"{plain[: most - 1].rsplit(' ', 1)[0]}…"
+
+
+def _generated(contents: SiteContents, site: Site) -> Mapping[str, Mapping[int, str]]:
+    """The operator of each generated function, by its file and line, where the site has that file as installed."""
+    if contents.torch is None:
+        return {}
+    operators: dict[str, dict[int, str]] = {}
+    runtime = next((number for number, indexed in enumerate(contents.trees) if indexed.checkout is None), -1)
+    for name in site.operators:
+        for row in contents.torch.catalogue.registrations(name):
+            path, line = row.body_path, row.body_line
+            if path and line and site.owner.get(path) == runtime:
+                operators.setdefault(path, {}).setdefault(line, name)
+    return operators

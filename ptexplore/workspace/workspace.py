@@ -1,0 +1,582 @@
+"""The workspace: what every front end asks, over one installed torch and the source in use.
+
+A workspace opens a cache when a question first needs it, and builds what is missing. It prints nothing: who makes one
+hands in what shows progress and what tells the user of something.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.workspace.installed_torch import Watch, unwatched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
+
+    from ptexplore.annotations.load import NoteLibrary
+    from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.capture.probing import TraceRequest
+    from ptexplore.errors import PtexploreError
+    from ptexplore.model.places import Checkout, Runtime, SourceRef
+    from ptexplore.model.trace import Session, Trail
+    from ptexplore.resolve.places.lookup import Lookup
+    from ptexplore.source.fetch.checkouts import CheckoutChoice
+    from ptexplore.source.fetch.git import Watcher
+    from ptexplore.source.fetch.install import FetchOutcome, Request
+    from ptexplore.store.catalogue.reader import Store
+    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.health import Health
+    from ptexplore.view.notes.check import CheckView
+    from ptexplore.view.notes.codetour import Exported
+    from ptexplore.view.notes.labs import LabResult
+    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.notes.tour import Guide
+    from ptexplore.view.operator.card import Card
+    from ptexplore.view.operator.operators import Catalogue
+    from ptexplore.view.search.find import FindQuery, FindView
+    from ptexplore.view.search.refs import RefsView
+    from ptexplore.view.search.show import ShowQuery, ShowView
+    from ptexplore.view.survey.report import Report
+    from ptexplore.view.trees import IndexedTree, Spot
+    from ptexplore.workspace.anchor_pins import PinPlan
+    from ptexplore.workspace.index_runs import IndexRequest, IndexRun
+    from ptexplore.workspace.installed_torch import InstalledTorch
+    from ptexplore.workspace.note_beginnings import NewNote
+    from ptexplore.workspace.site_contents import SiteContents
+    from ptexplore.workspace.survey_runs import Counting, SurveyRequest
+
+
+def _ignore(what: object) -> None:
+    del what
+
+
+class Workspace:
+    """One installed torch and the source in use; a context manager that closes what it opened.
+
+    `python` is a Python whose torch is looked at (None: our own), `tree` the one tree to look into (a checkout's name,
+    or "runtime"; None: all in use), `notes` folders of notes over the shipped ones. `watch` shows progress under a
+    title, `notice` tells the user of something that is not an error.
+    """
+
+    def __init__(
+        self,
+        python: str | None = None,
+        tree: str | None = None,
+        *,
+        notes: Sequence[str] = (),
+        watch: Watch = unwatched,
+        notice: Callable[[str], None] = _ignore,
+    ) -> None:
+        self.python = python
+        self.tree = tree
+        self.notes = tuple(notes)
+        self.watch = watch
+        self.notice = notice
+        self._no_runtime: PtexploreError | None = None
+        self._opened: list[IndexStore | Store] = []
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every catalogue and index that was opened. What was answered stays good; ask nothing more."""
+        while self._opened:
+            self._opened.pop().close()
+
+    def apart(self) -> Workspace:
+        """A workspace of the same torch and source with connections of its own: for a thread or another process."""
+        return Workspace(self.python, self.tree, notes=self.notes)
+
+    # --- what is there ---
+
+    @cached_property
+    def runtime(self) -> Runtime:
+        """The installed torch, described once: that reads every file that its generated C++ depends on.
+
+        Raises PtexploreError if `python` is no Python or has no torch.
+        """
+        from ptexplore.errors import PtexploreError
+        from ptexplore.source.runtime.describe import find_runtime
+
+        if self._no_runtime is not None:
+            raise self._no_runtime
+        try:
+            return find_runtime(self.python)
+        except PtexploreError as error:
+            self._no_runtime = error
+            raise
+
+    @property
+    def runtime_if_any(self) -> Runtime | None:
+        """The installed torch; None if our own Python has none. Raises PtexploreError if `python` was named."""
+        from ptexplore.errors import PtexploreError
+
+        try:
+            return self.runtime
+        except PtexploreError:
+            if self.python is not None:
+                raise
+            return None
+
+    @cached_property
+    def torch(self) -> InstalledTorch:
+        """The installed torch with its tree and catalogue, built now if they are missing. Raises PtexploreError."""
+        from ptexplore.workspace.installed_torch import open_installed
+
+        torch = open_installed(self.runtime, self.watch)
+        self._opened.append(torch.catalogue)
+        return torch
+
+    def sources(self, *, needed: bool = True) -> tuple[Runtime | None, list[Checkout]]:
+        """The installed torch, if there is one, and the checkouts to look into, the one in use first.
+
+        Raises PtexploreError if `python` was named and has no torch, or if something is `needed` and nothing is there.
+        """
+        from ptexplore.source.fetch.checkouts import current, extensions
+
+        runtime = self.runtime_if_any
+        chosen = current(runtime)
+        checkouts = [*([chosen] if chosen is not None else []), *extensions()]
+        if needed and runtime is None and not checkouts:
+            return self.runtime, []  # raises: it says what is missing
+        return runtime, checkouts
+
+    def choice(self) -> CheckoutChoice:
+        """Which of PyTorch's checkouts is in use, and why; that can be told without any torch, too."""
+        from ptexplore.errors import PtexploreError
+        from ptexplore.source.fetch.checkouts import choose
+
+        try:
+            runtime = self.runtime
+        except PtexploreError:
+            return choose(None)
+        return choose(runtime)
+
+    # --- trees with their indexes ---
+
+    @cached_property
+    def trees(self) -> list[IndexedTree]:
+        """The trees to search, the one in use first: the checkout, extensions' own sources, the installed text.
+
+        What has no index yet gets one, with progress; an index that is there is read as it is (`ptexplore index`
+        refreshes). Raises PtexploreError if there is nothing to search, nothing is called `tree`, or an index cannot
+        be built.
+        """
+        return self.open_trees(self.tree)
+
+    def open_trees(self, only: str | None = None) -> list[IndexedTree]:
+        """As `trees`, opened once more; `only` names one of them."""
+        from ptexplore.errors import USAGE, PtexploreError
+        from ptexplore.workspace.tree_indexes import open_index, open_tree, refresh
+
+        runtime, named = self._named()
+        if only is not None and only not in named:
+            why = f"searched are {', '.join(named)}"
+            raise PtexploreError(f"there is no tree {only} in use", why, "ptexplore fetch --list", USAGE)
+        wanted = [source for name, source in named.items() if only in (None, name)]
+        missing = [source for source in wanted if open_index(source) is None]
+        if missing:
+            with self.watch("first use of this source: indexing it") as progress:
+                for source in missing:
+                    refresh(source, runtime, progress)
+        return self._keep([open_tree(source, runtime) for source in wanted])
+
+    def trees_at_hand(self) -> tuple[list[IndexedTree], list[str]]:
+        """The trees that have an index already, and the names of those that have none; nothing is built.
+
+        Raises PtexploreError as `trees` does.
+        """
+        from ptexplore.workspace.tree_indexes import open_index, open_tree
+
+        runtime, named = self._named()
+        missing = [name for name in named if self.tree in (None, name) and open_index(named[name]) is None]
+        if not missing:
+            return self.trees, []
+        wanted = [source for name, source in named.items() if self.tree in (None, name) and name not in missing]
+        return self._keep([open_tree(source, runtime) for source in wanted]), missing
+
+    @property
+    def main_tree(self) -> IndexedTree:
+        """The tree that anchors are placed on: the checkout in use, else the installed torch's own text, or `tree`.
+
+        What has no index gets one; a folder used in place is read again if it changed. Raises as `trees` does.
+        """
+        from ptexplore.source.fetch.registry import is_in_place
+        from ptexplore.workspace.tree_indexes import fresh_index
+
+        runtime, checkouts = self.sources()
+        chosen = next((c for c in checkouts if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
+        if chosen is not None and is_in_place(chosen):
+            fresh_index(chosen, runtime, self.watch).close()
+        name = self.tree or (chosen.name if chosen is not None else "runtime")
+        return self.open_trees(name)[0]
+
+    def _named(self) -> tuple[Runtime | None, dict[str, Checkout | Runtime]]:
+        runtime, checkouts = self.sources()
+        named: dict[str, Checkout | Runtime] = {checkout.name: checkout for checkout in checkouts}
+        return runtime, named | ({"runtime": runtime} if runtime is not None else {})
+
+    def _keep(self, trees: list[IndexedTree]) -> list[IndexedTree]:
+        self._opened += [indexed.store for indexed in trees]
+        return trees
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """The operators that the installed torch registered; None if that is not among the trees searched."""
+        from ptexplore.view.operator.operators import Catalogue
+
+        number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
+        return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
+
+    def catalogue_at_hand(self, trees: Sequence[IndexedTree]) -> Catalogue | None:
+        """The operators that the installed torch registered, if its catalogue is made already; torch does not start."""
+        from ptexplore.errors import PtexploreError
+        from ptexplore.source.runtime import generated
+        from ptexplore.source.tree import runtime_tree
+        from ptexplore.view.operator.operators import Catalogue
+        from ptexplore.workspace.installed_torch import open_catalogue
+
+        try:
+            runtime = self.runtime
+        except PtexploreError:
+            return None
+        catalogue = open_catalogue(runtime)
+        if catalogue is None:
+            return None
+        self._opened.append(catalogue)
+        number = next((number for number, indexed in enumerate(trees) if indexed.checkout is None), -1)
+        return Catalogue(catalogue, runtime_tree(runtime, generated.find(runtime)), number)
+
+    def locate(self, spot: Spot) -> tuple[str, int] | None:
+        """The file and line on this machine of what a search found; None if its text is not here."""
+        trees = [indexed.tree for indexed in self.trees]
+        tree = next((tree for tree in trees if tree.info.name == spot.tree.name), None)
+        return tree.place_of(spot.ref.path, spot.ref.line or 1) if tree is not None and spot.ref.path else None
+
+    # --- traces and operators ---
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Everything that can say where something stands, for Trails and cards. Raises PtexploreError."""
+        from ptexplore.store.index.reader import IndexStore
+        from ptexplore.workspace.trace_lookup import open_lookup
+
+        lookup = open_lookup(self.torch, self.watch)
+        sources = [*lookup.sources, *([lookup.installed] if lookup.installed is not None else [])]
+        self._opened += [source.names for source in sources if isinstance(source.names, IndexStore)]
+        return lookup
+
+    def place_of(self, ref: SourceRef) -> tuple[str, int] | None:
+        """The file on this machine that a place in a Trail or on a card is in, and the line there."""
+        return self.lookup.place_of(ref)
+
+    def trace(self, request: TraceRequest) -> tuple[Trail, Session]:
+        """Run an expression or a script in a probe: what ran, with the notes on it, and what the probe saw.
+
+        Raises PtexploreError if it cannot be run, raises, dies or takes too long.
+        """
+        from ptexplore.capture.trace import capture
+        from ptexplore.resolve.trail import resolve
+        from ptexplore.view.notes.noted import with_notes
+
+        lookup = self.lookup
+        session = capture(request, self.torch.runtime, self.torch.catalogue.digests())
+        return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
+
+    def load(self, file: str) -> tuple[Trail, Session | None]:
+        """A saved trace; torch is not needed. Raises PtexploreError (USAGE) if the file is none."""
+        from ptexplore.workspace.saved_traces import load_trace
+
+        return load_trace(file)
+
+    def operator(self, name: str) -> Card:
+        """The card of an operator, with the notes on it. Raises PtexploreError if nothing is called that."""
+        from dataclasses import replace
+
+        from ptexplore.view.notes.noted import on_card
+        from ptexplore.view.operator.card import card
+
+        found = card(self.lookup, name)
+        return replace(found, notes=on_card(found, self._marks_on_lookup()))
+
+    # --- searches ---
+
+    def find(self, query: str, wanted: FindQuery) -> FindView:
+        """What a query may mean: symbols, operators, files, notes, lines. Raises PtexploreError if nothing fits."""
+        from ptexplore.view.search.find import find, nothing_fits
+
+        noted = self._marks_on_trees(self.trees) if wanted.kind in (None, "note") else {}
+        view = find(self.trees, self.catalogue, query, wanted, noted)
+        if not view.groups:
+            raise nothing_fits(self.trees, query, wanted.kind)
+        return view
+
+    def refs(self, symbol: str, limit: int | None = None, kind: str | None = None) -> RefsView:
+        """Who uses a name, grouped by how; at most `limit` of each group.
+
+        Raises PtexploreError if nothing is called that.
+        """
+        from ptexplore.view.search.refs import refs
+
+        return refs(self.trees, symbol, limit, kind)
+
+    def show(
+        self, target: str, wanted: ShowQuery, *, kernels: bool = True, every_key: bool = False, notes: bool = True
+    ) -> ShowView:
+        """The source of a symbol, an operator, a file or a line, or what the target may name.
+
+        `kernels` adds an operator's kernels (`every_key`: under all dispatch keys), `notes` the notes on the lines.
+        Raises PtexploreError if the target names nothing.
+        """
+        from ptexplore.view.search.show import show, with_marks
+
+        view = show(self.trees, self.catalogue, target, wanted)
+        if kernels:
+            view = self._with_kernels(view, every_key=every_key)
+        if notes:
+            shown = {page.spot.tree.name for page in view.pages}
+            trees = [indexed for indexed in self.trees if indexed.tree.info.name in shown]
+            view = with_marks(view, self._marks_on_trees(trees))
+        return view
+
+    def _with_kernels(self, view: ShowView, *, every_key: bool) -> ShowView:
+        """The view with the kernels of each operator in it that the installed torch has."""
+        if self.catalogue is None or not any(page.candidate.kind == "operator" for page in view.pages):
+            return view
+        from dataclasses import replace
+
+        from ptexplore.view.operator.card import card
+        from ptexplore.view.search.show_kernels import kernels_of
+
+        pages = [
+            replace(page, kernels=kernels_of(card(self.lookup, page.candidate.name), full=every_key))
+            if page.candidate.kind == "operator" and self.torch.catalogue.operator(page.candidate.name) is not None
+            else page
+            for page in view.pages
+        ]
+        return replace(view, pages=tuple(pages))
+
+    # --- notes and tours ---
+
+    @cached_property
+    def library(self) -> NoteLibrary:
+        """Every tour and note. Raises PtexploreError if a folder of notes is not there."""
+        from ptexplore.annotations.load import layers, load
+
+        return load(layers(self.notes))
+
+    def marks(self, trees: Sequence[IndexedTree]) -> Noted:
+        """Where the stops are on PyTorch's trees. Raises PtexploreError if a folder of notes cannot be read."""
+        from ptexplore.annotations.load import layers
+        from ptexplore.workspace.note_marks import marks_on_trees
+
+        return marks_on_trees(layers(self.notes), trees)
+
+    def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> Noted:
+        return self._marks_if_readable(lambda: self.marks(trees))
+
+    def _marks_on_lookup(self) -> Noted:
+        from ptexplore.annotations.load import layers
+        from ptexplore.workspace.note_marks import marks_on_lookup
+
+        return self._marks_if_readable(lambda: marks_on_lookup(layers(self.notes), self.lookup))
+
+    def _marks_if_readable(self, read: Callable[[], Noted]) -> Noted:
+        """What is wrong with a project's notes is a notice: the answer is shown without them."""
+        from ptexplore.errors import PtexploreError
+
+        try:
+            return read()
+        except PtexploreError as error:
+            self.notice(f"notes are not shown: {error.message} ({error.why})")
+            return {}
+
+    def guide(self) -> Guide:
+        """The stops of all tours on the tree in use, and after it the installed torch's own text, if it is indexed."""
+        from ptexplore.view.notes.tour import Guide
+        from ptexplore.workspace.tree_indexes import open_index
+
+        trees = [self.main_tree]
+        runtime = self.sources(needed=False)[0]
+        if self.tree is None and trees[0].checkout is not None and runtime is not None:
+            trees += self.open_trees("runtime") if open_index(runtime) is not None else []
+        return Guide(self.library, trees, runtime.version if runtime is not None else None)
+
+    def check_notes(
+        self,
+        only: Sequence[str] = (),
+        *,
+        run_labs: bool = False,
+        timeout: float = 60.0,
+        ran: Callable[[LabResult], None] = _ignore,
+    ) -> CheckView:
+        """Where every anchor is on the tree in use, and how every lab ended, if they are to run.
+
+        `only` names tours or stops, `timeout` is in seconds for each run of a lab, `ran` hears of each lab as it ends.
+        Raises PtexploreError if a name is none.
+        """
+        from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
+        from ptexplore.annotations.concepts import load_path
+        from ptexplore.view.notes.check import Checked, CheckView
+
+        library = self.library
+        _check_names(library, only)
+        indexed = self.main_tree
+        resolver = Resolver(indexed.tree, indexed.store)
+        placed = resolve_all(library, resolver, list(only) or None)
+        problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems)
+        anchors = tuple(Checked(*row) for row in placed)
+        labs = self._run_labs([(anchor.tour, anchor.stop) for anchor in anchors], timeout, ran) if run_labs else None
+        return CheckView(indexed.tree.info, anchors, problems, labs, tuple(layer.shown for layer in library.layers))
+
+    def _run_labs(
+        self, stops: Sequence[tuple[Tour, Stop]], timeout: float, ran: Callable[[LabResult], None]
+    ) -> tuple[LabResult, ...]:
+        results = []
+        with_labs = [(tour, stop) for tour, stop in stops if stop.labs]
+        for result in self.run_labs(with_labs, timeout) if with_labs else ():
+            ran(result)
+            results.append(result)
+        return tuple(results)
+
+    def run_labs(self, stops: Sequence[tuple[Tour, Stop]], timeout: float = 60.0) -> Iterator[LabResult]:
+        """Run the labs of these stops, those alone whose file is shipped or trusted; how each ended, in order."""
+        from ptexplore.workspace.lab_runs import run_labs
+
+        return run_labs(stops, self.torch, lambda: self.lookup, timeout)
+
+    def run_lab(self, tour: Tour, stop: Stop, lab: Lab) -> tuple[LabResult, Trail | None]:
+        """Run one lab; how it ended, and the Trail of its run, if it came to that."""
+        from ptexplore.workspace.lab_runs import run_lab
+
+        return run_lab(tour, stop, lab, lambda: (self.torch, self.lookup))
+
+    def plan_pins(self, only: Sequence[str] = ()) -> PinPlan:
+        """How the locks of the notes would change on the tree in use; `only` names tours or stops. Writes nothing."""
+        from ptexplore.workspace.anchor_pins import plan_pins
+
+        library = self.library
+        return plan_pins(library, self.main_tree, only)
+
+    def new_note(self, target: str, note_id: str | None = None) -> NewNote:
+        """The text of a note on the one thing that the target names. Raises PtexploreError (USAGE) if it is not one."""
+        from ptexplore.workspace.note_beginnings import new_note
+
+        return new_note(self.main_tree, target, note_id)
+
+    def codetour_files(self, only: Sequence[str] = ()) -> list[Exported]:
+        """The tours as files of VS Code's CodeTour, made of the checkout's text; `only` names tours.
+
+        Raises PtexploreError if there is no such tour, none at all, or no checkout.
+        """
+        from ptexplore.errors import MISSING, PtexploreError
+        from ptexplore.view.notes.codetour import codetour_files
+        from ptexplore.view.notes.tour import find_tour, in_order, no_tours
+
+        library = self.library
+        tours = [find_tour(library, name) for name in only]
+        tours = tours or [tour for tour in in_order(library) if tour.kind == "tour" and tour.stops]
+        if not tours:
+            raise no_tours(library)
+        indexed = self.main_tree
+        if indexed.checkout is None:
+            why = "patterns and lines are made of a checkout's text, and only the installed torch's own is in use"
+            raise PtexploreError("there is no checkout to export for", why, "ptexplore fetch", MISSING)
+        return codetour_files(library, indexed, tours)
+
+    # --- what takes long ---
+
+    def index(self, request: IndexRequest) -> IndexRun:
+        """Bring indexes up to date; refine and export them if that is asked for. Raises PtexploreError."""
+        from ptexplore.workspace.index_runs import run_index
+
+        runtime, sources = self._to_index(request.checkout)
+        with self.watch("indexing") as progress:
+            return run_index(request, runtime, sources, progress)
+
+    def _to_index(self, name: str | None) -> tuple[Runtime | None, list[Checkout | Runtime]]:
+        from ptexplore.errors import MISSING, PtexploreError
+        from ptexplore.source.fetch.checkouts import is_there, load
+
+        runtime, checkouts = self.sources(needed=name is None)
+        if name is None:
+            return runtime, [*checkouts, *([runtime] if runtime is not None else [])]
+        checkout = load(name)
+        if not is_there(checkout):
+            hint = f"ptexplore fetch --remove {checkout.name}"
+            raise PtexploreError(f"the checkout {checkout.name} is gone", f"no folder {checkout.root}", hint, MISSING)
+        return runtime, [checkout]
+
+    def fetch(self, request: Request, watcher: Watcher) -> FetchOutcome:
+        """Bring a source tree; without a source and a ref that of the installed torch, or what the project pins.
+
+        Raises PtexploreError as `source.fetch.fetch.fetch` does, and if the torch is needed and not there.
+        """
+        from ptexplore.source.fetch.fetch import fetch
+        from ptexplore.source.fetch.project_file import find_project
+
+        project = find_project(Path.cwd())
+        pinned = project is not None and project.pin is not None
+        of_torch = request.source is None and request.ref is None and not pinned
+        return fetch(request, self.runtime if of_torch else self.runtime_if_any, project, watcher)
+
+    def survey(self, request: SurveyRequest, counting: Counting) -> Report:
+        """Trace the samples of operators that are asked for and not saved yet, then report on what is saved.
+
+        `counting` shows how many of how many are done. Raises PtexploreError.
+        """
+        from ptexplore.workspace.survey_runs import run_survey, survey_folder, survey_report
+
+        folder = survey_folder(request, self.runtime)
+        trees = tuple(f"{tree.name} ({tree.relation})" for tree in self.lookup.infos)  # indexes are made now, and once
+        run_survey(request, folder, self.python, self.runtime, trees, counting, self.notice)
+        return survey_report(request, folder)
+
+    def survey_report(self, request: SurveyRequest) -> Report:
+        """The report on what is saved; nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
+        from ptexplore.view.survey.files import Folder
+        from ptexplore.workspace.survey_runs import survey_folder, survey_report
+
+        # A folder that is named needs no torch.
+        return survey_report(request, Folder(request.out) if request.out else survey_folder(request, self.runtime))
+
+    def health(self) -> Health:
+        """The installed torch, trees and caches: what is there, how it relates, what is missing."""
+        from ptexplore.view.health import health
+        from ptexplore.workspace.trace_lookup import compared_checkouts
+
+        torch = self.torch
+        note, compared = compared_checkouts(torch, self.watch)
+        return health(torch.runtime, torch.tree, torch.catalogue, compared, note)
+
+    def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
+        """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
+        from ptexplore.view.site.link_targets import DefinitionsByName
+        from ptexplore.workspace.site_contents import SiteContents, load_traces
+
+        runtime, _checkouts = self.sources()
+        trees = [self.main_tree]
+        alone = self.tree is not None and trees[0].checkout is not None
+        if trees[0].checkout is not None and runtime is not None and not alone:
+            trees += self.open_trees("runtime")
+        library, noted = self.library, self.marks(trees)
+        torch = self.torch if runtime is not None and not alone else None
+        names = DefinitionsByName([indexed.store for indexed in trees])
+        return SiteContents(trees, torch, library, noted, load_traces(traces), names)
+
+
+def _check_names(library: NoteLibrary, names: Sequence[str]) -> None:
+    from ptexplore.errors import USAGE, PtexploreError
+
+    for name in names:
+        if name not in library.tours and library.stop(name) is None:
+            known = ", ".join(sorted(library.tours)) or "none"
+            raise PtexploreError(
+                f"there is no tour or stop {name}", f"there are {known}", "ptexplore notes check", USAGE
+            )

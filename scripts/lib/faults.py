@@ -1,0 +1,389 @@
+"""Sixty faults in the rules of resolve/ and of the C++ names it reads: each is one small change that breaks one rule.
+
+They were chosen from the rules, module by module, before anybody looked at which of them the tests notice. Where the
+code around one changes, `old` and `new` follow it, and the rule stays the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """One planted fault: the file below ptexplore/, the exact text there, what replaces it, the rule that breaks."""
+
+    file: str
+    old: str
+    new: str
+    rule: str
+
+
+FAULTS = (
+    # --- the event trees, the user's calls, numbers ---
+    Fault(
+        "resolve/claims.py",
+        'return self.events("frames") or self.events("ops")',
+        'return self.events("ops") or self.events("frames")',
+        "the frames pass gives the tree where there is one",
+    ),
+    Fault(
+        "resolve/merge.py",
+        "evidence = (seen, agreed[seen]) if seen in agreed else (seen,)",
+        "evidence = (seen,)",
+        "where both passes ran the same operators, a hop names both observations",
+    ),
+    Fault(
+        "resolve/calls.py",
+        "if event.is_operator]:\n        return None",
+        "if event.is_operator]:\n        pass",
+        "a dispatch pass that ran other operators says nothing of these calls",
+    ),
+    Fault(
+        "resolve/calls.py",
+        "in TENSOR_SYNTAX and call.target.table else []",
+        "in TENSOR_SYNTAX else []",
+        "a call that ran no operator is shown only where it is torch's own",
+    ),
+    Fault(
+        "resolve/claims.py",
+        'ranked[2 if claim.hop.kind == "closed" else int(mere)]',
+        'ranked[0 if claim.hop.kind == "closed" else int(mere)]',
+        "code whose source is closed is numbered last",
+    ),
+    Fault(
+        "resolve/claims.py",
+        "self.changed[op] if op in self.changed else self.store.table(op)",
+        "self.store.table(op)",
+        "the traced process's own table counts where it differs",
+    ),
+    Fault(
+        "resolve/trail.py",
+        "dispatching.reason,\n    autograd.link,",
+        "autograd.link,\n    dispatching.reason,",
+        "autograd's nodes are linked after the kernels are there",
+    ),
+    # --- autograd, findings ---
+    Fault(
+        "resolve/autograd.py",
+        "if derivative is not None and derivative.node == node.name:\n                recorded[",
+        "if derivative is not None:\n                recorded[",
+        "a forward kernel records a node only where its derivative makes that node",
+    ),
+    Fault(
+        "resolve/autograd.py",
+        'run = [f for f in derivative.formulas if mode(schema, f) == "backward"]',
+        "run = list(derivative.formulas)",
+        "a forward-mode formula does not run in backward",
+    ),
+    Fault(
+        "resolve/autograd.py",
+        "if len({(d.path, d.line) for d in derivatives}) == 1:",
+        "if derivatives:",
+        "a node that several entries make is given no formula",
+    ),
+    Fault(
+        "resolve/findings.py",
+        'observation.data.get("equal") is False',
+        'observation.data.get("equal") is not True',
+        "a result that was not compared does not differ",
+    ),
+    # --- dispatch: the sets ---
+    Fault(
+        "resolve/dispatch/reasoning.py",
+        "keys = (arguments.raw | state.include) & ~state.exclude\n",
+        "keys = arguments.raw & ~state.exclude | state.include\n",
+        "the set is (arguments | include) - exclude",
+    ),
+    Fault(
+        "resolve/dispatch/reasoning.py",
+        "keys = context.keys.without(keys, name)",
+        "pass",
+        "a key whose entry is a fallthrough is masked out",
+    ),
+    Fault(
+        "resolve/dispatch/reasoning.py",
+        "current &= context.keys.after(then.after)",
+        "current = context.keys.after(then.after)",
+        "a redispatch goes on with what is left of its own set",
+    ),
+    Fault(
+        "resolve/dispatch/reasoning.py",
+        "if self.arguments.observed and self.state.certain and shown",
+        "if self.arguments.observed and shown",
+        "what follows from a state that nobody read is a prediction",
+    ),
+    Fault(
+        "resolve/dispatch/reasoning.py",
+        "call.claim.hop.evidence + call.arguments.evidence + call.state.evidence",
+        "call.claim.hop.evidence + call.arguments.evidence",
+        "a key names the observation of the thread-local sets",
+    ),
+    Fault(
+        "resolve/keyset.py",
+        "self._pairs.setdefault((functionality, bit), prefix + other)",
+        "self._pairs.setdefault((functionality, bit), other)",
+        "a pair that torch's parser does not know is named by its functionality and its backend",
+    ),
+    Fault(
+        "resolve/dispatch/local_state.py",
+        '("BackendSelect", "ADInplaceOrView")',
+        '("BackendSelect",)',
+        "c10's default include set has both",
+    ),
+    Fault(
+        "resolve/dispatch/local_state.py",
+        "certain=False)\n    factory",
+        "certain=True)\n    factory",
+        "a hand-written binding may hold a guard that is not followed",
+    ),
+    Fault(
+        "resolve/dispatch/local_state.py",
+        "if innermost in LAYERS:",
+        "if innermost == LAYERS[0]:",
+        "both layers of a function transform set the state anew",
+    ),
+    Fault(
+        "resolve/dispatch/local_state.py",
+        "BELOW in lines[number + 1]",
+        "BELOW in lines[number]",
+        "a factory holds its guard on the line below its head",
+    ),
+    Fault(
+        "resolve/dispatch/arguments.py",
+        "if known is None or since > position:",
+        "if known is None:",
+        "an address counts from the call that recorded it: another tensor may have lain there before",
+    ),
+    Fault(
+        "resolve/dispatch/arguments.py",
+        "if since < position]",
+        "if since <= position]",
+        "what an operator makes is not among its own arguments",
+    ),
+    # --- dispatch: operators and schemas ---
+    Fault(
+        "resolve/dispatch/operator_calls.py",
+        "if len(matching) == 1:",
+        "if matching:",
+        "an overload is named only where one alone takes the inputs",
+    ),
+    Fault(
+        "resolve/dispatch/overloads.py",
+        "if body is None or _BRANCH.search(body):",
+        "if body is None:",
+        "a kernel with branches need not call what its text names",
+    ),
+    Fault(
+        "resolve/dispatch/overloads.py",
+        'if source.precision != "located" or source.end_line is None:',
+        "if source.end_line is None:",
+        "only text of the running version tells overloads apart",
+    ),
+    Fault(
+        "resolve/dispatch/schema.py",
+        '_ALWAYS_RECORDED = {"Tensor", "int",',
+        '_ALWAYS_RECORDED = {"Tensor", "Scalar", "int",',
+        "the profiler keeps no complex Scalar, so that one may be missing",
+    ),
+    Fault(
+        "resolve/dispatch/schema.py",
+        'any("!" not in one for one in _ALIAS.findall(given))',
+        "any(_ALIAS.findall(given))",
+        "an argument that is only written to lends its memory to no result",
+    ),
+    # --- dispatch: kernels ---
+    Fault(
+        "resolve/dispatch/redispatch.py",
+        '"after_ADInplaceOrView_keyset": "ADInplaceOrView",',
+        '"after_ADInplaceOrView_keyset": "AutogradOther",',
+        "the ADInplaceOrView kernel goes on below its own key",
+    ),
+    Fault(
+        "resolve/dispatch/redispatch.py",
+        "if guard in line:\n            return False",
+        "if guard in line:\n            continue",
+        "what a kernel calls below its guard is called under that guard",
+    ),
+    Fault(
+        "resolve/dispatch/kernel_bodies.py",
+        "active = [r for r in at_line if not r.inactive]",
+        "active = at_line",
+        "a registration that another one replaced is not behind the table's entry",
+    ),
+    Fault(
+        "resolve/dispatch/kernel_bodies.py",
+        "if k.key in (registration.key, None) and k.line]",
+        "if k.line]",
+        "a Python kernel is that of the registration's own key",
+    ),
+    Fault(
+        "resolve/dispatch/kernel_bodies.py",
+        "chosen = exact or active",
+        "chosen = active",
+        "of several registrations at one line the key's own is behind the entry",
+    ),
+    Fault(
+        "resolve/places/stubs.py",
+        '(device == "CPU" and context in CAPABILITIES)',
+        "(context in CAPABILITIES)",
+        "CPU capabilities are of no other device",
+    ),
+    Fault(
+        "resolve/places/stubs.py",
+        "return found if len(found) == 1 else []",
+        "return found[:1]",
+        "of two functions of one name in a file neither is followed",
+    ),
+    Fault(
+        "resolve/places/stubs.py",
+        "source.conditions.holds(row.guards, row.path) is not False]\n            if sum",
+        "row.path]\n            if sum",
+        "what the build leaves out registers no kernel",
+    ),
+    Fault(
+        "resolve/dispatch/below.py",
+        "if len(devices) == 1 else None",
+        "if devices else None",
+        "tensors on two devices tell no device",
+    ),
+    # --- places ---
+    Fault(
+        "resolve/places/precision.py",
+        'if evidence.recorded and evidence.relation != "version-skew":',
+        "if evidence.recorded:",
+        "a line of another version's tree is never more than version-skew",
+    ),
+    Fault(
+        "resolve/places/precision.py",
+        'if evidence.relation in ("runtime", "matches"):',
+        'if evidence.relation in ("runtime", "matches", "consistent"):',
+        "a consistent tree locates nothing",
+    ),
+    Fault(
+        "resolve/places/lookup.py",
+        "confirmed=source.checkout is not None)",
+        "confirmed=True)",
+        "a source without text confirms no record",
+    ),
+    Fault(
+        "resolve/places/lookup.py",
+        "if len(here) == 1 and here[0].block is not None:",
+        "if here and here[0].block is not None:",
+        "in another version's tree two registrations of one operator tell nothing",
+    ),
+    Fault(
+        "resolve/places/sources.py",
+        "for depth in range(len(scope), -1, -1)]",
+        "for depth in range(len(scope), 0, -1)]",
+        "a name can mean the global namespace's",
+    ),
+    Fault(
+        "resolve/places/declared.py",
+        "return several(places,",
+        "return places[0] or several(places,",
+        "of overloads that nothing tells apart none is chosen",
+    ),
+    Fault(
+        "resolve/python_places.py",
+        "if wanted.match(lines[line - 1]):",
+        "if wanted.match(lines[line]):",
+        "a decorated function stands at the line of its def",
+    ),
+    Fault(
+        "resolve/places/relation.py",
+        "if checkout.modified:\n        return None",
+        "if checkout.modified:\n        pass",
+        "a modified checkout does not match",
+    ),
+    Fault(
+        "resolve/places/relation.py",
+        "if records.confirmed != records.total:",
+        "if not records.confirmed:",
+        "one record that misses makes a tree another version's",
+    ),
+    # --- native ---
+    Fault(
+        "resolve/native/align.py",
+        'if seen.kind in ("entry", "boxed-call"):\n            return None',
+        'if seen.kind in ("entry", "boxed-call"):\n            continue',
+        "a handle below another call is that call's",
+    ),
+    Fault(
+        "resolve/native/chain.py",
+        'if one.number < frame.number and one.function.landmark.kind == "lookup"]',
+        'if one.function.landmark.kind == "lookup"]',
+        "a table lookup after a boundary says nothing of it",
+    ),
+    Fault(
+        "resolve/native/conclude.py",
+        "if ran[: len(keys)] != keys:",
+        "if ran != keys:",
+        "a prediction that ends early is not wrong",
+    ),
+    Fault(
+        "resolve/native/conclude.py",
+        'if was.tree == "runtime" and was.precision in ("located", "registered"):',
+        'if was.precision in ("located", "registered"):',
+        "a kernel of another tree's text that did not run is no finding",
+    ),
+    Fault(
+        "resolve/native/growth.py",
+        "at = parent.children.index(after) + 1 if after is not None else 0",
+        "at = parent.children.index(after) if after is not None else 0",
+        "what left no frame stands behind its neighbour",
+    ),
+    Fault(
+        "resolve/native/join.py",
+        "if stepped.of is not None and len(called) != stepped.of:",
+        "if stepped.of is None and called:",
+        "a run that called the operator another number of times tells nothing by numbers",
+    ),
+    Fault(
+        "resolve/native/lambdas.py",
+        "sure = sure and number in (1, written.index(here[0]) + 1)",
+        "sure = sure and number >= 1",
+        "a lambda whose number the text does not have is not sure",
+    ),
+    Fault(
+        "resolve/native/landmarks.py",
+        "register=None if hidden is None else 1 + hidden)",
+        "register=None if hidden is None else 2 - hidden)",
+        "a hidden first argument moves the set by one register",
+    ),
+    Fault(
+        "resolve/native/seen.py",
+        "if mine and region.holds(frame) and frame not in taken:",
+        "if mine and region.holds(frame):",
+        "one frame is one hop's only",
+    ),
+    Fault(
+        "resolve/native/sites.py",
+        "if len(generated) == 1:",
+        "if generated:",
+        "two generated definitions of one name are both listed",
+    ),
+    Fault(
+        "cpp/symbol_names.py",
+        "if part.name != ANONYMOUS and part.name not in CAPABILITIES]",
+        "if part.name != ANONYMOUS]",
+        "the namespace of a CPU capability is not in the source",
+    ),
+    Fault(
+        "cpp/types.py",
+        '"size_t": "unsigned long",',
+        '"size_t": "unsigned int",',
+        "size_t is an unsigned long",
+    ),
+    Fault(
+        "resolve/native/call_tree.py",
+        "library in closed and not library.startswith(_OPEN))",
+        "library in closed)",
+        "torch's own libraries are open",
+    ),
+    Fault(
+        "cpp/matching.py",
+        "left = [one for one in visible if conditions.holds(one.guards, one.path) is not False]",
+        "left = [one for one in visible if conditions.holds(one.guards, one.path)]",
+        "a condition that nothing decides rules nothing out",
+    ),
+)

@@ -1,0 +1,98 @@
+"""Tables of JSON keys, made from dataclasses: a key is a field, what it means is the comment on the field's line."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from io import StringIO
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+BEGIN, END = "<!-- made by scripts/json-docs -->", "<!-- until here -->"
+PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
+
+
+def with_tables(text: str) -> str:
+    """The document with its tables as the records have them now. Raises ValueError where the marks are missing."""
+    from ptexplore.model.trace import SavedTrail
+
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the document lacks {BEGIN} or {END}")
+    return f"{head}{BEGIN}\n\n{tables(SavedTrail)}\n{END}{tail}"
+
+
+def tables(top: type) -> str:
+    """One table for each record that a document of the record `top` holds, as they are first named."""
+    return "\n".join(_table(record) for record in records(top))
+
+
+def records(top: type) -> list[type]:
+    """The record `top`, and every record that its fields hold."""
+    found: dict[type, None] = {}
+    pending = [top]
+    while pending:
+        record = pending.pop(0)
+        if record not in found:
+            found[record] = None
+            pending += [held for hint in get_type_hints(record).values() for held in _held(hint)]
+    return list(found)
+
+
+def _held(hint: Any) -> Iterator[type]:
+    if is_dataclass(hint) and isinstance(hint, type):
+        yield hint
+    for part in get_args(hint):
+        yield from _held(part)
+
+
+def _table(record: type) -> str:
+    said, hints = comments(record), get_type_hints(record)
+    missing = [field.name for field in fields(record) if field.name not in said]
+    if missing:
+        raise ValueError(f"{record.__name__}: no comment says what {', '.join(missing)} means")
+    rows = [f"| `{field.name}` | {words(hints[field.name])} | {said[field.name]} |" for field in fields(record)]
+    about = (inspect.getdoc(record) or "").partition("\n\n")[0].replace("\n", " ")
+    return "\n".join(
+        [f"### {record.__name__}", "", about, "", "| key | value | what |", "| --- | --- | --- |", *rows, ""]
+    )
+
+
+def comments(record: type) -> Mapping[str, str]:
+    """What the comment on each field's line says, of the record and of those it is derived from."""
+    said: dict[str, str] = {}
+    for kind in reversed(record.__mro__[:-1]):
+        source = inspect.cleandoc(inspect.getsource(kind))
+        lines = {
+            token.start[0]: token.string.removeprefix("#").strip()
+            for token in tokenize.generate_tokens(StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        body = ast.parse(source).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for node in body.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.lineno in lines:
+                said[node.target.id] = lines[node.lineno]
+    return said
+
+
+def words(hint: Any) -> str:
+    """A type as a reader of JSON says it."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in arguments)
+    if origin in (Union, UnionType):
+        return " or ".join(words(part) for part in arguments)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return f"list of {words(arguments[0])}"
+    if origin is tuple:
+        return f"list of {len(arguments)}: {', '.join(map(words, arguments))}"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"object of {words(arguments[1])}"
+    if is_dataclass(hint) and isinstance(hint, type):
+        return f"[{hint.__name__}](#{hint.__name__.lower()})"
+    return PLAIN[hint]

@@ -1,0 +1,73 @@
+"""The public API on a real torch: its examples run, its Trail is the command's, and mypy checks a user's script."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.harness import REPOSITORY, Cli
+
+pytestmark = pytest.mark.e2e
+
+
+def run(cli: Cli, *arguments: str, cwd: Path | None = None) -> str:
+    done = subprocess.run(
+        [cli.python, *arguments],
+        env=cli.environment() | {"PYTHONPATH": str(REPOSITORY)},
+        cwd=cwd or cli.cwd,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("module", ["api.trail", "api.questions", "errors"])
+def test_the_examples_run(cli: Cli, module: str) -> None:
+    code = f"import doctest, sys, ptexplore.{module} as m; r = doctest.testmod(m); print(r); sys.exit(bool(r.failed))"
+    assert "attempted=" in run(cli, "-c", code)
+
+
+def test_the_trail_is_the_commands(cli: Cli, tmp_path: Path) -> None:
+    """The command and the API give one Trail: the same text, the same document, the same saved file."""
+    code = (
+        "import ptexplore, sys\n"
+        "trail = ptexplore.trace('torch.add(a, b)', grad=True, native=False)\n"
+        "trail.save('x.trail')\n"
+        "open('x.json', 'w').write(trail.to_json())\n"
+        "open('x.txt', 'w').write(str(trail))\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    run(cli, "-c", code, cwd=tmp_path)
+    loaded = cli("trace", "--load", str(tmp_path / "x.trail"), "--json", target=None)
+    assert json.loads(loaded.out) == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    shown = cli("trace", "--load", str(tmp_path / "x.trail"), env={"COLUMNS": "160"}, target=None).out
+    tree = [line for line in shown.splitlines() if "cpp:" in line]
+    assert tree
+    assert tree == [line for line in (tmp_path / "x.txt").read_text(encoding="utf-8").splitlines() if "cpp:" in line]
+
+
+SCRIPT = """\
+import ptexplore
+
+trail: ptexplore.Trail = ptexplore.trace("torch.add(a, b)", grad=True)
+names: list[str] = [hop.name for hop in trail.find("add_kernel")]
+text: str = trail.to_json() + str(trail) + trail.svg()
+with ptexplore.Workspace(python="/other/bin/python") as workspace:
+    schema: str = workspace.op("add.Tensor").operator.schema
+"""
+
+
+def test_mypy_checks_a_users_script(cli: Cli, tmp_path: Path) -> None:
+    script = tmp_path / "user.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    command = ["-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
+    run(cli, *command, cwd=tmp_path)
+    script.write_text(SCRIPT.replace("grad=True", 'grad="yes"'), encoding="utf-8")
+    done = subprocess.run([cli.python, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 'Argument "grad" to "trace" has incompatible type "str"' in done.stdout

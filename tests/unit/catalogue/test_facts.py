@@ -1,0 +1,60 @@
+"""What generated files hold, from small ones in their shape."""
+
+from __future__ import annotations
+
+from ptexplore.catalogue.facts import Facts, facts_of
+from ptexplore.catalogue.generated_file import GeneratedFile
+from ptexplore.cpp.macros import MacroTable
+from ptexplore.cpp.text import Text
+from ptexplore.index.cpp.extract import extract
+from ptexplore.index.dialect.cpp import dialect
+
+
+def facts(path: str, text: str) -> Facts:
+    return facts_of(GeneratedFile(path, text, extract(path, text, MacroTable({}))[0], dialect(Text(path, text))))
+
+
+def test_a_node_whose_apply_is_defined_twice_has_no_place() -> None:
+    text = """namespace torch::autograd::generated {
+variable_list A::apply(variable_list&& grads) {
+  return grads;
+}
+variable_list B::apply(variable_list&& grads) { return {}; }
+variable_list B::apply(variable_list&& grads) { return {}; }
+variable_list apply(variable_list&& grads) { return {}; }
+}
+"""
+    assert facts("a/Functions.cpp", text).nodes == {"A": ("a/Functions.cpp", 2, 4)}
+
+
+def test_entry_points_are_those_of_at_ops() -> None:
+    text = """namespace at::_ops {
+at::Tensor add_Tensor::call(const at::Tensor & self) {
+    return op.call(self);
+}
+at::Tensor add_Tensor::redispatch(c10::DispatchKeySet ks) { return {}; }
+}
+void call() {}
+"""
+    expected = {"add_Tensor": {"call": ("x/Operators_0.cpp", 2), "redispatch": ("x/Operators_0.cpp", 5)}}
+    assert facts("x/Operators_0.cpp", text).entry_points == expected
+
+
+def test_a_binding_is_the_function_inside_its_wrappers() -> None:
+    text = """static PyObject * THPVariable_mix(PyObject* self_, PyObject* args)
+{
+  // [deprecated] aten::mix.out(Tensor self)
+  // aten::mix.Tensor(Tensor self, Tensor other) -> Tensor
+  return nullptr;
+}
+template<PyObject* (*Func)(PyObject*, PyObject*)>
+static PyObject * Or_NotImplemented_(PyObject* self) { return nullptr; }
+PyMethodDef variable_methods[] = {
+  {"__mix__", castPyCFunctionWithKeywords(Or_NotImplemented_<THPVariable_mix>), METH_VARARGS | METH_KEYWORDS, NULL},
+  {"gone", THPVariable_gone, METH_NOARGS, NULL},
+};
+"""
+    (binding,) = facts("g/python_variable_methods.cpp", text).bindings
+    assert (binding.table, binding.name, binding.c_function) == ("Tensor", "__mix__", "THPVariable_mix")
+    assert (binding.line, binding.end_line, binding.entry_line) == (1, 6, 10)
+    assert binding.ops == ("aten::mix.Tensor",)

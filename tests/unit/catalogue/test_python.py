@@ -1,0 +1,67 @@
+"""A Python function's line is that of its `def`, and only when the text holds it there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ptexplore.catalogue.operators import aliases
+from ptexplore.catalogue.python_names import def_line, kernel_for
+from ptexplore.model.operators import PythonKernel, Registration
+from tests.unit.conftest import Mini, line_of
+
+REFS = "torch/_refs.py"
+
+
+def test_decorators_come_before_the_def(mini: Mini) -> None:
+    first = line_of(mini.tree, REFS, '@registers("blend")')
+    expected = line_of(mini.tree, REFS, "def blend_meta")
+    assert def_line(mini.tree, REFS, first, "torch._refs.blend_meta") == expected
+    assert def_line(mini.tree, REFS, first) == expected
+    assert def_line(mini.tree, REFS, expected, "blend_meta") == expected
+
+
+def test_nothing_is_rounded(mini: Mini) -> None:
+    first = line_of(mini.tree, REFS, '@registers("blend")')
+    assert def_line(mini.tree, REFS, first, "another_name") is None
+    assert def_line(mini.tree, REFS, first - 2, "blend_meta") is None
+    assert def_line(mini.tree, REFS, 9999) is None
+    assert def_line(mini.tree, "torch/missing.py", 1) is None
+
+
+def test_a_lambda_is_on_its_own_line(mini: Mini) -> None:
+    line = line_of(mini.tree, REFS, "lambda")
+    assert def_line(mini.tree, REFS, line, "torch._refs.<lambda>") == line
+    assert def_line(mini.tree, REFS, line - 1, "torch._refs.<lambda>") is None
+
+
+RECORD = Registration("aten::x", "Meta", False, False, False, "python", None, None, None, False, None)
+KERNEL = PythonKernel("aten::x", "meta", "f", "torch/x.py", 3, 5, "Meta")
+
+
+def test_the_kernel_of_the_records_own_key() -> None:
+    other = replace(KERNEL, function="g", key="CPU")
+    assert kernel_for(RECORD, [other, KERNEL]) == (KERNEL, None)
+    assert kernel_for(RECORD, [KERNEL, replace(KERNEL, role="kernel")]) == (KERNEL, None)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "why"),
+    [
+        ([], "no table of Python's names the callable"),
+        ([replace(KERNEL, role="decomposition", key=None)], "no table of Python's names the callable"),
+        ([KERNEL, replace(KERNEL, line=9)], "name 2 callables"),
+        ([replace(KERNEL, path=None, line=None)], "in no file of torch's"),
+        ([replace(KERNEL, line=None)], "not at the line"),
+    ],
+)
+def test_why_not(kernels: list[PythonKernel], why: str) -> None:
+    assert why in (kernel_for(RECORD, kernels)[1] or "")
+
+
+def test_aliases() -> None:
+    assert aliases("a::f(Tensor(a -> *) self, int n) -> Tensor(a)[]") == ("self: (a -> *)", "-> (a)")
+    assert aliases("a::f.out(Tensor x, *, Tensor(a!)[] out) -> ()") == ("out: (a!)",)
+    assert aliases("a::f(Tensor? x, Tensor(a|b)? y=None) -> (Tensor(a!) u, Tensor v)") == ("y: (a|b)", "-> (a!)")
+    assert aliases("") == ()

@@ -1,0 +1,47 @@
+"""Of several definitions of one name those that a symbol of the binary can mean; what is unknown rules none out."""
+
+from __future__ import annotations
+
+from ptexplore.cpp.conditions import Conditions
+from ptexplore.cpp.matching import Wanted, match
+from ptexplore.model.symbols import Symbol
+
+KNOWN = Conditions({"ON": "1"}, frozenset({"OFF"}))
+PATH = "aten/src/ATen/native/Blend.cpp"
+
+
+def symbol(line: int, *, guards: tuple[str, ...] = (), parameters: tuple[str, ...] | None = (), path: str = PATH,
+           static: bool = False, role: str = "definition") -> Symbol:  # fmt: skip
+    return Symbol(path, "blend", "at::native::blend", "function", line, line + 3, line, role=role,  # type: ignore[arg-type]
+                  parameters=parameters, guards=guards, static=static)  # fmt: skip
+
+
+def lines(found: list[Symbol], wanted: Wanted | None = None) -> tuple[list[int], int]:
+    matched = match(found, wanted or Wanted(), KNOWN)
+    return [one.line for one in matched.left], matched.ruled_out
+
+
+def test_the_arm_that_this_build_takes() -> None:
+    assert lines([symbol(1, guards=("ON",)), symbol(9, guards=("!(ON)",))]) == ([1], 1)
+    assert lines([symbol(1, guards=("OFF",))]) == ([], 1)
+
+
+def test_an_arm_that_nothing_decides_stays() -> None:
+    assert lines([symbol(1, guards=("ELSE",)), symbol(9, guards=("!(ELSE)",))]) == ([1, 9], 0)
+
+
+def test_declarations_and_repeats_are_no_definitions() -> None:
+    assert lines([symbol(1, role="declaration"), symbol(5), symbol(5)]) == ([5], 0)
+
+
+def test_internal_linkage_counts_in_its_own_file_alone() -> None:
+    other = symbol(4, path="aten/src/ATen/native/Other.cpp", static=True)
+    assert lines([symbol(1), other], Wanted(near=PATH)) == ([1], 0)
+    assert lines([symbol(1), other], Wanted(near=other.path)) == ([4], 0)
+
+
+def test_overloads_by_their_types() -> None:
+    many = [symbol(1, parameters=("const Tensor &", "int64_t")), symbol(9, parameters=("const Tensor&", "IntArrayRef"))]
+    assert lines(many, Wanted(("const at::Tensor &", "at::IntArrayRef"))) == ([9], 0)
+    assert lines(many, Wanted(("double",))) == ([1, 9], 0), "types that fit none rule none out"
+    assert lines(many) == ([1, 9], 0)

@@ -1,0 +1,113 @@
+"""Which files a refresh reads, and what a reader makes of things that are no plain source file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ptexplore.cpp.macros import MacroTable
+from ptexplore.index import workers
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.index.tasks import Task
+from ptexplore.index.workers import Same, Unread
+from ptexplore.source.listing import Listed
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.store.index.rows import Rows
+
+
+def task(file: Path, known: str | None = None, layer: str = "checkout") -> Task:
+    return Task(1, "c10/x.h", str(file), layer, 1, known)
+
+
+def test_what_is_no_file_is_said(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "real.h").write_text("int a;\n", encoding="utf-8")
+    (tmp_path / "link.h").symlink_to(tmp_path / "real.h")
+    for name in ("gone.h", "fifo", "link.h", "."):
+        result = workers.read_rows(task(tmp_path / name), MacroTable({}))
+        assert isinstance(result, Unread), (name, result)
+        assert result.why
+
+
+def test_a_known_file_is_the_same_and_a_young_one_is_not_trusted(tmp_path: Path) -> None:
+    file = tmp_path / "x.h"
+    file.write_text("int a();\n", encoding="utf-8")
+    first = workers.read_rows(task(file), MacroTable({}))
+    assert isinstance(first, Rows)
+    sha, stamp = first.file[5], first.file[7]
+    assert stamp == 0, "it may change again within the clock's own step"
+    os.utime(file, (1.6e9, 1.6e9))
+    assert workers.read_rows(task(file, sha), MacroTable({})) == Same("c10/x.h", 1_600_000_000_000_000_000)
+
+
+def test_an_installed_header_has_the_lines_of_the_repository(tmp_path: Path) -> None:
+    file = tmp_path / "x.h"
+    guard = "!defined(TORCH_STABLE_ONLY) && !defined(TORCH_TARGET_VERSION)"
+    text = f'#if {guard}\n#pragma once\nint plain();\n\n#else\n#error "no"\n#endif  // {guard}\n'
+    file.write_text(text, encoding="utf-8")
+    result = workers.read_rows(task(file, layer="wheel"), MacroTable({}))
+    assert isinstance(result, Rows)
+    assert [row[5] for row in result.symbols if row[1] == "plain"] == [2]
+
+
+def test_a_reader_that_stumbles_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptexplore.index import python as pysource
+
+    def stumble(path: str, raw: str) -> None:
+        raise RecursionError(f"{path} {len(raw)}")
+
+    monkeypatch.setattr(pysource, "extract", stumble)
+    files = []
+    for name in ("a.py", "b.h"):
+        (tmp_path / name).write_text("int b();\n", encoding="utf-8")
+        files.append(Listed(name, str(tmp_path / name), "checkout"))
+    build(IndexInput("t", "1", files), tmp_path / "i.sqlite", jobs=1)
+    store = IndexStore.open(tmp_path / "i.sqlite")
+    assert [path for path, _ in store.problems()] == ["a.py"]
+    assert [one.path for one in store.symbols_named("b") if one.kind == "function"] == ["b.h"]
+
+
+def test_another_source_of_the_same_name_is_taken_up(tmp_path: Path) -> None:
+    target = tmp_path / "i.sqlite"
+    for identity in ("one", "two"):
+        file = tmp_path / identity / "a.py"
+        file.parent.mkdir()
+        file.write_text("def a(): pass\n", encoding="utf-8")
+        build(IndexInput("t", identity, [Listed("a.py", str(file), "checkout")]), target, jobs=1)
+        assert IndexStore.open(target).meta("source") == identity
+    assert len(IndexStore.open(target).symbols_named("a")) == 2, "the module and its function"
+
+
+def test_a_file_that_comes_and_goes(tmp_path: Path) -> None:
+    target, file = tmp_path / "i.sqlite", tmp_path / "a.py"
+    files = [Listed("a.py", str(file), "checkout")]
+    for _ in range(2):
+        built = build(IndexInput("t", "1", files), target, jobs=1)
+        assert [one.path for one in built.unread] == ["a.py"]
+    file.write_text("def a(): pass\n", encoding="utf-8")
+    assert build(IndexInput("t", "1", files), target, jobs=1).unread == ()
+    assert IndexStore.open(target).file("a.py") is not None
+    file.unlink()
+    assert build(IndexInput("t", "1", files), target, jobs=1).unread != ()
+    assert IndexStore.open(target).file("a.py") is None
+    assert build(IndexInput("t", "1", []), target, jobs=1).unread == ()
+
+
+def test_workers_give_what_one_process_gives(tmp_path: Path) -> None:
+    files = []
+    for number in range(40):
+        file = tmp_path / f"{number}.py"
+        file.write_text("".join(f"def f{number}_{n}(a): return g(a)\n" for n in range(1500)), encoding="utf-8")
+        os.utime(file, (1.6e9, 1.6e9))
+        files.append(Listed(file.name, str(file), "checkout"))
+    build(IndexInput("t", "1", files), tmp_path / "two.sqlite", jobs=2)
+    build(IndexInput("t", "1", files), tmp_path / "one.sqlite", jobs=1)
+    one, two = (IndexStore.open(tmp_path / f"{name}.sqlite") for name in ("one", "two"))
+    assert one.files() == two.files()
+    assert one.counts() == two.counts()
+    assert one.refs("g") == two.refs("g")
+    assert one.outline("7.py") == two.outline("7.py")
+    assert one.files_with_words(["f7_"], 9) == two.files_with_words(["f7_"], 9) == ["7.py"]

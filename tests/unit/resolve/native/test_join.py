@@ -1,0 +1,411 @@
+"""What was stepped joined with what was concluded: a hop is observed where a frame was, and the frames decide the tree.
+
+Each test gives the claims as the passes before leave them, and the calls of the machine; both are written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from ptexplore.model.trace import Finding
+from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.native.conclude import INLINED
+from ptexplore.resolve.native.growth import DEEPEST
+from ptexplore.resolve.native.join import join
+from ptexplore.resolve.places.precision import unknown
+from tests.unit.conftest import ATEN
+from tests.unit.resolve.making import (
+    Rows,
+    Small,
+    bits,
+    claim,
+    entry,
+    key_facts,
+    native_facts,
+    only,
+    operator,
+    place,
+    registration,
+    session,
+    shape,
+    walk,
+)
+from tests.unit.resolve.native_calls import calls, functor
+
+HAND, CPU = "aten/src/ATen/native/Blend.cpp", f"{ATEN}/RegisterCPU_0.cpp"
+OP = "aten::blend.Pair"
+ENTRY = "at::_ops::blend_Pair::call(at::Tensor const&, at::Tensor const&)"
+AGAIN = "at::_ops::blend_Pair::redispatch(c10::DispatchKeySet, at::Tensor const&)"
+ALL, LOW = bits("AutogradCPU", "CPU"), bits("CPU")
+VARIABLE, WRAPPER = "torch::autograd::VariableType::blend_Pair", "at::wrapper_CPU_blend_Pair"
+OUTER, INNER = functor(VARIABLE), functor(WRAPPER)
+OBSERVATION = 1  # of the stepped part, the first of each session here
+ROWS = Rows(
+    operators=[
+        operator(f"{OP}(Tensor self, Tensor other) -> Tensor", cpp_name="blend_Pair"),
+        operator("aten::mirror(Tensor self) -> Tensor", cpp_name="mirror"),
+    ],
+    registrations=[registration(OP, "CPU", (CPU, 21), wrapper=WRAPPER),
+                   registration(OP, "ADInplaceOrView", (CPU, 33), wrapper="ADInplaceOrView::blend")],
+    tables={OP: [entry("CPU", at=(CPU, 21)), entry("ADInplaceOrView", at=(CPU, 33))]},
+)  # fmt: skip
+
+
+def chain(*links: tuple[str, str, tuple[Claim, ...]], **hop: Any) -> tuple[Claim, ...]:
+    """The predicted keys, each with its kernel and what that calls by its text: (key, kernel, what is below)."""
+    if not links:
+        return ()
+    (key, kernel, below), *rest = links
+    inside = claim("kernel", kernel, *below, *chain(*rest, **hop), op=OP, key=key, status="derived", **hop)
+    return (claim("key", key, inside, op=OP, key=key, status="derived", **hop),)
+
+
+def blend(*inside: Claim, **hop: Any) -> Claim:
+    """The operator call as the profiler saw it."""
+    given = {"op": OP, "evidence": (40,), **hop}
+    return claim("op", OP, *inside, event={"type": "op", "name": "aten::blend"}, **given)
+
+
+def stepped(
+    small: Small, text: str, *claims: Claim, rows: Rows = ROWS, **part: Any
+) -> tuple[list[Claim], list[Finding]]:
+    """Every claim after the join, and the findings."""
+    context = small.context(session(native=[calls(text, **part)]), rows, small.source())
+    joined = join(context, claims)
+    return walk(joined), context.findings
+
+
+BOTH = (("AutogradCPU", VARIABLE, ()), ("CPU", WRAPPER, ()))
+WHOLE = f"""
+{ENTRY}
+ {OUTER} | 9 8 {ALL:x}
+  {VARIABLE}(int)
+   {AGAIN}
+    {INNER} | 9 8 {LOW:x}
+     {WRAPPER}(int)
+"""
+
+
+def test_what_was_predicted_and_ran_is_observed(small: Small) -> None:
+    claims, findings = stepped(small, WHOLE, blend(*chain(*BOTH)))
+    assert shape(claims[:1]) == (
+        f"{OP}(AutogradCPU(c10::impl::wrap_kernel_functor_unboxed_::call({VARIABLE}"
+        f"(at::_ops::blend_Pair::redispatch(CPU(c10::impl::wrap_kernel_functor_unboxed_::call({WRAPPER})))))))"
+    ), "in the machine's own nesting"
+    assert {one.hop.status for one in claims} == {"observed"}
+    assert findings == []
+
+
+def test_each_key_is_read_from_its_register(small: Small) -> None:
+    claims, _ = stepped(small, WHOLE, blend(*chain(*BOTH)))
+    outer = only(claims[:1], "key", "AutogradCPU")
+    assert key_facts(outer).observed_raw == key_facts(outer).raw == hex(ALL)
+    assert key_facts(outer).set == "AutogradCPU, CPU"
+    assert "was given the set" in outer.hop.why[-1]
+    assert outer.hop.why[-1].endswith("AutogradCPU is its highest key")
+    assert hex(LOW) == key_facts(only(claims[:1], "key", "CPU")).raw
+
+
+def test_evidence_is_added_and_none_is_lost(small: Small) -> None:
+    claims, _ = stepped(small, WHOLE, blend(*chain(*BOTH, evidence=(40, 41))))
+    assert claims[0].hop.evidence == (40, OBSERVATION)
+    assert only(claims[:1], "key", "CPU").hop.evidence == (40, 41, OBSERVATION)
+    assert only(claims[:1], "kernel", WRAPPER).hop.evidence == (40, 41, OBSERVATION)
+    assert only(claims[:1], "native", "at::_ops::blend_Pair::redispatch").hop.evidence == (OBSERVATION,)
+
+
+def test_what_a_frame_tells_of_its_hop(small: Small) -> None:
+    claims, _ = stepped(small, WHOLE, blend(*chain(*BOTH)))
+    kernel = only(claims[:1], "kernel", WRAPPER)
+    assert kernel.hop.instructions == 10
+    assert native_facts(kernel) == (f"{WRAPPER}(int)", "libtorch_cpu.so", 10)
+    assert claims[0].hop.instructions == 60
+
+
+# --- predictions that differ ---
+
+
+def test_a_prediction_that_ends_early_is_not_wrong(small: Small) -> None:
+    """It did not know how the call goes on: the machine shows the rest."""
+    claims, findings = stepped(small, WHOLE, blend(*chain(BOTH[0])))
+    assert findings == []
+    last = only(claims[:1], "key", "CPU")
+    assert (last.hop.status, last.hop.op) == ("observed", OP)
+    assert only(claims[:1], "kernel", WRAPPER).hop.status == "observed"
+    assert last.hop.why[0].startswith("the table's entry for CPU")
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        (("AutogradCPU", VARIABLE, ()), ("ADInplaceOrView", "v", ()), ("CPU", WRAPPER, ())),  # one too many
+        (("CPU", WRAPPER, ()),),  # one that ran was not foreseen
+        (("AutogradCPU", VARIABLE, ()), ("Meta", "m", ())),
+    ],
+)
+def test_keys_that_ran_otherwise_are_a_finding(small: Small, links: Any) -> None:
+    claims, findings = stepped(small, WHOLE, blend(*chain(*links)))
+    (finding,) = findings
+    assert finding.kind == "prediction-differs"
+    predicted = ", ".join(key for key, _, _ in links)
+    assert finding.text == f"{OP}: predicted were the keys {predicted}; those that ran are AutogradCPU, CPU"
+    assert finding.hop == 1, "the operator call"
+    assert [one.hop.name for one in claims if one.hop.kind == "key"] == ["AutogradCPU", "CPU"], "what ran is shown"
+
+
+def test_a_part_that_was_cut_short_contradicts_nothing(small: Small) -> None:
+    text = f"{ENTRY}\n {OUTER} | 9 8 {ALL:x}\n  {VARIABLE}(int)\n"
+    _, findings = stepped(small, text, blend(*chain(*BOTH)), cut="too many calls")
+    assert [(one.kind, one.text) for one in findings] == [("cut", "the native tree ends early: too many calls")]
+
+
+OTHER_RAN = WHOLE.replace(WRAPPER, "at::native::weave")
+
+
+@pytest.mark.parametrize(
+    "tree, precision, certain",
+    [
+        ("runtime", "located", True),
+        ("runtime", "registered", True),
+        ("runtime", "unknown", False),  # nothing certain was predicted
+        ("tree", "located", False),  # of a checkout's text: not the binary's own
+    ],
+)
+def test_another_kernel_than_predicted(small: Small, tree: str, precision: Any, certain: bool) -> None:
+    """What ran is shown by its own name and source; a finding where the prediction was the running version's own."""
+    from ptexplore.model.places import SourceRef
+
+    was = SourceRef(CPU, 12, "generated", precision, tree=tree, reason="x")
+    inner = claim("kernel", WRAPPER, claim("impl", "at::native::old"), op=OP, key="CPU", status="derived", source=was)
+    outer = claim("kernel", VARIABLE, claim("key", "CPU", inner, op=OP, key="CPU"), op=OP, key="AutogradCPU")
+    claims, findings = stepped(small, OTHER_RAN, blend(claim("key", "AutogradCPU", outer, op=OP, key="AutogradCPU")))
+    kernel = only(claims[:1], "kernel", "at::native::weave")
+    assert kernel.hop.status == "observed"
+    assert kernel.children == (), "what the other one's text calls did not run"
+    expected = [f"{OP}: for CPU {WRAPPER} was predicted; at::native::weave ran"] if certain else []
+    assert [one.text for one in findings] == expected
+
+
+# --- what left no frame ---
+
+
+def test_a_kernel_that_the_boundarys_type_names_and_that_has_no_frame_was_compiled_into_it(small: Small) -> None:
+    text = f"{ENTRY}\n {OUTER} | 9 8 {ALL:x}\n  {AGAIN}\n   {INNER} | 9 8 {LOW:x}\n"
+    claims, findings = stepped(small, text, blend(*chain(*BOTH)))
+    kernel = only(claims[:1], "kernel", VARIABLE)
+    assert kernel.hop.status == "inlined"
+    assert kernel.hop.evidence == (OBSERVATION,)
+    assert "it was compiled into that one" in kernel.hop.why[-1]
+    assert "at::_ops::blend_Pair::redispatch" in shape((kernel,)), "what it calls is inside of it"
+    assert findings == []
+
+
+def test_a_kernel_that_nothing_names_is_derived_from_the_table(small: Small) -> None:
+    boundary = (
+        "c10::impl::BoxedKernelWrapper<at::Tensor& (at::Tensor const&), void>::call(c10::BoxedKernel const&, "
+        "c10::OperatorHandle const&, c10::DispatchKeySet, at::Tensor const&)"
+    )
+    claims, _ = stepped(small, f"{ENTRY}\n {boundary} | 9 8 {LOW:x}\n", blend(*chain(BOTH[1])))
+    kernel = only(claims[:1], "kernel", WRAPPER)
+    assert kernel.hop.status == "derived"
+    assert kernel.hop.why[-1].endswith("ran it, and does not name it: the table's entry for CPU does")
+
+
+IMPL, STUB = "at::native::fold_dense", "at::native::fold_stub"
+KERNEL = "at::native::fold_kernel"
+
+
+def predicted() -> Claim:
+    """A hand-written function with the stub that its text calls, and the stub's kernel."""
+    kernel = claim("native", KERNEL, status="predicted", op=OP)
+    return claim("impl", IMPL, claim("stub", STUB, kernel, status="predicted", op=OP), status="predicted", op=OP)
+
+
+def below(*lines: str) -> str:
+    """The CPU kernel with these calls inside."""
+    return f"{ENTRY}\n {INNER} | 9 8 {LOW:x}\n  {WRAPPER}(int)\n" + "".join(f"   {line}\n" for line in lines)
+
+
+FOLD = "at::native::AVX2::(anonymous namespace)::fold_kernel(at::TensorIteratorBase&)"
+LINKS = (("CPU", WRAPPER, (predicted(),)),)
+
+
+def test_functions_that_the_text_names_and_that_ran_are_observed(small: Small) -> None:
+    text = below(f"{IMPL}(at::Tensor const&)", f" {FOLD}")
+    claims, _ = stepped(small, text, blend(*chain(*LINKS)))
+    assert only(claims[:1], "impl").hop.status == "observed"
+    kernel = only(claims[:1], "native", KERNEL)
+    assert (kernel.hop.status, kernel.hop.instructions) == ("observed", 10)
+    assert only(claims[:1], "stub").hop.status == "inlined", "a stub is a table, no function"
+
+
+def test_a_function_without_a_frame_whose_calls_ran_was_compiled_into_its_caller(small: Small) -> None:
+    claims, _ = stepped(small, below(FOLD), blend(*chain(*LINKS)))
+    impl = only(claims[:1], "impl")
+    assert (impl.hop.status, impl.hop.why[-1]) == ("inlined", INLINED)
+    assert impl.hop.evidence == (OBSERVATION,)
+    assert shape((impl,)) == f"{IMPL}({STUB}({KERNEL}))"
+
+
+def test_a_function_of_which_nothing_ran_stays_a_prediction(small: Small) -> None:
+    claims, _ = stepped(small, below("at::native::another(int)"), blend(*chain(*LINKS)))
+    assert [one.hop.status for one in claims if one.hop.kind in ("impl", "stub")] == ["predicted", "predicted"]
+    assert only(claims[:1], "native", KERNEL).hop.status == "predicted"
+
+
+def test_one_frame_is_one_hops(small: Small) -> None:
+    """The text calls it twice, and it ran once."""
+    twice = (("CPU", WRAPPER, (claim("impl", IMPL, status="predicted"), claim("impl", IMPL, status="predicted"))),)
+    claims, _ = stepped(small, below(f"{IMPL}(at::Tensor const&)"), blend(*chain(*twice)))
+    statuses = sorted(one.hop.status for one in claims if one.hop.kind == "impl")
+    assert statuses == ["observed", "predicted"]
+
+
+def test_what_runs_inside_another_operator_is_not_this_ones(small: Small) -> None:
+    text = below("at::_ops::mirror::call(at::Tensor const&)", f" {IMPL}(at::Tensor const&)")
+    claims, _ = stepped(small, text, blend(*chain(*LINKS)))
+    assert only(claims[:1], "impl").hop.status == "predicted", "mirror's own call of it is another"
+
+
+# --- frames that nobody predicted ---
+
+
+def test_a_frame_that_nothing_else_is_known_of(small: Small) -> None:
+    text = below("at::native::weave(at::Tensor const&, at::Tensor const&)", "dgemm_", "@libc.so.6 free")
+    claims, _ = stepped(small, text, blend(*chain(BOTH[1])))
+    weave = only(claims[:1], "native", "at::native::weave")
+    assert (weave.hop.status, weave.hop.phase, weave.hop.evidence) == ("observed", "forward", (OBSERVATION,))
+    assert place(weave.hop.source) == (HAND, small.line(HAND, "Tensor weave("), "located")
+    assert {one.hop.name for one in claims if one.hop.kind == "closed"} == {"dgemm_", "free"}
+
+
+def test_what_a_function_refs_callback_runs_is_named_by_its_type(small: Small) -> None:
+    """The loop of a TensorIterator: the call operator was compiled into the callback that calls it."""
+    carrier = "void c10::function_ref<void (char**, long)>::callback_fn<at::native::Loop>(long, char**, long)"
+    claims, _ = stepped(small, below(carrier, " at::native::inside(int)"), blend(*chain(BOTH[1])))
+    loop = only(claims[:1], "native", "at::native::Loop::operator()")
+    assert (loop.hop.status, loop.hop.evidence) == ("inlined", (OBSERVATION,))
+    assert loop.hop.why[0].endswith("names it, and it has no frame: compiled into that one")
+    assert [one.hop.name for one in loop.children] == ["at::native::inside"], "what ran inside is its own"
+    own_frame = below(carrier, " at::native::Loop::operator()(char**, long)")
+    claims, _ = stepped(small, own_frame, blend(*chain(BOTH[1])))
+    assert only(claims[:1], "native", "at::native::Loop::operator()").hop.status == "observed"
+
+
+def test_an_operator_call_that_the_profiler_did_not_record(small: Small) -> None:
+    text = below("at::_ops::mirror::call(at::Tensor const&)")
+    claims, _ = stepped(small, text, blend(*chain(BOTH[1])))
+    found = only(claims[:1], "op", "aten::mirror")
+    assert found.hop.status == "observed"
+    assert found.hop.why == ("at::_ops::mirror::call ran; the profiler recorded no event for it",)
+
+
+def test_an_event_whose_overload_is_not_known_is_named_by_its_frame(small: Small) -> None:
+    vague = claim("op", "aten::blend", event={"type": "op", "name": "aten::blend"})
+    claims, _ = stepped(small, WHOLE, vague)
+    assert claims[0].hop.op == OP
+    assert claims[0].hop.why == ("at::_ops::blend_Pair::call is what ran",)
+
+
+def test_a_better_source_replaces_a_worse_one_and_never_the_other_way(small: Small) -> None:
+    from ptexplore.model.places import SourceRef
+
+    weave = "at::native::weave(at::Tensor const&, at::Tensor const&)"
+    skewed = SourceRef("old.cpp", 3, "checkout", "version-skew", tree="old")
+    better = (("CPU", WRAPPER, (claim("impl", "at::native::weave", status="predicted", source=skewed),)),)
+    claims, _ = stepped(small, below(weave), blend(*chain(*better)))
+    assert place(only(claims[:1], "impl").hop.source) == (HAND, small.line(HAND, "Tensor weave("), "located")
+    located = SourceRef("a.cpp", 3, "generated", "located")
+    worse = (("CPU", WRAPPER, (claim("impl", "at::native::gone", status="predicted", source=located),)),)
+    claims, _ = stepped(small, below("at::native::gone(int)"), blend(*chain(*worse)))
+    assert only(claims[:1], "impl").hop.source == located, "the frame's own name is found nowhere"
+    nothing = unknown("why it was not found before")
+    same = (("CPU", WRAPPER, (claim("impl", "at::native::gone", status="predicted", source=nothing),)),)
+    claims, _ = stepped(small, below("at::native::gone(int)"), blend(*chain(*same)))
+    assert only(claims[:1], "impl").hop.source == nothing
+
+
+# --- parts ---
+
+
+def test_a_part_of_backward_takes_the_place_of_backwards_claims(small: Small) -> None:
+    node = claim("node", "torch::autograd::generated::BlendBackward0::apply", phase="backward", evidence=(50,),
+                 event={"type": "node"})  # fmt: skip
+    text = "torch::autograd::generated::BlendBackward0::apply(int)\n at::native::helper(int)\n"
+    claims, _ = stepped(small, text, blend(), node, part="backward")
+    assert [(one.hop.name, one.hop.status) for one in claims if one.hop.phase == "backward"] == [
+        ("torch::autograd::generated::BlendBackward0::apply", "observed"),
+        ("at::native::helper", "observed"),
+    ]
+    assert claims[0].hop.evidence == (40,), "forward was not stepped here"
+
+
+def operator_part(number: int | None, of: int | None, **more: Any) -> Mapping[str, Any]:
+    return {"part": "operator", "op": "blend", "number": number, "of": of, **more}
+
+
+@pytest.mark.parametrize(
+    "part, observed",
+    [
+        (operator_part(2, 3), [False, True, False]),  # the second of three
+        (operator_part(3, 3), [False, False, True]),
+        (operator_part(2, 4), []),  # that run called it four times: the numbers tell nothing
+        (operator_part(4, None), []),  # there is no fourth
+        (operator_part(2, None), [False, True, False]),
+        (operator_part(None, None), []),  # which call it was the probe could not tell
+        (operator_part(1, 3, op="blend.Pair"), [True, False, False]),
+        (operator_part(1, 3, op="blend.Scalar"), []),  # another overload
+    ],
+)
+def test_the_call_that_was_stepped(small: Small, part: Mapping[str, Any], observed: Sequence[bool]) -> None:
+    ops = [blend(*chain(*BOTH)) for _ in range(3)]
+    claims, findings = stepped(small, WHOLE, *ops, **part)
+    tops = [one for one in claims if one.hop.kind == "op"]
+    assert [one.hop.instructions is not None for one in tops] == (observed or [False] * 3)
+    told = [one.text for one in findings if one.kind == "cut"]
+    assert told == (
+        [] if observed else [f"{part['op']} was stepped, and which of the calls here that is cannot be told"]
+    )
+
+
+def test_the_only_call_needs_no_number(small: Small) -> None:
+    claims, findings = stepped(small, WHOLE, blend(*chain(*BOTH)), **operator_part(None, None))
+    assert claims[0].hop.instructions is not None
+    assert findings == []
+
+
+def test_without_a_number_the_call_with_as_many_inside_is_meant(small: Small) -> None:
+    """A boxed call goes past the entry points that are counted; how many of them nest tells which one it was."""
+    claims, _ = stepped(small, f"{ENTRY}\n {ENTRY}\n", blend(blend()), blend(), **operator_part(None, None))
+    outer = [one for one in claims if one.hop.kind == "op"]
+    assert [one.hop.instructions is not None for one in outer] == [True, True, False]
+
+
+def test_calls_nested_deeper_than_can_be_shown_are_cut_and_their_operators_stay(small: Small) -> None:
+    """The operator ran below the last level that is shown: its own event still says that it ran."""
+    deep = "\n".join(" " * level + f"f{level}(int)" for level in range(DEEPEST + 5))
+    text = f"{deep}\n{' ' * (DEEPEST + 5)}{ENTRY}\n"
+    claims, findings = stepped(small, text, blend())
+    (call,) = [one for one in claims if one.hop.kind == "op"]
+    assert (call.hop.op, call.hop.instructions) == (OP, None)
+    assert [one.text for one in findings] == [f"calls nested deeper than {DEEPEST} are not shown"]
+
+
+def test_nothing_stepped_changes_nothing(small: Small) -> None:
+    context = small.context(session(), ROWS)
+    claims = (blend(*chain(*BOTH)),)
+    assert join(context, claims) is claims
+    empty = small.context(session(native=[calls("")]), ROWS)
+    assert join(empty, claims) == claims
+
+
+def test_python_is_around_the_calls_of_its_operators(small: Small) -> None:
+    """A Python frame leaves none of its own in the machine's calls: it goes around what it holds."""
+    python = claim("python", "f", blend(*chain(*BOTH)), event={"type": "frame"})
+    claims, _ = stepped(small, "before(int)\n" + WHOLE.lstrip("\n") + "after(int)\n", python)
+    tops = [one.hop.name for one in claims if one.hop.name in ("before", "f", "after")]
+    assert tops == ["before", "f", "after"]
+    assert shape([one for one in claims if one.hop.name == "f"]).startswith(f"f({OP}(")

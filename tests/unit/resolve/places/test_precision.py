@@ -1,0 +1,78 @@
+"""How precise a reference is: the design's words, from the evidence alone, and never rounded up."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.model.places import SourceRef
+from ptexplore.resolve.places.precision import Evidence, decide, in_runtime, recorded, several, unknown
+from tests.unit.conftest import ATEN
+from tests.unit.resolve.making import Small, place
+
+CPU = f"{ATEN}/RegisterCPU_0.cpp"
+
+
+@pytest.mark.parametrize(
+    "evidence, word",
+    [
+        # One definition found by its name: what the tree is worth.
+        (Evidence(relation="runtime"), "located"),
+        (Evidence(relation="matches"), "located"),
+        (Evidence(relation="consistent"), "consistent"),
+        (Evidence(relation="version-skew"), "version-skew"),
+        # None or several.
+        (Evidence(definitions=0), "unknown"),
+        (Evidence(definitions=2), "ambiguous"),
+        (Evidence(definitions=7, relation="version-skew"), "ambiguous"),
+        # The binary's own record: only a text that bears it out makes it "registered".
+        (Evidence(recorded=True, confirmed=True), "registered"),
+        (Evidence(recorded=True, confirmed=False), "unknown"),
+        (Evidence(recorded=True, confirmed=True, relation="matches"), "registered"),
+        (Evidence(recorded=True, confirmed=True, relation="consistent"), "registered"),
+        # A line of another version's tree is never more than that, even where it happens to hold the macro.
+        (Evidence(recorded=True, confirmed=True, relation="version-skew"), "version-skew"),
+    ],
+)
+def test_the_word(evidence: Evidence, word: str) -> None:
+    assert decide(evidence) == word
+
+
+def test_a_place_in_the_runtime_tree(small: Small) -> None:
+    found = in_runtime(small.tree, CPU, 3, 9)
+    assert (*place(found), found.layer, found.end_line, found.tree) == (CPU, 3, "located", "generated", 9, "runtime")
+    assert in_runtime(small.tree, "torch/_refs.py", 1).layer == "wheel"
+
+
+@pytest.mark.parametrize("path, line", [("aten/src/ATen/native/Blend.cpp", 3), (CPU, None)])
+def test_what_no_layer_holds_is_unknown_and_says_so(small: Small, path: str, line: int | None) -> None:
+    found = in_runtime(small.tree, path, line)
+    assert place(found) == (path, line, "unknown")
+    assert found.reason == f"{path} is not in the runtime tree"
+
+
+def test_a_recorded_line_is_confirmed_or_says_why_not(small: Small) -> None:
+    confirmed = recorded(small.tree, CPU, 19, True, None)
+    assert (*place(confirmed), confirmed.reason) == (CPU, 19, "registered", None)
+    refused = recorded(small.tree, CPU, 19, False, "that line is for CUDA")
+    assert (*place(refused), refused.reason) == (
+        CPU,
+        19,
+        "unknown",
+        "the binary names this line, but that line is for CUDA",
+    )
+    assert str(recorded(small.tree, CPU, 19, False, None).reason).endswith("no text here confirms it")
+
+
+def test_one_place_is_itself_and_several_are_candidates() -> None:
+    one = SourceRef("a.cpp", 3, "checkout", "located", tree="tree")
+    other = SourceRef("a.cpp", 9, "checkout", "located", tree="tree")
+    elsewhere = SourceRef("b.cpp", 1, "checkout", "located", tree="tree")
+    assert several([one], "x") is one
+    both = several([one, other], "overloads")
+    assert (*place(both), both.reason, both.tree) == ("a.cpp", None, "ambiguous", "overloads", "tree")
+    assert both.candidates == (one, other)
+    assert place(several([one, elsewhere], "x")) == (None, None, "ambiguous"), "of two files neither is named"
+
+
+def test_unknown_has_a_reason_and_no_layer() -> None:
+    assert unknown("nobody knows") == SourceRef(None, None, None, "unknown", reason="nobody knows")

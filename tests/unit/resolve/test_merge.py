@@ -1,0 +1,95 @@
+"""The recorders' events as one tree: frames around operators where frames were recorded, each hop with its evidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.merge import build
+from tests.unit.resolve.making import Event, Small, builtin, event, frame, only, op, session, shape
+
+FILE = "/site/torch/_refs.py"
+
+
+def built(small: Small, ops: list[Event], frames: list[Event] | None = None) -> tuple[Claim, ...]:
+    return build(small.context(session(ops, frames=frames or [])), ())
+
+
+def test_operators_nest_as_they_ran(small: Small) -> None:
+    assert shape(built(small, [op("aten::a", op("aten::b"), op("aten::c")), op("aten::d")])) == (
+        "aten::a(aten::b aten::c) aten::d"
+    )
+
+
+def test_the_frames_pass_gives_the_tree_where_there_is_one(small: Small) -> None:
+    """Only there operators nest in the Python that called them."""
+    calls = [frame("f", builtin("torch", "a", op("aten::a")), file=FILE, line=3)]
+    assert shape(built(small, [op("aten::a")], calls)) == "f(torch.a(aten::a))"
+
+
+def test_each_operator_is_concluded_from_both_passes(small: Small) -> None:
+    """Observations are numbered in the order given: 1 and 2 of the ops pass, 3 the frame, 4 and 5 what ran inside."""
+    calls = [frame("f", op("aten::a"), op("aten::b"), file=FILE, line=3)]
+    claims = built(small, [op("aten::a"), op("aten::b")], calls)
+    assert only(claims, "op", "aten::a").hop.evidence == (4, 1)
+    assert only(claims, "op", "aten::b").hop.evidence == (5, 2)
+    assert only(claims, "python").hop.evidence == (3,), "the ops pass knows no frames"
+
+
+def test_passes_that_ran_other_operators_are_not_joined(small: Small) -> None:
+    claims = built(small, [op("aten::a"), op("aten::b")], [op("aten::a"), op("aten::c")])
+    assert [one.hop.evidence for one in claims] == [(3,), (4,)], "the frames pass speaks for itself"
+
+
+def test_the_order_of_operators_is_compared_and_their_nesting_is_not(small: Small) -> None:
+    claims = built(small, [op("aten::a", op("aten::b"))], [op("aten::a"), op("aten::b")])
+    assert [one.hop.evidence for one in claims] == [(3, 1), (4, 2)]
+
+
+@pytest.mark.parametrize(
+    "given, kind, name",
+    [
+        (op("aten::a"), "op", "aten::a"),
+        (op("my range"), "native", "my range"),  # RECORD_FUNCTION inside a kernel: no dispatcher call
+        (event("user", name="step"), "python", "step"),
+        (event("node", name="AddBackward0"), "node", "AddBackward0"),
+        (event("engine", name="autograd::engine::evaluate_function: Odd"), "node", "Odd"),
+        (builtin("Tensor", "add"), "binding", "torch.add"),
+        (frame("forward", file=FILE, line=3), "python", "forward"),
+        (event("builtin", table="Tensor", method="add", qualname="Tensor.add"), "binding", "Tensor.add"),
+    ],
+)
+def test_what_an_event_is(small: Small, given: Event, kind: str, name: str) -> None:
+    (claim,) = built(small, [given])
+    assert (claim.hop.kind, claim.hop.name, claim.hop.status) == (kind, name, "observed")
+    assert claim.event is not None
+    assert claim.event.type == given.data["type"]
+
+
+def test_the_engines_event_around_a_node_is_no_hop(small: Small) -> None:
+    name = "autograd::engine::evaluate_function: AddBackward0"
+    node = event("node", op("aten::a"), name="AddBackward0")
+    assert shape(built(small, [event("engine", node, name=name)])) == "AddBackward0(aten::a)"
+    other = event("node", name="MulBackward0")
+    assert shape(built(small, [event("engine", other, name=name)])) == "AddBackward0(MulBackward0)", "another's node"
+    assert shape(built(small, [event("engine", op("aten::a"), name=name)])) == "AddBackward0(aten::a)"
+
+
+def test_a_call_that_the_dispatch_pass_marks_is_no_hop(small: Small) -> None:
+    assert shape(built(small, [event("call", op("aten::a"), call=1)])) == "aten::a"
+
+
+def test_an_event_whose_parent_was_cut_off_is_at_the_top(small: Small) -> None:
+    claims = built(small, [op("aten::a", parent=7)])
+    assert shape(claims) == "aten::a"
+
+
+def test_phase_and_thread_are_the_events(small: Small) -> None:
+    (claim,) = built(small, [op("aten::a", phase="backward", thread=2)])
+    assert (claim.hop.phase, claim.hop.thread) == ("backward", 2)
+
+
+def test_what_has_no_source_says_why(small: Small) -> None:
+    ranges = built(small, [op("my range"), event("user", name="x"), event("engine", name="?")])
+    assert ["RECORD_FUNCTION" in str(one.hop.source.reason) for one in ranges] == [True, False, False]
+    assert all(one.hop.source.precision == "unknown" and one.hop.source.reason for one in ranges)

@@ -1,0 +1,96 @@
+"""docs/json.md says what the records say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def json_docs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from lib import json_docs
+
+    return json_docs
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A thing inside."""
+
+    way: Literal["up", "down"]  # where it goes
+
+
+@dataclass(frozen=True)
+class Base:
+    """The base."""
+
+    number: int  # how many
+    texts: tuple[str, ...] = ()  # all of them
+
+
+@dataclass(frozen=True)
+class Outer(Base):
+    """A thing.
+
+    More of it.
+    """
+
+    inner: Inner | None = None  # another
+    pairs: tuple[tuple[str, int], ...] = ()  # of two
+    by_name: Mapping[str, bool] | None = None  # each
+
+
+TABLES = """\
+### Outer
+
+A thing.
+
+| key | value | what |
+| --- | --- | --- |
+| `number` | number | how many |
+| `texts` | list of text | all of them |
+| `inner` | [Inner](#inner) or null | another |
+| `pairs` | list of list of 2: text, number | of two |
+| `by_name` | object of true or false or null | each |
+
+### Inner
+
+A thing inside.
+
+| key | value | what |
+| --- | --- | --- |
+| `way` | `up`, `down` | where it goes |
+"""
+
+
+def test_a_table_for_each_record(json_docs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json_docs.tables(Outer) == TABLES
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Says nothing of its field."""
+
+    field: int
+
+
+def test_a_field_that_nothing_is_said_of(json_docs) -> None:
+    with pytest.raises(ValueError, match="Silent: no comment says what field means"):
+        json_docs.tables(Silent)
+
+
+def test_the_document_is_up_to_date(json_docs) -> None:
+    text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    assert json_docs.with_tables(text) == text, "run scripts/json-docs"
+
+
+def test_a_document_without_marks(json_docs) -> None:
+    with pytest.raises(ValueError, match="lacks"):
+        json_docs.with_tables("# JSON")

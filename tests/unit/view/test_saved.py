@@ -1,0 +1,370 @@
+"""Saved traces are data from others: whole ones come back as they were, all others are refused in words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.operators import KernelRef
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.trace import (
+    BindingRef,
+    BoundName,
+    Captured,
+    DerivativeRef,
+    Dispatch,
+    Finding,
+    FormulaRef,
+    Hop,
+    LoopRef,
+    NativeCall,
+    NodeRef,
+    OperatorRef,
+    PythonCall,
+    ResultInfo,
+    StubKernelRef,
+    StubRef,
+    TorchInfo,
+    Trail,
+    walk,
+)
+from ptexplore.view.trace.document import trail_to_json
+from ptexplore.view.trace.explain import RECORDS
+from ptexplore.view.trace.saved import trail_from_json
+
+SAVED = Path(__file__).parents[2] / "data" / "saved"
+Document = dict[str, Any]
+
+
+def a_trail() -> Trail:
+    """A Trail with every kind of record in it, and a reference in every place that can hold one."""
+    place = SourceRef("build/aten/src/ATen/Operators_2.cpp", 12, "generated", "located")
+    several = SourceRef(None, None, None, "ambiguous", reason="two", candidates=(place, place))
+    dispatch = Dispatch("CPU", "0x1", "kernel", ("ADInplaceOrView",), {"self": "CPU"}, "", "AutocastCPU", True, "")
+    derivative = DerivativeRef(
+        place, "aten::add.Tensor", "AddBackward0", "exact", (FormulaRef("self", 3, calls=("f",)),)
+    )
+    inner = Hop(
+        4, "kernel", "wrapper_CPU_add", "observed", place, key="CPU", registration=place, declaration=several,
+        kernel=KernelRef(5, "wrapper", place), stub=StubRef("CPU", place, ("f",)), instructions=812,
+        stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),)),
+        native=NativeCall("f()", "_Z1fv", "libc10.so", 7),
+    )  # fmt: skip
+    key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
+    operator = Hop(
+        2, "op", "aten::add.Tensor", "observed", place, op="aten::add.Tensor", why=("seen",), evidence=(3,),
+        derivative=derivative, operator=OperatorRef("add(…)", place, "at::_ops::add_Tensor::call"), children=(key,),
+        node=NodeRef(True, (place,)),
+    )  # fmt: skip
+    binding = BindingRef("torch.add", place, place)
+    top = Hop(1, "binding", "add", "derived", several, binding=binding, python=PythonCall(4), children=(operator,))
+    last = Hop(5, "op", "aten::sum", "observed", place)
+    return Trail(
+        expression="torch.add(a, b)",
+        bound=(BoundName("a", "Tensor[3, 3]", "seeded"),),
+        torch=TorchInfo("2.13.0", "a" * 40, "wheel", "3.11.2"),
+        trees=(TreeInfo("runtime", "2.13.0", ("generated", "wheel")),),
+        captured=Captured(ops=True, reason="not asked for"),
+        result=ResultInfo("torch.Tensor", "Tensor[3, 3]"),
+        findings=(Finding("cut", "cut here", 2),),
+        hops=(top, last),
+    )
+
+
+def document() -> Document:
+    return json.loads(trail_to_json(a_trail()))
+
+
+def read(document: Any) -> Trail:
+    return trail_from_json(json.dumps(document).encode(), "x.json")[0]
+
+
+def refused(read: Callable[[], object], code: int = USAGE) -> PtexploreError:
+    with pytest.raises(PtexploreError) as caught:
+        read()
+    assert caught.value.exit_code == code
+    assert caught.value.message
+    assert caught.value.why
+    assert caught.value.hint
+    return caught.value
+
+
+def harmless(read: Callable[[], str], path: tuple[Any, ...]) -> None:
+    """Reading either works or is refused in words."""
+    try:
+        told = read()
+    except PtexploreError as error:
+        told = error.why
+    assert told, path
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every value in a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def put(document: Document, path: tuple[Any, ...], value: Any) -> Document:
+    inner: Any = document
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return document
+
+
+def test_round_trip() -> None:
+    trail, session = trail_from_json(trail_to_json(a_trail()).encode(), "x.json")
+    assert trail == a_trail()
+    assert session is None
+
+
+def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
+    hops = list(walk(a_trail().hops))
+    assert [name for name in RECORDS if all(getattr(hop, name) is None for hop in hops)] == []
+    optional = {name for name, value in document()["hops"][0].items() if value is None or isinstance(value, dict)}
+    others = {"op", "key", "registration", "declaration", "source", "derivative", "instructions", "parent"}
+    assert optional - others == set(RECORDS)
+
+
+def test_hops_are_a_flat_table_in_reading_order() -> None:
+    assert [(row["id"], row["parent"]) for row in document()["hops"]] == [(1, None), (2, 1), (3, 2), (4, 3), (5, None)]
+
+
+def test_it_may_be_packed() -> None:
+    assert trail_from_json(gzip.compress(trail_to_json(a_trail()).encode()), "x.json")[0] == a_trail()
+
+
+def test_further_keys_are_passed_over() -> None:
+    further = document() | {"more": {"deep": [[1]]}}
+    further["hops"][0] |= {"more": 1}
+    further["hops"][0]["source"] |= {"more": 1}
+    assert read(further) == a_trail()
+
+
+def test_a_text_that_is_no_unicode_is_kept_as_far_as_it_is() -> None:
+    trail = replace(a_trail(), expression="--script \udcff…")
+    text = trail_to_json(trail)
+    assert text.isascii()
+    assert trail_from_json(text.encode(), "x.json")[0].expression == "--script ?…"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "2"},
+        {"format": True},
+        {"format": 0},
+        {"format": 2.0},
+        {"hops": {}},
+        {"hops": [{"kind": "op"}]},
+        {"expression": 7},
+        {"bound": {"a": "Tensor"}},
+        {"trees": [{"name": "x", "version": "1", "layers": ["moon"]}]},
+        {"findings": [{"kind": "cut", "text": "x", "hop": "3"}]},
+        {"captured": {"native": 1}},
+    ],
+)
+def test_refused(change: Document) -> None:
+    error = refused(lambda: read(document() | change))
+    assert error.message == "x.json is no saved trace"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(b"", b"[]", b"{}", b"{", b"3", b'{"format": 2}', b'{"format": 1}', b"\x1f\x8bx", b"\xff", b"[" * 100_000),
+        b'{"format": 1, "hops": ' + b"[" * 100_000,
+        b'{"format": ' + b"9" * 9000 + b"}",
+    ],
+    ids=lambda text: repr(text[:24]),
+)
+def test_what_is_no_trace(text: bytes) -> None:
+    refused(lambda: trail_from_json(text, "x.json"))
+
+
+def test_a_value_of_the_wrong_kind_is_told_with_its_place() -> None:
+    wrong = put(document(), ("hops", 1, "operator", "yaml", "line"), "12")
+    assert refused(lambda: read(wrong)).why == "Expected `int | null`, got `str` - at `$.hops[1].operator.yaml.line`"
+
+
+WRONG: tuple[Any, ...] = (None, 3, -1, 10**30, 1.5, "text", [], {}, [[]], {"x": {}}, True)
+
+
+def test_any_one_thing_wrong_is_refused_or_harmless() -> None:
+    for path in places(document()):
+        for wrong in random.Random(str(path)).sample(WRONG, 4):
+            spoilt = put(document(), path, wrong)
+            harmless(lambda spoilt=spoilt: trail_to_json(read(spoilt)), path)
+
+
+NO_TREES: dict[str, Callable[[list[Document]], object]] = {
+    "an id twice": lambda rows: rows[1].update(id=1),
+    "a parent that is not there": lambda rows: rows[1].update(parent=77),
+    "a parent further down": lambda rows: rows[0].update(parent=2),
+    "a circle": lambda rows: rows[1].update(parent=2),
+    "its parent after it": lambda rows: rows.reverse(),
+}
+
+
+@pytest.mark.parametrize("label", NO_TREES)
+def test_hops_that_are_no_tree(label: str) -> None:
+    spoilt = document()
+    NO_TREES[label](spoilt["hops"])
+    refused(lambda: read(spoilt))
+
+
+def test_nesting_without_end() -> None:
+    row = document()["hops"][0]
+    chain = [row | {"id": number, "parent": number - 1 or None} for number in range(1, 501)]
+    refused(lambda: read(document() | {"hops": chain}))
+    assert len(list(walk(read(document() | {"hops": chain[:300]}).hops))) == 300
+    ref = document()["hops"][0]["source"]
+    for levels in (100, 5000):
+        deep = ref
+        for _ in range(min(levels, 100)):
+            deep = ref | {"candidates": [deep]}
+        text = json.dumps(put(document(), ("hops", 0, "source"), deep))
+        if levels > 100:
+            opening = '{"path":null,"line":null,"layer":null,"precision":"unknown","candidates":['
+            text = json.dumps(put(document(), ("hops", 0, "source"), "HERE"))
+            text = text.replace('"HERE"', opening * levels + "]}" * levels)
+        refused(lambda text=text: trail_from_json(text.encode(), "x.json"))
+
+
+PATHS = [path for path in places(document()) if path[-1] == "path"]
+
+
+@pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\0b", "a\n/.."])
+def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 13
+    for path in PATHS:
+        error = refused(lambda path=path: read(put(document(), path, outside)))
+        assert "leads out of a tree" in error.why, path
+
+
+def test_only_https_links_survive() -> None:
+    for path in PATHS:
+        spoilt = put(document(), (*path[:-1], "url"), "javascript:alert(1)")
+        assert read(spoilt) == a_trail(), path
+    linked = put(document(), ("hops", 0, "binding", "assigned", "url"), "https://example.org/")
+    assert "https://example.org/" in trail_to_json(read(linked))
+
+
+def test_newer_format_says_so() -> None:
+    error = refused(lambda: read(document() | {"format": 3}), MISSING)
+    assert "format 3" in error.message
+    assert "upgrade" in error.hint
+
+
+# --- format 1: two files that ptexplore saved when that was its format ---
+
+
+def old(name: str) -> Document:
+    return json.loads(gzip.decompress((SAVED / f"format1-{name}.json.gz").read_bytes()))
+
+
+def old_hops(hops: list[Document]) -> Iterator[Document]:
+    for hop in hops:
+        yield hop
+        yield from old_hops(hop["children"])
+
+
+@pytest.fixture(params=["add-native", "softmax-backward"])
+def both(request: pytest.FixtureRequest) -> tuple[Document, Trail]:
+    file = SAVED / f"format1-{request.param}.json.gz"
+    return old(request.param), trail_from_json(file.read_bytes(), file.name)[0]
+
+
+def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> None:
+    document, trail = both
+    before, after = list(old_hops(document["hops"])), list(walk(trail.hops))
+    assert trail.format == 2
+    assert [(h["id"], h["name"], h["kind"], h["status"]) for h in before] == [
+        (h.id, h.name, h.kind, h.status) for h in after
+    ]
+    assert [[c["id"] for c in h["children"]] for h in before] == [[c.id for c in h.children] for h in after]
+    assert [(h["source"]["path"], h["source"]["line"], h["why"], h["evidence"]) for h in before] == [
+        (h.source.path, h.source.line, list(h.why), list(h.evidence)) for h in after
+    ]
+    assert [(b.name, b.description) for b in trail.bound] == list(document["bound"].items())
+
+
+# Where the keys of format 1's open objects are now.
+NOW: dict[str, Callable[[Hop], Any]] = {
+    "schema": lambda h: h.operator.schema, "yaml": lambda h: h.operator.yaml, "entry": lambda h: h.operator.entry,
+    "python": lambda h: h.binding.python, "table_row": lambda h: h.binding.table_row,
+    "assigned": lambda h: h.binding.assigned, "called_from_line": lambda h: h.python.called_from_line,
+    "registered_op_line": lambda h: h.kernel.registered_op_line, "registers": lambda h: h.kernel.registers,
+    "op_entry": lambda h: h.kernel.op_entry, "device": lambda h: h.stub.device, "called_at": lambda h: h.stub.called_at,
+    "through": lambda h: h.stub.through, "cpu_capability": lambda h: h.stub_kernel.cpu_capability,
+    "loops": lambda h: h.stub_kernel.loops, "recorded": lambda h: h.node.recorded,
+    "derivatives": lambda h: h.node.derivatives, "symbol": lambda h: h.native.symbol,
+    "mangled": lambda h: h.native.mangled, "library": lambda h: h.native.library, "self": lambda h: h.native.own,
+    "tail": lambda h: h.native.tail, "of": lambda h: h.native.third_party,
+}  # fmt: skip
+
+
+def test_format_1_keeps_what_was_known_of_each_hop(both: tuple[Document, Trail]) -> None:
+    document, trail = both
+    kept = Counter[str]()
+    for before, after in zip(old_hops(document["hops"]), walk(trail.hops), strict=True):
+        for key, value in before["detail"].items():
+            now = NOW[key](after)
+            if isinstance(value, dict):
+                assert (value["path"], value["line"]) == (now.path, now.line)
+            elif key == "loops":
+                assert [(one["call"], one["path"], one["line"]) for one in value] == [
+                    (one.call, one.source.path, one.source.line) for one in now
+                ]
+            else:
+                assert (tuple(value) if isinstance(value, list) else value) == now
+            kept[key] += 1
+        for key, value in (before["dispatch"] or {}).items():
+            now = getattr(after.dispatch, key)
+            assert value == (list(now) if isinstance(now, tuple) else now)
+        if before["derivative"]:
+            assert after.derivative is not None
+            assert (before["derivative"]["path"], before["derivative"]["line"]) == (
+                after.derivative.source.path, after.derivative.source.line,
+            )  # fmt: skip
+            assert [(f["inputs"], f["line"], f["mode"], f["calls"]) for f in before["derivative"]["formulas"]] == [
+                (f.inputs, f.line, f.mode, list(f.calls)) for f in after.derivative.formulas
+            ]
+    assert {"schema", "python", "registers"} <= set(kept)
+
+
+def test_format_1_is_saved_anew_as_format_2(both: tuple[Document, Trail]) -> None:
+    _, trail = both
+    assert trail_from_json(trail_to_json(trail).encode(), "x.json")[0] == trail
+
+
+def test_the_session_of_format_1() -> None:
+    document = old("softmax-backward")
+    _, session = trail_from_json(json.dumps(document).encode(), "x.json")
+    assert session is not None
+    assert session.format == 2
+    assert [o.data for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
+    assert session.options.backward is True
+    assert session.torch.version == document["session"]["torch"]["version"]
+
+
+def test_any_one_thing_wrong_in_format_1() -> None:
+    text = json.dumps(old("softmax-backward") | {"session": None})
+    ways: dict[tuple[str, ...], tuple[Any, ...]] = {}
+    for path in places(json.loads(text)):  # one place of each shape: there are thousands of hops' fields
+        ways.setdefault(tuple(key for key in path if isinstance(key, str) and key != "children"), path)
+    for path in ways.values():
+        for wrong in random.Random(str(path)).sample(WRONG, 4):
+            spoilt = put(json.loads(text), path, wrong)
+            harmless(lambda spoilt=spoilt: trail_to_json(read(spoilt)), path)

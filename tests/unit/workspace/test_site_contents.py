@@ -1,0 +1,28 @@
+"""What a site is made of: names of the pages of traces, settings over the project's file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptexplore.workspace import site_contents
+from ptexplore.workspace.site_contents import load_traces, site_settings
+
+
+def test_every_trace_has_a_page_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a file system knows no difference between upper and lower case; index.html is the list."""
+    monkeypatch.setattr(site_contents, "load_trace", lambda file: (file, None))
+    files = ["a/sum.json", "b/sum.json.gz", "Sum", "index.json", "x/mul"]
+    assert [(name, trail) for name, trail, _session in load_traces(files)] == [
+        ("sum", "a/sum.json"), ("sum~2", "b/sum.json.gz"), ("Sum~3", "Sum"), ("index~", "index.json"), ("mul", "x/mul"),
+    ]  # fmt: skip
+
+
+def test_what_is_asked_for_stands_over_the_projects_file(here: Path) -> None:
+    (here / "ptexplore.toml").write_text('[site]\ntitle = "Ours"\nurl = "https://example.org/site"\n')
+    settings = site_settings("core", None, None, "https://example.org/v1/")
+    expected = ("Ours", "https://example.org/site/", "https://example.org/v1")
+    assert (settings.title, settings.base, settings.repo) == expected
+    settings = site_settings("core", "Mine", "https://example.org/other/", None)
+    assert (settings.title, settings.base, settings.repo) == ("Mine", "https://example.org/other/", "")

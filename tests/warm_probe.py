@@ -1,0 +1,96 @@
+"""A probe whose torch is imported already: what a test captures runs in a fork of it, by the same `main` as ever.
+
+`import torch` takes most of the time of a short trace. A test of what the recorders see does without it; a test of how
+a probe is started, spoken to and ended starts a real one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from ptexplore.capture.probing import PROBE
+from ptexplore.model.places import Runtime
+from ptexplore.processes import Child
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A fork, as far as `Child` asks for its process: its pid, and when it is gone."""
+
+    pid: int
+
+    def wait(self) -> int:
+        """Return 0 when nothing of it is left: its real parent reaps it."""
+        while os.path.exists(f"/proc/{self.pid}"):
+            time.sleep(0.005)
+        return 0
+
+
+@dataclass(frozen=True)
+class WarmProbe:
+    """The process that forks, and the socket over which it is given each fork's descriptors."""
+
+    control: socket.socket
+
+    def start(self, _runtime: Runtime, given: IO[bytes]) -> Child:
+        """Do what `probing._start` does, in a fork."""
+        reader, writer = os.pipe()
+        try:
+            socket.send_fds(self.control, [b"."], [given.fileno(), writer])
+        finally:
+            os.close(writer)
+        return Child(Forked(int(self.control.recv(16))), reader)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def warm_probe(python: str) -> Iterator[WarmProbe]:
+    """Start it with the torch of `python`, and end it."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [python, "-B", "-c", SERVE, str(PROBE)],
+            cwd=PROBE.parent, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        theirs.close()
+        try:
+            yield WarmProbe(ours)
+        finally:
+            process.kill()
+            process.wait()
+
+
+SERVE = """
+import importlib.util, os, signal, socket, sys
+spec = importlib.util.spec_from_file_location("probe_main", sys.argv[1])
+main = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(main)
+main.load_siblings()
+import torch
+from _ptexplore_probe import answers
+control = socket.socket(fileno=os.dup(0))
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    given, channel = socket.recv_fds(control, 1, 2)[1]
+    process = os.fork()
+    if process == 0:
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        os.dup2(given, 0)
+        os.close(given)
+        sys.argv[1:] = ["--channel", str(channel)]
+        try:
+            main.main()
+        finally:
+            os._exit(0)
+    os.close(given)
+    os.close(channel)
+    control.send(b"%d" % process)
+"""
