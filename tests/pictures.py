@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import html
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from textual.pilot import Pilot
 
@@ -33,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOURS = ROOT / "tests/data/tours"
 SIZE = (124, 34)
 FONTS = "ui-monospace, DejaVu Sans Mono, Menlo, Consolas"
+T = TypeVar("T")
 Reading = Callable[[Browser, "Pilot[None]"], Awaitable[None]]
 _TEXT = re.compile(r'<text class="[^"]*" x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)</text>')
 
@@ -83,7 +85,17 @@ def picture(library: Library, reading: Reading, start: Start | None = None) -> s
                 r"Fira Code", FONTS, re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
             )  # nothing from the network
 
-    return asyncio.run(main())
+    return played(main())
+
+
+def played(session: Coroutine[Any, Any, T]) -> T:
+    """What a session of a reader returns, played in a thread of its own.
+
+    Playwright, once a test of the same process started it, keeps an event loop running in the main thread, and a thread
+    bears one.
+    """
+    with ThreadPoolExecutor(max_workers=1) as one_thread:
+        return one_thread.submit(asyncio.run, session).result()
 
 
 async def until(pilot: Pilot[None], ready: Callable[[], Any], seconds: float = 30) -> None:

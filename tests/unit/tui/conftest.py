@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.view.search.targets import candidates
 from tests import searched_source
-from tests.pictures import library_over
+from tests.pictures import library_over, played
 
 KERNEL = "aten/src/ATen/native/cpu/BlendKernel.cpp"
 NOTE = f"""---
@@ -74,7 +73,7 @@ def drive(library: Library) -> Drive:
                 await pilot.pause()
                 await reading(app, pilot)
 
-        asyncio.run(main())
+        played(main())
         return app
 
     return run

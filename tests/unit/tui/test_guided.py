@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -232,4 +231,4 @@ def test_what_is_indexed_on_the_screen_is_found_there(library: Library) -> None:
             await pilot.press("ctrl+p", *"bl_k")
             await until(pilot, lambda: "blend_kernel" in screen(app))
 
-    asyncio.run(reading())
+    pictures.played(reading())
