@@ -35,6 +35,8 @@ examples:
 keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, n note, q quit
 """
 
+_AREAS = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}  # folders by a short name
+
 
 def browse(
     target: Annotated[
@@ -127,7 +129,7 @@ def _named(library: Library, target: str) -> Start:
     from ptexplore.view.search.show import nothing
     from ptexplore.view.search.targets import candidates
 
-    found = candidates(library.trees, library.catalogue, target)
+    found = candidates(library.trees, library.workspace.catalogue_at_hand(library.trees), target)
     if not found:
         raise nothing(library.trees, target, None)
     return Start("candidates", target, candidates=found)
@@ -136,13 +138,12 @@ def _named(library: Library, target: str) -> Start:
 def _folder(trees: Sequence[IndexedTree], target: str) -> Start | None:
     """A folder of the first tree that has it: one of the short names, or a path."""
     from ptexplore.tui.app import Start
-    from ptexplore.tui.reading.folders import AREAS
 
-    path = AREAS.get(target, target.rstrip("/"))
+    path = _AREAS.get(target, target.rstrip("/"))
     for one in trees:
-        if ("/" in target or target in AREAS) and one.store.has_folder(path):
+        if ("/" in target or target in _AREAS) and one.store.has_folder(path):
             return Start("folder", path, tree=one.tree.info.name)
-    if target in AREAS:
+    if target in _AREAS:
         why = f"no tree here has {path}"
         raise PtexploreError(f"there is no {target} to browse", why, "ptexplore fetch", FAILED)
     return None

@@ -21,7 +21,7 @@ from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.tui.library import Job
+    from ptexplore.tui.jobs import Job
 
 _PATIENCE = 3.0  # seconds that a stopped command has to end what it started
 # The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.

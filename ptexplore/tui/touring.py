@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+from textual.widgets.option_list import Option
+
+from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.library import Place
+from ptexplore.tui.asking import Choices, ChoiceScreen
+from ptexplore.tui.places import Place
+from ptexplore.view.notes.tour import find_tour
+from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.app import App
+    from textual.app import App, ComposeResult
 
-    from ptexplore.annotations.records import Lab, Stop
+    from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Trail
-    from ptexplore.tui.background import JobRunner
+    from ptexplore.tui.jobs import JobRunner
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.tour import Guide, StopView
-    from ptexplore.view.notes.tour_walk import TourWalk
 
 
 class Touring:
@@ -53,17 +63,13 @@ class Touring:
 
     def open(self, name: str, stop: str | None) -> None:
         """Walk the tour of that id: from a stop's id on, else from where it was left."""
-        from ptexplore.annotations.progress import load_progress, remember
-        from ptexplore.view.notes.tour import find_tour
-        from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
-
         try:
             tour = find_tour(self._library.notes, name)
         except PtexploreError as error:
             self._reader.tell(f"{error.message}: {error.why}")
             return
-        names = [one.id for one in tour.stops]
-        number = names.index(stop) + 1 if stop in names else stop_left_at(tour, load_progress())
+        stops = [stop.id for stop in tour.stops]
+        number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
         self.walk = TourWalk(tour, number, remember, self._not_kept)
         self._guide = None
         self._show()
@@ -78,7 +84,7 @@ class Touring:
         if self.walk.forward():
             self._show()
         else:
-            self.end()
+            self._end()
             self._reader.tell("that was the last stop: H shows what to read next")
 
     def back(self) -> None:
@@ -92,19 +98,17 @@ class Touring:
 
     def contents(self) -> None:
         """List the stops to choose from."""
-        from ptexplore.tui.screens.contents import TourContents
-
         if self.walk is not None:
-            self._app.push_screen(TourContents(self.walk.tour, self.walk.number), self._to_stop)
+            self._app.push_screen(TourContents(self.walk.tour, self.walk.number), self._go_to_stop)
 
-    def _to_stop(self, number: int | None) -> None:
+    def _go_to_stop(self, number: int | None) -> None:
         if number == 0:
-            self.end()
+            self._end()
         elif self.walk is not None and number is not None:
             self.walk.number = number
             self._show()
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Leave the tour: the notes follow the cursor again."""
         self.walk = None
         self._reader.notes.leave()
@@ -128,11 +132,11 @@ class Touring:
     def _place(self, walk: TourWalk, number: int) -> None:
         try:
             if self._guide is None:
-                self._guide = self._library.apart_guide()
+                self._guide = self._library.guide()
             view = self._guide.stop(walk.tour, number)
         except PtexploreError as error:
-            told = f"{error.message}: {error.why}" if error.why else error.message
-            self._app.call_later(self._reader.tell, told)
+            message = f"{error.message}: {error.why}" if error.why else error.message
+            self._app.call_later(self._reader.tell, message)
         else:
             self._app.call_later(self._placed, walk, view)
 
@@ -142,9 +146,9 @@ class Touring:
         self._reader.show_notes()
         self._reader.notes.show_stop(view)
         walk.shown()
-        self._reader.call_after_refresh(self.here)  # the panes have their sizes then
+        self._reader.call_after_refresh(self.show_source)  # the panes have their sizes then
 
-    def here(self) -> None:
+    def show_source(self) -> None:
         """Go to the source of the stop that is shown, from wherever the reader read on."""
         view = self._reader.notes.stop
         if self.walk is None or view is None:
@@ -174,11 +178,8 @@ class Touring:
         if len(labs) == 1:
             self._run(labs[0])
         elif labs:
-            from ptexplore.tui.screens.choice import ChoiceScreen
-
-            rows = [(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs]
-            chosen = ChoiceScreen("which lab?", rows)
-            self._app.push_screen(chosen, lambda at: self._run(labs[at]) if at is not None else None)
+            choice = ChoiceScreen("which lab?", [(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs])
+            self._app.push_screen(choice, lambda at: self._run(labs[at]) if at is not None else None)
 
     def _run(self, lab: Lab) -> None:
         if self.walk is None:
@@ -188,17 +189,58 @@ class Touring:
             f"lab {lab.id}",
             lambda job: self._library.run_lab(walk.tour, stop, lab, job),
             partial(self._ran, walk, stop, lab),
-            partial(notes.lab_said, lab),
+            partial(notes.show_result, lab),
         )
         if started:
-            notes.lab_said(lab, "running …  (Esc stops it)")
+            notes.show_result(lab, "running …  (Esc stops it)")
 
     def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, ended: tuple[LabResult, Trail | None]) -> str:
         result, trail = ended
-        self._reader.notes.lab_said(lab, result)
+        self._reader.notes.show_result(lab, result)
         if result.outcome == "passed":
             walk.passed(stop, lab)
         if trail is None:
             return result.outcome
         self._keep_trail(trail)
         return f"{result.outcome}; T walks what ran"
+
+
+class TourContents(ModalScreen[int | None]):
+    """The stops of a tour, with what was read.
+
+    Ends with the number of the stop chosen; 0 to leave the tour, None to go on at the stop where the reader is.
+    """
+
+    DEFAULT_CSS = """
+    TourContents { align: center middle; }
+    TourContents > Vertical { width: 90%; max-width: 90; height: auto; max-height: 90%; border: round $primary;
+                              background: $surface; padding: 0 1; }
+    TourContents Choices { height: auto; max-height: 100%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,c", "dismiss(None)", "Close")]
+
+    def __init__(self, tour: Tour, at: int) -> None:
+        super().__init__()
+        self._tour = tour
+        self._at = at
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static(Content.styled(clean(self._tour.title), "bold"))
+            yield Choices()
+
+    def on_mount(self) -> None:
+        read = load_progress().done
+        options = []
+        for number, stop in enumerate(self._tour.stops, 1):
+            mark = "✓" if self._tour.name_of(stop) in read else " "
+            labs = f"  {len(stop.labs)} lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
+            title = (clean(stop.title), "bold" if number == self._at else "")
+            options.append(Option(Content.assemble(f"{mark} {number:>2}  ", title, (labs, "dim"))))
+        choices = self.query_one(Choices)
+        choices.fill([*options, Option(Content.styled("leave the tour", "dim"))])
+        choices.highlighted = self._at - 1
+
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
+        """A stop, or the line after the last one."""
+        self.dismiss((event.option_index + 1) % (len(self._tour.stops) + 1))

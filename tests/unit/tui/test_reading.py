@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from ptexplore.tui.screens.choice import ChoiceScreen
+from ptexplore.tui.asking import ChoiceScreen
 from ptexplore.tui.screens.keys import Keys
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
