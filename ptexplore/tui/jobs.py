@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
+from ptexplore.tui.messages import Tell
 
 if TYPE_CHECKING:
     from textual.app import App
-
-    from ptexplore.tui.screens.reader import ReadingScreen
+    from textual.screen import Screen
 
 HUNG_UP = 128 + 1  # as a shell tells of SIGHUP
 _ALL: weakref.WeakSet[Job] = weakref.WeakSet()
@@ -60,9 +60,9 @@ class Job:
 
 
 class JobRunner:
-    """Runs labs and traces for the reader. `running` is the job that runs now."""
+    """Runs labs and traces for the reader. `running` is the job that runs now; `reader` is told how far it is."""
 
-    def __init__(self, app: App[None], reader: ReadingScreen) -> None:
+    def __init__(self, app: App[None], reader: Screen[None]) -> None:
         self._app = app
         self._reader = reader
         self.running: Job | None = None
@@ -80,10 +80,10 @@ class JobRunner:
         Both are called in the thread of the screen.
         """
         if self.running is not None:
-            self._reader.tell(f"{self.running.title} still runs: Esc stops it")
+            self._tell(f"{self.running.title} still runs: Esc stops it")
             return False
         job = self.running = Job(title, lambda name: self._app.call_later(self._step, name))
-        self._reader.tell(f"{title} runs: Esc stops it")
+        self._tell(f"{title} runs: Esc stops it")
 
         def end_well(result: Result) -> None:
             message = done(result)
@@ -106,22 +106,25 @@ class JobRunner:
 
     def _step(self, name: str) -> None:
         if self.running is not None:
-            self._reader.tell(f"{self.running.title}: {name} (Esc stops it)")
+            self._tell(f"{self.running.title}: {name} (Esc stops it)")
 
     def _end(self, message: str) -> None:
         self.running = None
         room = self._app.size.width - 24  # the position stands beside it
         fits = self._app.screen is self._reader and len(message) < room
-        self._reader.tell(message if fits else "")
+        self._tell(message if fits else "")
         if message and not fits:
             self._app.notify(clean(message), markup=False, timeout=12)
+
+    def _tell(self, text: str) -> None:
+        self._reader.post_message(Tell(text))
 
     def stop(self) -> bool:
         """Stop the job that runs. Returns False if there is none, or it is being stopped already."""
         job = self.running
         if job is None or job.stopped:
             return False
-        self._reader.tell(f"stopping {job.title} …")
+        self._tell(f"stopping {job.title} …")
         self._app.run_worker(job.stop, thread=True, group="stopping", exit_on_error=False)
         return True
 

@@ -216,6 +216,8 @@ class FileSearch:
 
     def beside(self, file: OpenFile, line: int, column: int, step: int) -> tuple[int, int] | None:
         """The next place after (1) or before (-1) another, round the end of the file; None where there is none."""
+        if not self.text or not file.raw:
+            return None
         count = len(file.raw)
         for distance in range(count + 1):
             number = (line - 1 + step * distance) % count + 1
