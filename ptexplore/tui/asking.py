@@ -62,7 +62,7 @@ class ChoiceScreen(ModalScreen[int | None]):
     ChoiceScreen > Vertical { width: 90%; max-width: 110; height: auto; max-height: 80%; border: round $accent;
                               background: $surface; padding: 0 1; }
     ChoiceScreen Static { text-style: bold; }
-    ChoiceScreen Choices { height: auto; max-height: 100%; text-wrap: wrap; }
+    ChoiceScreen Choices { height: auto; max-height: 65vh; text-wrap: wrap; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Back")]
 
@@ -91,7 +91,7 @@ class Ask(ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     Ask { align: center bottom; background: transparent; }
-    Ask Input { width: 100%; border: none; height: 1; background: $panel; }
+    Ask Input, Ask Input:focus { width: 100%; border: none; height: 1; background: $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
 

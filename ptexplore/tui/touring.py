@@ -215,7 +215,7 @@ class TourContents(ModalScreen[int | None]):
     TourContents { align: center middle; }
     TourContents > Vertical { width: 90%; max-width: 90; height: auto; max-height: 90%; border: round $primary;
                               background: $surface; padding: 0 1; }
-    TourContents Choices { height: auto; max-height: 100%; }
+    TourContents Choices { height: auto; max-height: 75vh; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,c", "dismiss(None)", "Close")]
 

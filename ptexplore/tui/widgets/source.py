@@ -146,18 +146,19 @@ class SourceView(ScrollView, can_focus=True):
         """The cursor to a line (held inside the file) and column; `far` shows what follows, `seen` scrolls nothing."""
         if self.file is None:
             return
-        before, self.line = self.line, max(1, min(line, len(self.file.raw)))
+        before = self.place
+        left, self.line = self.line, max(1, min(line, len(self.file.raw)))
         if column is not None:
             self.column = max(0, column)
-        elif before != self.line:
+        elif left != self.line:
             self.column = self._same_column()
         if far:
             self._aim()
         if not seen:
             self._keep_in_view()
-        self.refresh_line(before - 1)
+        self.refresh_line(left - 1)
         self.refresh_line(self.line - 1)
-        if before != self.line:
+        if before != self.place:
             self._moved()
 
     def _same_column(self) -> int:
