@@ -87,7 +87,7 @@ class Browser(App[None]):
     def _read(self, library: Library) -> None:
         """Read these trees and notes: what showed others is made anew."""
         self.library = library
-        self.reader = ReadingScreen(library, self._stop_job)
+        self.reader = ReadingScreen(library)
         self.jobs = JobRunner(self, self.reader)
         self.navigator = Navigator(self, library, self.reader)
         self.touring = Touring(self, library, self.reader, self.jobs, self._keep_trail)
@@ -241,6 +241,11 @@ class Browser(App[None]):
 
         self.push_screen(Keys())
 
+    def action_away(self) -> None:
+        """Close what lies over the source; what runs for the reader ends first."""
+        if not self.jobs.stop():
+            self.reader.show_source_alone()
+
     # --- what runs ---
 
     def action_trace(self) -> None:
@@ -259,9 +264,6 @@ class Browser(App[None]):
     def _traced(self, trail: Trail) -> str:
         self.post_message(OpenTrail(trail))
         return ""
-
-    def _stop_job(self) -> bool:
-        return self.jobs.stop()
 
     def _keep_trail(self, trail: Trail) -> None:
         """Make the screen of what ran last; the one of what ran before goes."""

@@ -53,36 +53,40 @@ class Choices(OptionList):
 class ChoiceScreen(ModalScreen[int | None]):
     """Several things bear one name, and the reader chooses: nothing is chosen silently.
 
-    `rows` are names, each with what tells it from the others. Ends with the number of the row; None where none was
-    chosen.
+    The cursor is at option `at` first. Ends with the number of the option chosen; None where none was.
     """
 
     DEFAULT_CSS = """
     ChoiceScreen { align: center middle; }
-    ChoiceScreen > Vertical { width: 90%; max-width: 110; height: auto; max-height: 80%; border: round $accent;
+    ChoiceScreen > Vertical { width: 90%; max-width: 110; height: auto; max-height: 90%; border: round $accent;
                               background: $surface; padding: 0 1; }
     ChoiceScreen Static { text-style: bold; }
-    ChoiceScreen Choices { height: auto; max-height: 65vh; text-wrap: wrap; }
+    ChoiceScreen Choices { height: auto; max-height: 70vh; text-wrap: wrap; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Back")]
 
-    def __init__(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, title: str, options: Sequence[Content], at: int = 0) -> None:
         super().__init__()
         self._title = title
-        self._rows = rows
+        self._options = options
+        self._at = at
 
     def compose(self) -> ComposeResult:
         """The title over the list."""
         with Vertical():
             yield Static(Content(clean(self._title)))
-            yield Choices(*(Option(_two_lines(name, facts)) for name, facts in self._rows))
+            yield Choices(*map(Option, self._options))
+
+    def on_mount(self) -> None:
+        self.query_one(Choices).highlighted = self._at
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """This row."""
+        """This option."""
         self.dismiss(event.option_index)
 
 
-def _two_lines(name: str, facts: str) -> Content:
+def two_lines(name: str, facts: str) -> Content:
+    """An option: a name, and what tells it from the others under it."""
     return Content.assemble(clean(name), "\n", (f"  {clean(facts)}", "dim"))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Trail
     from ptexplore.tui.jobs import Job
+    from ptexplore.tui.places import Place
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.notes.tour import Guide
@@ -53,6 +55,13 @@ class Library:
     def tree(self, name: str) -> IndexedTree | None:
         """The tree of that name; None where there is none."""
         return next((indexed for indexed in self.trees if indexed.tree.info.name == name), None)
+
+    def at_name(self, place: Place, name: str, *, once: bool = False) -> Place:
+        """The place with the column where a name stands on its line; 0 if it does not, or with `once` stands twice."""
+        indexed = self.tree(place.tree)
+        line = (indexed.tree.line(place.path, place.line) or "") if indexed is not None else ""
+        columns = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", line)] if name else []
+        return replace(place, column=columns[0] if len(columns) == 1 or (columns and not once) else 0)
 
     def reopened_trees(self) -> list[IndexedTree]:
         """The trees with connections of their own: for a thread whose questions must not make the screen wait."""

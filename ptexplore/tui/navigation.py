@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ptexplore.tui.asking import ChoiceScreen
+from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
 from ptexplore.view.search.targets import candidates
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import App
+    from textual.content import Content
 
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
@@ -49,7 +50,7 @@ class Navigator:
             return
         title = f"{remark} ({len(choices)} things)" if remark else f"{name} names {len(choices)} things"
         self._app.push_screen(
-            ChoiceScreen(title, [_row(candidate) for candidate in choices]),
+            ChoiceScreen(title, [_option(candidate) for candidate in choices]),
             lambda at: self._take(choices[at]) if at is not None else None,
         )
 
@@ -63,20 +64,14 @@ class Navigator:
             line = candidate.first or ref.line or 1
             last = candidate.last if candidate.first else symbol.end_line if symbol is not None else None
             lit = (symbol.begin if symbol is not None else line, last) if last and last > line else None
-            place = Place(candidate.spot.tree.name, ref.path, line, self._column(candidate, line))
+            place = Place(candidate.spot.tree.name, ref.path, line)
+            place = self._library.at_name(place, symbol.name if symbol is not None else "")
             self.show_reader().go(place, lit=lit)
             uncertain = ref.precision in ("ambiguous", "unknown")
             self._reader.tell(f"{ref.precision}: {ref.reason}" if uncertain else remark)
 
-    def _column(self, candidate: Candidate, line: int) -> int:
-        """Where the name is on its line, so that a definition is shown with the cursor on it."""
-        indexed, path = self._library.tree(candidate.spot.tree.name), candidate.spot.ref.path
-        if candidate.symbol is None or indexed is None or path is None:
-            return 0
-        return max(0, (indexed.tree.line(path, line) or "").find(candidate.symbol.name))
 
-
-def _row(candidate: Candidate) -> tuple[str, str]:
+def _option(candidate: Candidate) -> Content:
     """What tells a candidate from the others: its name and signature; kind, place, tree and precision below."""
     ref, symbol = candidate.spot.ref, candidate.symbol
     line = candidate.first or ref.line
@@ -87,7 +82,7 @@ def _row(candidate: Candidate) -> tuple[str, str]:
     if symbol is not None and symbol.role == "declaration":
         facts.append("declaration")
     gap = "  " if candidate.kind in ("file", "operator") else ""
-    return f"{candidate.name}{gap}{candidate.detail}", " · ".join(filter(None, facts))
+    return two_lines(f"{candidate.name}{gap}{candidate.detail}", " · ".join(filter(None, facts)))
 
 
 def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Candidate], str]:

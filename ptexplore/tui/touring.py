@@ -7,16 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
-from textual.widgets.option_list import Option
 
 from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Choices, ChoiceScreen
+from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.places import Place
 from ptexplore.view.notes.tour import find_tour
 from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
@@ -24,7 +20,7 @@ from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.app import App, ComposeResult
+    from textual.app import App
 
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Trail
@@ -101,11 +97,13 @@ class Touring:
         if self.walk is not None:
             self._app.push_screen(TourContents(self.walk.tour, self.walk.number), self._go_to_stop)
 
-    def _go_to_stop(self, number: int | None) -> None:
-        if number == 0:
+    def _go_to_stop(self, at: int | None) -> None:
+        if self.walk is None or at is None:
+            return
+        if at == len(self.walk.tour.stops):
             self._end()
-        elif self.walk is not None and number is not None:
-            self.walk.number = number
+        else:
+            self.walk.number = at + 1
             self._show()
 
     def _end(self) -> None:
@@ -156,19 +154,12 @@ class Touring:
         anchor = view.resolved
         if view.spot is not None:
             lit = (anchor.line, max(anchor.end_line, anchor.line))
-            tree = view.spot.tree.name
-            self._reader.go(Place(tree, anchor.path, anchor.line, self._column(view, tree)), lit=lit)
+            place = Place(view.spot.tree.name, anchor.path, anchor.line)
+            name = view.stop.anchor.token or re.split(r"::|\.", anchor.name)[-1]
+            self._reader.go(self._library.at_name(place, name, once=True), lit=lit)
         else:
             self._reader.source.light(None)
             self._reader.warn(f"stop {view.number} is {view.outcome}: what is open below is not its source")
-
-    def _column(self, view: StopView, tree: str) -> int:
-        """Where what the stop means is on its line: the anchor's token, else the symbol's name, if it is there once."""
-        anchor, indexed = view.resolved, self._library.tree(tree)
-        name = view.stop.anchor.token or re.split(r"::|\.", anchor.name)[-1]
-        line = (indexed.tree.line(anchor.path, anchor.line) or "") if indexed is not None else ""
-        columns = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", line)] if name else []
-        return columns[0] if len(columns) == 1 else 0
 
     # --- labs ---
 
@@ -178,7 +169,7 @@ class Touring:
         if len(labs) == 1:
             self._run(labs[0])
         elif labs:
-            choice = ChoiceScreen("which lab?", [(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs])
+            choice = ChoiceScreen("which lab?", [two_lines(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs])
             self._app.push_screen(choice, lambda at: self._run(labs[at]) if at is not None else None)
 
     def _run(self, lab: Lab) -> None:
@@ -205,42 +196,17 @@ class Touring:
         return f"{result.outcome}; T walks what ran"
 
 
-class TourContents(ModalScreen[int | None]):
-    """The stops of a tour, with what was read.
+class TourContents(ChoiceScreen):
+    """The stops of a tour, with what was read, and a last line that leaves the tour."""
 
-    Ends with the number of the stop chosen; 0 to leave the tour, None to go on at the stop where the reader is.
-    """
-
-    DEFAULT_CSS = """
-    TourContents { align: center middle; }
-    TourContents > Vertical { width: 90%; max-width: 90; height: auto; max-height: 90%; border: round $primary;
-                              background: $surface; padding: 0 1; }
-    TourContents Choices { height: auto; max-height: 75vh; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,c", "dismiss(None)", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "dismiss(None)", "Close")]
 
     def __init__(self, tour: Tour, at: int) -> None:
-        super().__init__()
-        self._tour = tour
-        self._at = at
-
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Static(Content.styled(clean(self._tour.title), "bold"))
-            yield Choices()
-
-    def on_mount(self) -> None:
         read = load_progress().done
         options = []
-        for number, stop in enumerate(self._tour.stops, 1):
-            mark = "✓" if self._tour.name_of(stop) in read else " "
+        for number, stop in enumerate(tour.stops, 1):
+            mark = "✓" if tour.name_of(stop) in read else " "
             labs = f"  {len(stop.labs)} lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
-            title = (clean(stop.title), "bold" if number == self._at else "")
-            options.append(Option(Content.assemble(f"{mark} {number:>2}  ", title, (labs, "dim"))))
-        choices = self.query_one(Choices)
-        choices.fill([*options, Option(Content.styled("leave the tour", "dim"))])
-        choices.highlighted = self._at - 1
-
-    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """A stop, or the line after the last one."""
-        self.dismiss((event.option_index + 1) % (len(self._tour.stops) + 1))
+            title = (clean(stop.title), "bold" if number == at else "")
+            options.append(Content.assemble(f"{mark} {number:>2}  ", title, (labs, "dim")))
+        super().__init__(tour.title, [*options, Content.styled("leave the tour", "dim")], at - 1)

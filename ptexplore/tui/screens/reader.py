@@ -43,10 +43,7 @@ EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key
 
 
 class ReadingScreen(Screen[None]):
-    """Reading source. `place` is where the cursor is; `begin` is what is done first.
-
-    `stop_job` stops what runs, and says whether anything did.
-    """
+    """Reading source. `place` is where the cursor is; `begin` is what is done first."""
 
     DEFAULT_CSS = """
     #crumb { height: 1; padding: 0 1; background: $panel; color: $text; }
@@ -74,17 +71,21 @@ class ReadingScreen(Screen[None]):
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
-        Binding("escape", "away", show=False),
+        Binding("escape", "app.away", show=False),
     ]
 
-    def __init__(self, library: Library, stop_job: Callable[[], bool]) -> None:
+    def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
         self.begin: Callable[[], None] = lambda: None
-        self._stop_job = stop_job
         self._wants_files: bool | None = None  # what the reader asked for; None: as the width has it
         self._wants_notes: bool | None = None
         self.history = History()
+        self.files = FileTree(library, id="files")
+        self.source = SourceView(id="source")
+        self.uses = Uses(library, id="uses")
+        self.notes = NotesPane(library)
+        self._side = Vertical(self.notes, id="side")
         self._files: dict[tuple[str, str], OpenFile] = {}
         self._told = ""
         self._told_at: Place | None = None
@@ -98,34 +99,18 @@ class ReadingScreen(Screen[None]):
         yield Static(id="crumb")
         yield Static(id="notice")
         with Horizontal(id="panes"):
-            yield FileTree(self.library, id="files")
-            with Vertical(id="middle"):
-                yield SourceView(id="source")
-                yield Uses(self.library, id="uses")
-            with Vertical(id="side"):
-                yield NotesPane(self.library)
+            yield self.files
+            yield Vertical(self.source, self.uses, id="middle")
+            yield self._side
         yield Static(id="status")
         yield Footer(show_command_palette=False, compact=True)
 
     @property
     def place(self) -> Place | None:
-        """Where the cursor is; None while nothing is open, or when the screen is going."""
-        sources = self.query(SourceView)
-        return sources.first().place if sources else None
+        """Where the cursor is; None while nothing is open."""
+        return self.source.place
 
     # --- panes ---
-
-    @property
-    def source(self) -> SourceView:
-        return self.query_one(SourceView)
-
-    @property
-    def files(self) -> FileTree:
-        return self.query_one(FileTree)
-
-    @property
-    def notes(self) -> NotesPane:
-        return self.query_one(NotesPane)
 
     def action_files(self) -> None:
         """Show or hide the files; shown, they have the keys."""
@@ -135,22 +120,19 @@ class ReadingScreen(Screen[None]):
 
     def action_notes(self) -> None:
         """Show or hide the notes."""
-        self._wants_notes = not self.query_one("#side").display
+        self._wants_notes = not self._side.display
         self._arrange()
 
     def show_notes(self) -> None:
         """The notes are what is read now, however wide the screen is."""
-        if not self.query_one("#side").display:
+        if not self._side.display:
             self._wants_notes = True
             self._arrange()
 
-    def action_away(self) -> None:
-        """Close what lies over the source; what runs for the reader ends first."""
-        if self._stop_job():
-            return
-        uses = self.query_one(Uses)
-        if uses.display:
-            uses.display = False
+    def show_source_alone(self) -> None:
+        """Close what lies over the source, and give it the keys."""
+        if self.uses.display:
+            self.uses.display = False
         elif self.has_class("-small") and self.files.display and self.source.file is not None:
             self._wants_files = None
         self.source.finding.text = ""
@@ -168,7 +150,7 @@ class ReadingScreen(Screen[None]):
         files = self._wants_files if self._wants_files is not None else not small
         self.files.display = files or empty
         self.set_class(small and self.files.display, "-choosing")
-        self.query_one("#side").display = self._wants_notes if self._wants_notes is not None else not small
+        self._side.display = self._wants_notes if self._wants_notes is not None else not small
 
     # --- going places ---
 
@@ -313,7 +295,7 @@ class ReadingScreen(Screen[None]):
     def on_open_uses(self, event: OpenUses) -> None:
         """List the uses of a name below the source."""
         event.stop()
-        self.query_one(Uses).ask(event.name)
+        self.uses.ask(event.name)
 
     def action_find(self) -> None:
         """Search in this file."""

@@ -19,7 +19,7 @@ from ptexplore.view.opening import first_to_open, in_words
 from ptexplore.view.trace.rows import Options, view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from textual.app import ComposeResult
     from textual.widgets.tree import TreeNode
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
-    from ptexplore.view.line import Line
     from ptexplore.view.trace.row import TraceRow
 
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
@@ -35,19 +34,14 @@ OPENED = 1500  # rows that are unfolded at once; those inside them wait until th
 
 @dataclass(frozen=True)
 class Node:
-    """What a line of the tree is: a hop with all inside it, or one more place or reason of one."""
+    """What a line of the tree is: a hop with all inside it, or one more place or reason of one.
 
+    `places` are those that it names, the first to open first.
+    """
+
+    places: Sequence[SourceRef]
     row: TraceRow | None = None
-    line: Line | None = None
-    ref: SourceRef | None = None
-
-    @property
-    def places(self) -> list[SourceRef]:
-        """The places it names, the first to open first."""
-        if self.ref is not None:
-            return [self.ref]
-        lines = self.row.lines if self.row is not None else [self.line] if self.line is not None else []
-        return [line.ref for line in lines if line.ref is not None]
+    reason: str = ""
 
 
 class TrailTree(Tree[Node]):
@@ -88,7 +82,8 @@ class TrailTree(Tree[Node]):
     def _add(self, parent: TreeNode[Node], rows: Iterable[TraceRow]) -> None:
         for row in rows:
             beside = [Span("  "), *row.beside.spans] if row.beside is not None else []
-            node = parent.add(label([*row.heading(counted=self.page.counted), *beside]), Node(row=row))
+            places = [line.ref for line in row.lines if line.ref is not None]
+            node = parent.add(label([*row.heading(counted=self.page.counted), *beside]), Node(places, row))
             node.allow_expand = bool(row.children or row.further or row.candidates)
             self._left -= 1
             if self._left > 0 and node.allow_expand:
@@ -100,16 +95,17 @@ class TrailTree(Tree[Node]):
         if row is None or node.children:
             return
         for line in row.further:
-            leaf = node.add_leaf(label(line.spans), Node(line=line))
-            if line.ref is not None and line.ref.candidates:
-                leaf.allow_expand = True
-                self._add_candidates(leaf, line.ref.candidates)
+            places = [line.ref] if line.ref is not None else []
+            leaf = node.add_leaf(label(line.spans), Node(places, reason="" if places else line.text))
+            for ref in places:
+                leaf.allow_expand = bool(ref.candidates)
+                self._add_candidates(leaf, ref.candidates)
         self._add_candidates(node, row.candidates)
         self._add(node, row.children)
 
     def _add_candidates(self, node: TreeNode[Node], candidates: Iterable[SourceRef]) -> None:
         for ref in candidates:
-            node.add_leaf(label([Span("can be ", "dim"), *place_spans(ref)]), Node(ref=ref))
+            node.add_leaf(label([Span("can be ", "dim"), *place_spans(ref)]), Node([ref]))
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Node]) -> None:
         """What waited is made now."""
@@ -152,19 +148,16 @@ class TrailScreen(Screen[None]):
         super().__init__()
         self._library = library
         self.trail = trail
+        self.tree_of_hops = TrailTree(trail)
 
     def compose(self) -> ComposeResult:
         yield Static(id="facts")
-        yield TrailTree(self.trail)
+        yield self.tree_of_hops
         yield Static(id="row")
         yield Footer()
 
     def on_mount(self) -> None:
         self._show_facts()
-
-    @property
-    def tree_of_hops(self) -> TrailTree:
-        return self.query_one(TrailTree)
 
     def _show_facts(self) -> None:
         page = self.tree_of_hops.page
@@ -177,16 +170,16 @@ class TrailScreen(Screen[None]):
         node = event.node.data
         heading, lines = "", [self.trail.expression]
         if node is not None:
-            row, line = node.row, node.line
+            row = node.row
             heading = f"{clean(row.title)}  {row.kind}, {row.status}  [{row.hop}]\n" if row is not None else ""
-            lines = [line.text] if line is not None and line.ref is None else [in_words(ref) for ref in node.places[:3]]
+            lines = [node.reason] if node.reason else [in_words(ref) for ref in node.places[:3]]
         self.query_one("#row", Static).update(Content.assemble((heading, "bold"), "\n".join(map(clean, lines))))
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[Node]) -> None:
         """Open the first place of the row that is at hand; say why where none is."""
         event.stop()
         node = event.node.data
-        if node is None or (node.line is not None and node.line.ref is None):
+        if node is None or node.reason:
             return  # the root, a reason: nothing that could be opened
         opening = first_to_open(node.places, self.trail, self._library.trees)
         message = message_for(opening)

@@ -19,12 +19,11 @@ from ptexplore.tui.places import Place
 from ptexplore.tui.widgets import colours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from textual import events
 
     from ptexplore.tui.library import Library
-    from ptexplore.view.trees import IndexedTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,61 +58,6 @@ class _Folder:
         folder.files[name] = layer
 
 
-class OpenFolders:
-    """Which folders of which trees are open, and the rows that follow from that."""
-
-    def __init__(self, trees: Sequence[IndexedTree]) -> None:
-        self._trees = {indexed.tree.info.name: indexed for indexed in trees}
-        self._read: dict[str, _Folder] = {}
-        self._open: set[tuple[str, str]] = set()
-
-    def read(self, tree: str) -> None:
-        """Read which files a tree has: 50 ms for ten thousand, so not before it is opened."""
-        if tree not in self._read:
-            top = _Folder()
-            for file in self._trees[tree].store.files():
-                top.add(file.path, file.layer)
-            self._read[tree] = top
-
-    def is_read(self, tree: str) -> bool:
-        """Whether opening something in that tree takes no time."""
-        return tree in self._read
-
-    def open(self, tree: str, path: str) -> None:
-        """Open a folder and those around it; one that holds nothing but a folder opens that, too."""
-        self.read(tree)
-        parts = path.split("/") if path else []
-        self._open.update((tree, "/".join(parts[:end])) for end in range(len(parts) + 1))
-
-    def close(self, tree: str, path: str) -> None:
-        """Close a folder; what is open inside it stays so."""
-        self._open.discard((tree, path))
-
-    def rows(self) -> Iterator[FileRow]:
-        """Every visible row."""
-        for name, indexed in self._trees.items():
-            info = indexed.tree.info
-            is_open = (name, "") in self._open
-            yield FileRow(0, info.label, name, "", folder=True, open=is_open, layer="+".join(info.layers))
-            if is_open:
-                yield from self._inside(name, "", self._read[name], 1)
-
-    def _inside(self, tree: str, path: str, folder: _Folder, depth: int) -> Iterator[FileRow]:
-        prefix = f"{path}/" if path else ""
-        for first in sorted(folder.folders, key=str.lower):
-            name, inner = first, folder.folders[first]
-            while len(inner.folders) == 1 and not inner.files:  # a chain of folders with nothing else is one row
-                ((only, inner),) = inner.folders.items()
-                name = f"{name}/{only}"
-            is_open = (tree, prefix + name) in self._open
-            layer = next(iter(inner.layers)) if len(inner.layers) == 1 else ""
-            yield FileRow(depth, name, tree, prefix + name, folder=True, open=is_open, layer=layer)
-            if is_open:
-                yield from self._inside(tree, prefix + name, inner, depth + 1)
-        for name in sorted(folder.files, key=str.lower):
-            yield FileRow(depth, name, tree, prefix + name, folder=False, open=False, layer=folder.files[name])
-
-
 class FileTree(ScrollView, can_focus=True):
     """Files to choose from. A file's layer stands after its name where it is not the checkout's."""
 
@@ -134,7 +78,9 @@ class FileTree(ScrollView, can_focus=True):
 
     def __init__(self, library: Library, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._folders = OpenFolders(library.trees)
+        self._trees = {indexed.tree.info.name: indexed for indexed in library.trees}
+        self._top: dict[str, _Folder] = {}  # of the trees that were read
+        self._open: set[tuple[str, str]] = set()
         self._rows: list[FileRow] = []
         self.at = 0
 
@@ -147,19 +93,52 @@ class FileTree(ScrollView, can_focus=True):
     @work(thread=True, exclusive=True)
     def reveal(self, tree: str, path: str, *, folder: bool = False) -> None:
         """Open what leads to a file or a folder, and go there; in a thread, since a tree may have to be read."""
-        self._folders.read(tree)
+        if tree not in self._top:  # 50 ms for ten thousand files
+            top = _Folder()
+            for file in self._trees[tree].store.files():
+                top.add(file.path, file.layer)
+            self._top[tree] = top
         self.app.call_from_thread(self._reveal, tree, path, folder)
 
     def _reveal(self, tree: str, path: str, folder: bool) -> None:
-        self._folders.open(tree, path if folder else path.rpartition("/")[0])
+        """Open a folder, or that of a file, and those around it."""
+        parts = path.split("/") if path else []
+        ends = range(len(parts) + folder)
+        self._open.update((tree, "/".join(parts[:end])) for end in ends)
         self._update((tree, path))
+
+    def _close(self, row: FileRow) -> None:
+        """Close a folder; what is open inside it stays so."""
+        self._open.discard((row.tree, row.path))
+        self._update()
 
     def _update(self, wanted: tuple[str, str] | None = None) -> None:
         wanted = wanted or ((self.row.tree, self.row.path) if self.row is not None else None)
-        self._rows = list(self._folders.rows())
+        self._rows = [row for name in self._trees for row in self._tree_rows(name)]
         widest = max((2 * row.depth + len(row.name) + 14 for row in self._rows), default=0)
         self.virtual_size = Size(widest, len(self._rows))
         self._go(next((n for n, row in enumerate(self._rows) if (row.tree, row.path) == wanted), self.at))
+
+    def _tree_rows(self, tree: str) -> Iterator[FileRow]:
+        info = self._trees[tree].tree.info
+        is_open = (tree, "") in self._open
+        yield FileRow(0, info.label, tree, "", folder=True, open=is_open, layer="+".join(info.layers))
+        if is_open:
+            yield from self._rows_in(tree, "", self._top[tree], 1)
+
+    def _rows_in(self, tree: str, prefix: str, folder: _Folder, depth: int) -> Iterator[FileRow]:
+        for first in sorted(folder.folders, key=str.lower):
+            path, inner = prefix + first, folder.folders[first]
+            while len(inner.folders) == 1 and not inner.files:  # a chain of folders with nothing else is one row
+                ((only, inner),) = inner.folders.items()
+                path += f"/{only}"
+            is_open = (tree, path) in self._open
+            layer = next(iter(inner.layers)) if len(inner.layers) == 1 else ""
+            yield FileRow(depth, path.removeprefix(prefix), tree, path, folder=True, open=is_open, layer=layer)
+            if is_open:
+                yield from self._rows_in(tree, f"{path}/", inner, depth + 1)
+        for name in sorted(folder.files, key=str.lower):
+            yield FileRow(depth, name, tree, prefix + name, folder=False, open=False, layer=folder.files[name])
 
     @property
     def row(self) -> FileRow | None:
@@ -216,14 +195,10 @@ class FileTree(ScrollView, can_focus=True):
             self.post_message(OpenPlace(Place(row.tree, row.path)))
         elif row.open:
             self._close(row)
-        elif self._folders.is_read(row.tree):
+        elif row.tree in self._top:
             self._reveal(row.tree, row.path, folder=True)
         else:
             self.reveal(row.tree, row.path, folder=True)
-
-    def _close(self, row: FileRow) -> None:
-        self._folders.close(row.tree, row.path)
-        self._update()
 
     def action_inside(self) -> None:
         """Open a folder; on into it where it is open."""
@@ -250,11 +225,3 @@ class FileTree(ScrollView, can_focus=True):
         if at < len(self._rows):
             self._go(at)
             self.action_choose()
-
-    def on_focus(self) -> None:
-        """The cursor shows whether keys come here."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The same."""
-        self.refresh()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -19,7 +21,6 @@ from ptexplore.view.notes.tour_list import lab_code, lab_facts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from markdown_it.token import Token
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ptexplore.tui.library import Library
     from ptexplore.tui.places import Place
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.prose import StopNumber
     from ptexplore.view.notes.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
@@ -129,7 +129,9 @@ class NotesPane(VerticalScroll):
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
         ids = [stop.id for stop in tour.stops]
-        parser = _Parser(lambda name: ids.index(name) + 1 if name in ids else None)
+        # What a Markdown widget parses with: notes are data, and only the safe part of Markdown is drawn.
+        parse = partial(prose_tokens, number=lambda name: ids.index(name) + 1 if name in ids else None)
+        parser = SimpleNamespace(parse=parse)
         return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
 
     def _replace(self, parts: Sequence[Widget]) -> None:
@@ -165,18 +167,7 @@ class LabBox(Vertical):
         self.query_one(".result", Static).update(text)
 
 
-class _Parser:
-    """What a Markdown widget parses with: notes are data, and only the safe part of Markdown is drawn."""
-
-    def __init__(self, number: StopNumber) -> None:
-        self._number = number
-
-    def parse(self, text: str) -> list[Token]:
-        """The tokens to draw."""
-        return prose_tokens(text, self._number)
-
-
-def _prose(text: str, parser: _Parser) -> Markdown:
+def _prose(text: str, parser: SimpleNamespace) -> Markdown:
     return Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -83,11 +82,8 @@ class Uses(Choices):
         use = self._uses.get(event.option_id or "")
         if use is None or use.spot.ref.path is None:
             return
-        tree, path, line = use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1
-        indexed = self._library.tree(tree)
-        text = (indexed.tree.line(path, line) if indexed is not None else None) or ""
-        name = re.search(rf"(?<!\w){re.escape(use.written.rsplit('::', 1)[-1])}(?!\w)", text)
-        self.post_message(OpenPlace(Place(tree, path, line, name.start() if name else 0)))
+        place = Place(use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1)
+        self.post_message(OpenPlace(self._library.at_name(place, use.written.rpartition("::")[2])))
 
 
 def _row(use: NameUse) -> Content:
