@@ -132,9 +132,11 @@ class Library:
         self.run_command(["index", *self._python], job)
         return self.workspace.apart().trees
 
-    def card(self, name: str) -> Card:
-        """The card of an operator's full name."""
+    def card(self, name: str, job: Job) -> Card:
+        """The card of an operator's full name; a catalogue or an index that it needs is built first."""
         with self.workspace.apart() as own:
+            if own.trees_at_hand()[1] or own.catalogue_at_hand(self.trees) is None:
+                self.run_command(["op", name, *self._python], job)
             return own.operator(name)
 
     @property

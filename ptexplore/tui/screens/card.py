@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -14,6 +15,7 @@ from textual.widgets.option_list import Option
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
+from ptexplore.tui.jobs import Job
 from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import content
 from ptexplore.view.opening import open_line
@@ -44,6 +46,7 @@ class CardScreen(Screen[Message | None]):
         super().__init__()
         self._library = library
         self._operator = name
+        self._job: Job | None = None  # while the card is read
         self._card: Card | None = None
         self._full = False
         self._lines: list[Line] = []
@@ -53,17 +56,24 @@ class CardScreen(Screen[Message | None]):
         yield Static(Content(clean(f"reading the card of {self._operator} …")), id="told")
         yield Footer()
 
-    def on_mount(self) -> None:
-        self.run_worker(self._read, thread=True, exit_on_error=False)
+    def on_unmount(self) -> None:
+        """Nothing is built for a screen that is gone."""
+        if self._job is not None:
+            self._job.stop()
 
-    def _read(self) -> None:
+    def on_mount(self) -> None:
+        self._job = Job(f"card {self._operator}", lambda step: self.app.call_later(self._tell, step))
+        self.run_worker(partial(self._read, self._job), thread=True, exit_on_error=False)
+
+    def _read(self, job: Job) -> None:
         """In a thread: indexes may have to be looked through, and checkouts compared."""
         try:
-            card = self._library.card(self._operator)
+            card = self._library.card(self._operator, job)
         except PtexploreError as error:
             self.app.call_later(self._tell, f"{error.message}: {error.why}" if error.why else error.message)
         else:
             self.app.call_later(self._show, card)
+        self._job = None
 
     def _show(self, card: Card) -> None:
         if not self.is_attached:

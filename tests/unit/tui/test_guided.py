@@ -204,7 +204,7 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.errors import PtexploreError
     from ptexplore.tui.messages import OpenOperator
 
-    def card(name: str) -> None:
+    def card(name: str, job: object) -> None:
         raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
 
     async def reading(app, pilot):
