@@ -97,6 +97,12 @@ def _names(sorts: Sequence[str], incomplete: str) -> Candidates:
     return list(found.items())
 
 
+def typed_words() -> list[str]:
+    """The words behind `ptexplore` on the line that the shell asks about."""
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    return line.split()[1:]
+
+
 def answer(complete: Callable[[], object]) -> int:
     """Print what `complete`, typer's answer to the shell, prints; for bash, as bash needs it.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_symbol, complete_use
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -45,11 +42,10 @@ def refs(
         if as_json:
             from ptexplore.view.search.search_documents import refs_to_document
 
-            json.dump(refs_to_document(view), sys.stdout)
-            print()
-            return 0
-        from ptexplore.render.terminal.console import make_console
-        from ptexplore.render.terminal.refs import print_refs
+            print_json(refs_to_document(view))
+        else:
+            from ptexplore.render.terminal.console import make_console
+            from ptexplore.render.terminal.refs import print_refs
 
-        print_refs(make_console(), view, workspace.locate)
+            print_refs(make_console(), view, workspace.locate)
     return 0

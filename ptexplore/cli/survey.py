@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.options import open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -78,25 +77,15 @@ def survey(
     if sum((report_only, resolve, again)) > 1:
         why = "--report runs nothing, --resolve reads what is saved, --again replaces it"
         raise PtexploreError("only one of --report, --resolve and --again", why, "ptexplore survey --report", USAGE)
-    place = Path(out) if out else None
-    request = SurveyRequest(
-        backward=backward,
-        only=only or "",
-        limit=limit,
-        timeout=timeout,
-        jobs=jobs,
-        out=place,
-        again=again,
-        resolve=resolve,
-    )
+    folder = Path(out) if out else None
+    request = SurveyRequest(backward, only or "", limit, timeout, jobs, folder, again, resolve)
     _check(request)
     with open_workspace(python) as workspace:
         report = workspace.survey_report(request) if report_only else workspace.survey(request, _counting)
     if as_json:
         from ptexplore.view.survey.report import report_to_document
 
-        json.dump(report_to_document(report), sys.stdout)
-        print()
+        print_json(report_to_document(report))
         return 0
     from ptexplore.render.terminal.console import make_console
     from ptexplore.render.terminal.survey import markdown, print_survey
@@ -119,8 +108,8 @@ def _check(request: SurveyRequest) -> None:
     try:
         re.compile(request.only)
     except re.error as error:
-        why = f"{error}"
-        raise PtexploreError(f"--only {request.only} is no regular expression", why, "--only '^add'", USAGE) from error
+        message = f"--only {request.only} is no regular expression"
+        raise PtexploreError(message, str(error), "--only '^add'", USAGE) from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.options import open_workspace
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
