@@ -108,9 +108,8 @@ class PublicWorkspace:
         ...     workspace.find("TensorIterator", kind="class", limit=1).groups[0].name
         'symbols'
         """
-        from ptexplore.view.search.find import FindQuery
-
-        return self.inner.find(_check_text("the query", query), FindQuery(limit, kind, text, declarations))
+        words = _check_text("the query", query)
+        return self.inner.find(words, kind=kind, limit=limit, text=text, declarations=declarations)
 
     def show(
         self, target: str, *, kind: str | None = None, everything: bool = False, every_key: bool = False
@@ -122,9 +121,8 @@ class PublicWorkspace:
         ...     workspace.show("torch.nn.modules.linear.Linear").pages[0].spot.ref.path
         'torch/nn/modules/linear.py'
         """
-        from ptexplore.view.search.show import ShowQuery
-
-        return self.inner.show(_check_text("the target", target), ShowQuery(everything, kind), every_key=every_key)
+        name = _check_text("the target", target)
+        return self.inner.show(name, kind=kind, everything=everything, every_key=every_key)
 
     def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
         """As `ptexplore.refs`.
@@ -134,7 +132,7 @@ class PublicWorkspace:
         ...     workspace.refs("TensorIteratorBase", limit=1).asked
         'TensorIteratorBase'
         """
-        return self.inner.refs(_check_text("the symbol", symbol), limit, kind)
+        return self.inner.refs(_check_text("the symbol", symbol), kind=kind, limit=limit)
 
 
 def trace(

@@ -38,7 +38,7 @@ def refs(
     if not name:
         raise PtexploreError("there is nothing to look for", "the name is empty", "ptexplore refs add_kernel", USAGE)
     with open_workspace(python, tree) as workspace:
-        view = workspace.refs(name, at_most(limit), group)
+        view = workspace.refs(name, kind=group, limit=at_most(limit))
         if as_json:
             from ptexplore.view.search.search_documents import refs_to_document
 

@@ -15,7 +15,7 @@ from ptexplore.cli.options import open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.workspace.survey_runs import SurveyRequest
+    from ptexplore.workspace.survey import SurveyRequest
 
 EPILOG = """\
 examples:
@@ -70,7 +70,7 @@ def survey(
     ] = False,
 ) -> int:
     """Trace the smallest OpInfo sample of every operator; report what was seen, and what was not."""
-    from ptexplore.workspace.survey_runs import SurveyRequest
+    from ptexplore.workspace.survey import SurveyRequest
 
     if as_json and as_markdown:
         raise PtexploreError("--json or --markdown, not both", "one report is printed", "--markdown", USAGE)

@@ -19,7 +19,7 @@ def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[tuple[str, s
     """Symbols ("name"), operators ("op") and files ("file") that begin with `typed`, each with what it is."""
     if not sorts:
         return
-    from ptexplore.workspace.tree_indexes import open_index
+    from ptexplore.workspace.opening import open_index
     from ptexplore.workspace.workspace import Workspace
 
     runtime, checkouts = Workspace().sources(needed=False)
@@ -66,7 +66,7 @@ def _texts() -> Iterator[str]:
 
 def _operators(runtime: Runtime, typed: str) -> list[str]:
     """Full names where a namespace is typed; else bare ones ("add", "add.Tensor") of aten, and every namespace."""
-    from ptexplore.workspace.installed_torch import open_catalogue
+    from ptexplore.workspace.opening import open_catalogue
 
     catalogue = open_catalogue(runtime)
     if catalogue is None:

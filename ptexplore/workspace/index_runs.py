@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.workspace.tree_indexes import index_of, refresh
+from ptexplore.workspace.opening import index_of, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.workspace.installed_torch import InstalledTorch
+    from ptexplore.workspace.opening import InstalledTorch
 
 TIMEOUT = 60.0  # seconds that each run of a lab may take
 _AT_ONCE = 4  # labs that run side by side, where there are as many cores

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ptexplore.view.site.scope import Scope
     from ptexplore.view.site.site import Note, Settings, Site
     from ptexplore.view.trees import IndexedTree
-    from ptexplore.workspace.installed_torch import InstalledTorch
+    from ptexplore.workspace.opening import InstalledTorch
 
 
 @dataclass(frozen=True)
