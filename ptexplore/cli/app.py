@@ -63,7 +63,13 @@ def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
     `listed` is for the list of the commands, which needs their names alone: none of them can be run or asked for help.
     """
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
-    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=settings)
+    app = typer.Typer(
+        cls=Commands,
+        add_completion=only is None or completion.VARIABLE in os.environ,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=settings,
+    )
     app.callback(invoke_without_command=True, epilog=verbatim(EPILOG))(ptexplore)
     if only == LAB:
         from ptexplore.cli.browse import run_lab_here

@@ -12,6 +12,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 VARIABLE = "_PTEXPLORE_COMPLETE"  # set by the shell's script, with what it asks
@@ -88,13 +89,8 @@ def _tours(before: Sequence[str], incomplete: str) -> Candidates:
 def _names(sorts: Sequence[str], incomplete: str) -> Candidates:
     from ptexplore.workspace.completions import names
 
-    found: dict[str, str] = {}
-    for name, _sort in names(sorts, incomplete, _MOST):
-        if not _UNSAFE.search(name):
-            found.setdefault(name, "")
-        if len(found) >= _MOST:
-            break
-    return list(found.items())
+    safe = (name for name in names(sorts, incomplete, _MOST) if not _UNSAFE.search(name))
+    return [(name, "") for name in dict.fromkeys(islice(safe, _MOST))]
 
 
 def typed_words() -> list[str]:
