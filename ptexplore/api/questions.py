@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ptexplore.view.search.show import ShowView
 
 
-class PublicWorkspace:
+class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the name of the one behind it
     """One installed torch and the source in use, opened once for several questions. Use it in a `with`.
 
     `python` is a Python whose torch is looked at (None: your own), `tree` the one tree to look into (a checkout's
@@ -263,11 +263,11 @@ def load(file: str | os.PathLike[str]) -> PublicTrail:
     return PublicTrail(*load_trace(os.fspath(file)))
 
 
-def _check_text(what: str, value: object) -> str:
+def _check_text(role: str, value: object) -> str:
     """`value`, if it is a text or None. Raises PtexploreError for anything else, with the reason for a callable."""
     if callable(value):
         why = "it runs in another process, and what a callable closes over cannot be taken there"
-        raise PtexploreError(f"{what} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)
+        raise PtexploreError(f"{role} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)
     if value is not None and not isinstance(value, str):
-        raise PtexploreError(f"{what} is a {type(value).__name__}, not a text", "", 'trace("torch.add(a, b)")', USAGE)
+        raise PtexploreError(f"{role} is a {type(value).__name__}, not a text", "", 'trace("torch.add(a, b)")', USAGE)
     return value or ""

@@ -114,7 +114,8 @@ def answer(complete: Callable[[], object]) -> int:
         status = error.code if isinstance(error.code, int) else 1  # fish asks by it whether there is anything
     except Exception:  # noqa: BLE001
         return 1
-    text = printed.getvalue()
+    # Of a doubled ' in its own quotes, which is how typer writes one, zsh shows nothing.
+    text = printed.getvalue().replace("''", r"'\''") if shell == "complete_zsh" else printed.getvalue()
     sys.stdout.write(
         "".join(f"{line}\n" for line in _for_bash(text, word)) if word or shell == "complete_bash" else text
     )
