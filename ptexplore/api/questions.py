@@ -108,8 +108,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         ...     workspace.find("TensorIterator", kind="class", limit=1).groups[0].name
         'symbols'
         """
-        words = _check_text("the query", query)
-        return self.inner.find(words, kind=kind, limit=limit, text=text, declarations=declarations)
+        _check_text("the query", query)
+        return self.inner.find(query, kind=kind, limit=limit, text=text, declarations=declarations)
 
     def show(
         self, target: str, *, kind: str | None = None, everything: bool = False, every_key: bool = False
@@ -121,8 +121,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         ...     workspace.show("torch.nn.modules.linear.Linear").pages[0].spot.ref.path
         'torch/nn/modules/linear.py'
         """
-        name = _check_text("the target", target)
-        return self.inner.show(name, kind=kind, everything=everything, every_key=every_key)
+        _check_text("the target", target)
+        return self.inner.show(target, kind=kind, everything=everything, every_key=every_key)
 
     def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
         """As `ptexplore.refs`.

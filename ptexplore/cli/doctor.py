@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from ptexplore.cli.options import Python, open_workspace, print_json
+from ptexplore.cli.options import Python, open_console, open_workspace, print_json
 from ptexplore.errors import MISSING
 
 
@@ -23,8 +23,7 @@ def doctor(
     if as_json:
         print_json(health_to_document(report))
     else:
-        from ptexplore.render.terminal.console import make_console
         from ptexplore.render.terminal.health import print_health
 
-        print_health(make_console(), report, unconfirmed=unconfirmed)
+        print_health(open_console(), report, unconfirmed=unconfirmed)
     return 0 if report.sound else MISSING

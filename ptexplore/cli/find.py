@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_kind, complete_name
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_workspace, print_json
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -47,8 +47,7 @@ def find(
 
             print_json(find_to_document(view))
         else:
-            from ptexplore.render.terminal.console import make_console
             from ptexplore.render.terminal.find import print_find
 
-            print_find(make_console(), view, workspace.locate)
+            print_find(open_console(), view, workspace.locate)
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Context, Option, Typer
 
 from ptexplore.cli.completion import complete_name, complete_tour
-from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_workspace, print_json, warn
+from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.cli.typer_commands import Command, verbatim
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.safe_text import clean
@@ -73,9 +73,7 @@ def check_notes(
 
         print_json(check_document(view))
     else:
-        from ptexplore.render.terminal.console import make_console
-
-        print_check(make_console(), view, everything=everything)
+        print_check(open_console(), view, everything=everything)
     return MISSING if view.broken else FAILED if view.failed else 0
 
 

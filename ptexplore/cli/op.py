@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_operator
-from ptexplore.cli.options import Python, open_workspace, print_json
+from ptexplore.cli.options import Python, open_console, open_workspace, print_json
 
 
 def op(
@@ -27,7 +27,6 @@ def op(
             print_json(card_to_document(card, workspace.runtime))
         else:
             from ptexplore.render.terminal.card import print_card
-            from ptexplore.render.terminal.console import make_console
 
-            print_card(make_console(), card, workspace.place_of, full=full)
+            print_card(open_console(), card, workspace.place_of, full=full)
     return 0

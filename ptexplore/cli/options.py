@@ -1,4 +1,4 @@
-"""What several commands share: options, the workspace that these name, JSON on stdout and warnings on stderr."""
+"""What several commands share: options, the workspace that these name, and what they print on."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ptexplore.safe_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from ptexplore.workspace.workspace import Workspace
 
@@ -49,6 +51,13 @@ def open_workspace(python: str | None = None, tree: str | None = None, notes: Se
     from ptexplore.workspace.workspace import Workspace
 
     return Workspace(python, tree, notes=notes or (), watch=progress_bar, notice=warn)
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """What a command prints on; rich is imported when there is something to print."""
+    from ptexplore.render.terminal.console import make_console
+
+    return make_console(stderr=stderr)
 
 
 def warn(text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_symbol, complete_use
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_workspace, print_json
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -44,8 +44,7 @@ def refs(
 
             print_json(refs_to_document(view))
         else:
-            from ptexplore.render.terminal.console import make_console
             from ptexplore.render.terminal.refs import print_refs
 
-            print_refs(make_console(), view, workspace.locate)
+            print_refs(open_console(), view, workspace.locate)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_kind, complete_name
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_workspace, print_json
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -57,11 +57,10 @@ def show(
 
 
 def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None:
-    from ptexplore.render.terminal.console import make_console
     from ptexplore.render.terminal.pager import page
     from ptexplore.render.terminal.show import page_lines, print_candidates
 
-    console = make_console()
+    console = open_console()
     if not view.pages:
         print_candidates(console, view, locate, at_most(limit))
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ptexplore.cli.options import open_workspace, print_json
+from ptexplore.cli.options import open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -87,13 +87,12 @@ def survey(
 
         print_json(report_to_document(report))
         return 0
-    from ptexplore.render.terminal.console import make_console
     from ptexplore.render.terminal.survey import markdown, print_survey
 
     if as_markdown:
         print("\n".join(markdown(report)))
     else:
-        print_survey(make_console(), report)
+        print_survey(open_console(), report)
     return 0
 
 

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.cli.completion import complete_stop, complete_tour
-from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_workspace, print_json, warn
+from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
@@ -101,7 +101,7 @@ def _list(library: NoteLibrary, *, as_json: bool) -> int:
         raise no_tours(library)
     from ptexplore.render.terminal.tour_list import print_tours
 
-    print_tours(_console(), rows)
+    print_tours(open_console(), rows)
     _troubles(library.problems, progress)
     return 0
 
@@ -118,7 +118,7 @@ def _path(library: NoteLibrary, *, as_json: bool) -> int:
         return 0
     from ptexplore.render.terminal.tour_list import print_path
 
-    print_path(_console(), view)
+    print_path(open_console(), view)
     _troubles(path.problems, progress)
     return 0
 
@@ -126,7 +126,7 @@ def _path(library: NoteLibrary, *, as_json: bool) -> int:
 def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
     from ptexplore.render.terminal.tour_list import print_problems
 
-    print_problems(_console(stderr=True), problems)
+    print_problems(open_console(stderr=True), problems)
     if progress.trouble:
         warn(f"what was read before is not known: {progress.trouble}")
 
@@ -135,19 +135,13 @@ def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> 
     """These stops of a tour; its introduction before them, and an empty line after each, if it is the whole tour."""
     from ptexplore.render.terminal.tour import intro_lines, stop_lines
 
-    console = _console()
+    console = open_console()
     if intro:
         sys.stdout.write("\n".join([*intro_lines(console, tour), "", ""]))
     for number in numbers:
         view = guide.stop(tour, number)
         lines = stop_lines(console, view, _fitting(console, guide, view), reveal=True)
         sys.stdout.write("\n".join([*lines, *([""] if intro else []), ""]))
-
-
-def _console(*, stderr: bool = False) -> Console:
-    from ptexplore.render.terminal.console import make_console
-
-    return make_console(stderr=stderr)
 
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
@@ -177,14 +171,14 @@ class TerminalWalk:
         self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"progress is not kept: {why}"))
         self._guide = guide
         self._workspace = workspace
-        self._console = _console()
+        self._console = open_console()
         self._rest: list[str] = []  # lines of the stop that did not fit the screen
 
     def walk(self, number: int | None) -> None:
         """From a stop on, else from where the tour was left."""
         self._walk.number = number or self._left()
         try:
-            self._show(self._intro() if self._walk.number == 1 and number is None else [])
+            self._show(intro=self._walk.number == 1 and number is None)
             while self._step():
                 pass
         except (EOFError, KeyboardInterrupt):
@@ -310,18 +304,14 @@ class TerminalWalk:
 
     # --- showing ---
 
-    def _intro(self) -> list[str]:
-        from ptexplore.render.terminal.tour import intro_lines
-
-        return [*intro_lines(self._console, self._walk.tour), ""]
-
-    def _show(self, intro: Sequence[str] = ()) -> None:
-        from ptexplore.render.terminal.tour import stop_lines
+    def _show(self, *, intro: bool = False) -> None:
+        from ptexplore.render.terminal.tour import intro_lines, stop_lines
 
         view = self._guide.stop(self._walk.tour, self._walk.number)
         excerpt = _fitting(self._console, self._guide, view)
         rule = "─" * min(self._console.width, 40)
-        self._rest = [*intro, rule, *stop_lines(self._console, view, excerpt, reveal=False), ""]
+        head = [*intro_lines(self._console, self._walk.tour), "", rule] if intro else [rule]
+        self._rest = [*head, *stop_lines(self._console, view, excerpt, reveal=False), ""]
         self._walk.shown()
         self._page()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.options import open_workspace
+from ptexplore.cli.options import open_console, open_workspace
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -180,13 +180,13 @@ def _nowhere(ref: SourceRef) -> tuple[str, int] | None:
 
 
 def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> None:
-    from ptexplore.render.terminal.console import make_console, print_output, print_trail
+    from ptexplore.render.terminal.console import print_output, print_trail
     from ptexplore.view.trace.rows import view
 
     if session is not None:
-        print_output(make_console(stderr=True), session)
+        print_output(open_console(stderr=True), session)
     page = view(trail, wanted, session)
-    print_trail(make_console(), page, locate)
+    print_trail(open_console(), page, locate)
     if svg:
         from ptexplore.render.terminal.picture import picture
         from ptexplore.workspace.saved_traces import write_file
@@ -207,11 +207,11 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
 
 
 def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> None:
-    from ptexplore.render.terminal.console import make_console, print_explanation
+    from ptexplore.render.terminal.console import print_explanation
     from ptexplore.view.trace.explain import explain, explanation_to_json
 
     explanation = explain(trail, session, hop)
     if as_json:
         print(explanation_to_json(explanation))
     else:
-        print_explanation(make_console(), explanation, locate)
+        print_explanation(open_console(), explanation, locate)
