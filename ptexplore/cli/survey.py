@@ -77,8 +77,7 @@ def survey(
     if sum((report_only, resolve, again)) > 1:
         why = "--report runs nothing, --resolve reads what is saved, --again replaces it"
         raise PtexploreError("only one of --report, --resolve and --again", why, "ptexplore survey --report", USAGE)
-    folder = Path(out) if out else None
-    request = SurveyRequest(backward, only or "", limit, timeout, jobs, folder, again, resolve)
+    request = SurveyRequest(backward, only or "", limit, timeout, jobs, Path(out) if out else None, again, resolve)
     _check(request)
     with open_workspace(python) as workspace:
         report = workspace.survey_report(request) if report_only else workspace.survey(request, _counting)

@@ -14,7 +14,6 @@ from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
-    from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Session, Trail
     from ptexplore.render.terminal.console import Locate
     from ptexplore.view.trace.rows import Options
@@ -123,8 +122,8 @@ def trace(
             _show(trail, session, Options(full, depth, only, native, command), locate, svg)
         return 0
 
-    if load is not None:
-        return tell(*load_trace(load), _nowhere, ("ptexplore", "trace", "--load", load))
+    if load is not None:  # no tree is beside it to link into
+        return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
     from ptexplore.capture.probing import TraceRequest
 
     request = TraceRequest(
@@ -173,12 +172,6 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _nowhere(ref: SourceRef) -> tuple[str, int] | None:
-    """A loaded trace has no tree beside it to link into."""
-    del ref
-    return None
-
-
 def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> None:
     from ptexplore.render.terminal.console import print_output, print_trail
     from ptexplore.view.trace.rows import view
@@ -192,7 +185,7 @@ def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate
         from ptexplore.workspace.saved_traces import write_file
 
         # Without links: those lead into this machine's folders, and a picture travels.
-        write_file(Path(svg), picture(lambda console: print_trail(console, page, _nowhere), trail.expression))
+        write_file(Path(svg), picture(lambda console: print_trail(console, page, lambda _ref: None), trail.expression))
 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:

@@ -153,8 +153,9 @@ def survey_report(request: SurveyRequest, folder: Folder) -> Report:
 
 
 def _nothing_saved(folder: Folder) -> PtexploreError:
-    why = f"{folder.root} holds none"
-    return PtexploreError("there is no saved survey", why, "ptexplore survey --limit 40", MISSING)
+    return PtexploreError(
+        "there is no saved survey", f"{folder.root} holds none", "ptexplore survey --limit 40", MISSING
+    )
 
 
 @dataclass(frozen=True)

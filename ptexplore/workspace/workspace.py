@@ -471,8 +471,7 @@ class Workspace:
         """How the locks of the notes would change on the tree in use; `only` names tours or stops. Writes nothing."""
         from ptexplore.workspace.anchor_pins import plan_pins
 
-        library = self.library
-        return plan_pins(library, self.main_tree, only)
+        return plan_pins(self.library, self.main_tree, only)
 
     def new_note(self, target: str, note_id: str | None = None) -> NewNote:
         """The text of a note on the one thing that the target names. Raises PtexploreError (USAGE) if it is not one."""
