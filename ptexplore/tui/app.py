@@ -59,10 +59,10 @@ class Browser(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+p,s", "palette", "Search", key_display="^p"),
-        Binding("greater_than_sign", "tour_next", "Next stop", key_display=">"),
-        Binding("less_than_sign", "tour_back", "Stop before", key_display="<", show=False),
-        Binding("equals_sign", "tour_here", key_display="=", show=False),
-        Binding("c", "tour_contents", "Contents"),
+        Binding("greater_than_sign", "tour('forward')", "Next stop", key_display=">"),
+        Binding("less_than_sign", "tour('back')", "Stop before", key_display="<", show=False),
+        Binding("equals_sign", "tour('show_source')", key_display="=", show=False),
+        Binding("c", "tour('contents')", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
         Binding("J", "scroll_notes(3)", show=False),
         Binding("K", "scroll_notes(-3)", show=False),
@@ -181,7 +181,7 @@ class Browser(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of a tour while there is one, of a trail once there was one."""
-        if action in ("tour_next", "tour_back", "tour_contents", "tour_here"):
+        if action == "tour":
             return self.touring.walk is not None and self.screen is self.reader
         if action == "lab":
             return bool(self.touring.labs) and self.screen is self.reader
@@ -205,21 +205,9 @@ class Browser(App[None]):
             self._searcher = self._searcher or Searcher(self.library)
             self.push_screen(Palette(self._searcher), self._follow)
 
-    def action_tour_next(self) -> None:
-        """The next stop."""
-        self.touring.forward()
-
-    def action_tour_back(self) -> None:
-        """The stop before."""
-        self.touring.back()
-
-    def action_tour_contents(self) -> None:
-        """Every stop of the tour."""
-        self.touring.contents()
-
-    def action_tour_here(self) -> None:
-        """Back to the stop's own source."""
-        self.touring.show_source()
+    def action_tour(self, step: str) -> None:
+        """Walk the tour; `step` is a method of Touring."""
+        getattr(self.touring, step)()
 
     def action_lab(self) -> None:
         """Run a lab of the stop."""

@@ -66,12 +66,11 @@ class Touring:
             return
         stops = [stop.id for stop in tour.stops]
         number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
-        self.walk = TourWalk(tour, number, remember, self._not_kept)
+        self.walk = TourWalk(
+            tour, number, remember, lambda why: self._app.notify(clean(why), title="progress is not kept")
+        )
         self._guide = None
         self._show()
-
-    def _not_kept(self, why: str) -> None:
-        self._app.notify(clean(why), title="progress is not kept")
 
     def forward(self) -> None:
         """Go to the next stop; after the last one the tour ends."""

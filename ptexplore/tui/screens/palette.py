@@ -139,15 +139,12 @@ class Palette(ModalScreen[Message | None]):
             yield Static(EMPTY, id="told")
 
     def on_mount(self) -> None:
-        self._search()
+        self.on_input_changed()
 
     # --- asking ---
 
     def on_input_changed(self) -> None:
         """Search at once: what was asked before is dropped by who searches."""
-        self._search()
-
-    def _search(self) -> None:
         sort, query = asked(self.query_one(Input).value)
         if sort is not self._sort:
             self._sort = sort

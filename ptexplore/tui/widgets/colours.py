@@ -43,9 +43,9 @@ def label(spans: Iterable[Span]) -> Text:
 
 def content(spans: Iterable[Span]) -> Content:
     """Spans as they stand anywhere else; a place looks as what leads somewhere."""
-    styles = _ELSEWHERE
-    parts = ((clean(one.text), styles["link"] if one.style == "place" else styles.get(one.tone, "")) for one in spans)
-    return Content.assemble(*parts)
+    return Content.assemble(
+        *((clean(span.text), _ELSEWHERE.get("link" if span.style == "place" else span.tone, "")) for span in spans)
+    )
 
 
 @cache
