@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ptexplore.model.places import Runtime
-    from ptexplore.view.survey.files import About, Folder
-    from ptexplore.view.survey.report import Report
+    from ptexplore.view.survey import About, Folder, Report
 
 Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # under a title: how many of how many
 
@@ -47,7 +46,7 @@ class SurveyRequest:
 def survey_folder(request: SurveyRequest, runtime: Runtime) -> Folder:
     """The folder that a survey is saved in."""
     from ptexplore.locations import survey_dir
-    from ptexplore.view.survey.files import Folder
+    from ptexplore.view.survey import Folder
 
     return Folder(request.out or survey_dir(runtime.key, request.phase))
 
@@ -74,7 +73,7 @@ def run_survey(
 
 def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[str, ...]) -> About:
     """What the folder is about from now on. Raises PtexploreError if it is about something else."""
-    from ptexplore.view.survey.files import About
+    from ptexplore.view.survey import About
 
     new = About(runtime.version, runtime.git_version, runtime.python_version, request.phase)
     old = folder.about()
@@ -152,8 +151,7 @@ def _sit(
 
 def survey_report(request: SurveyRequest, folder: Folder) -> Report:
     """The report on what is saved in a folder. Raises PtexploreError(MISSING) if nothing is."""
-    from ptexplore.view.survey.files import told
-    from ptexplore.view.survey.report import report_of
+    from ptexplore.view.survey import report_of, told
 
     about = folder.about()
     if about is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.capture.survey import Surveyed
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.view.survey.files import Folder
+    from ptexplore.view.survey import Folder
     from ptexplore.workspace.installed_torch import InstalledTorch
 
 Todo = Callable[[list[str]], Iterable[str]]  # of all operators there are, those to survey
@@ -130,7 +130,7 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
 
 def _died(op: str, plan: SurveyPlan) -> None:
     from ptexplore.capture.survey import Surveyed
-    from ptexplore.view.survey.files import Folder
+    from ptexplore.view.survey import Folder
 
     folder, why = Folder(plan.folder), "the worker that surveyed it died"
     folder.save(folder.load(op) if plan.anew else Surveyed(op), None, why)
@@ -164,7 +164,7 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
 
 def _survey(link: Connection[Any, Any], plan: SurveyPlan, torch: InstalledTorch, lookup: Lookup) -> None:
     from ptexplore.capture.survey import Surveyor
-    from ptexplore.view.survey.files import Folder
+    from ptexplore.view.survey import Folder
 
     surveyor = Surveyor(torch.runtime, plan.request, torch.catalogue.digests())
     folder = Folder(plan.folder)
@@ -179,7 +179,7 @@ def _survey(link: Connection[Any, Any], plan: SurveyPlan, torch: InstalledTorch,
 
 
 def _conclude(link: Connection[Any, Any], plan: SurveyPlan, lookup: Lookup) -> None:
-    from ptexplore.view.survey.files import Folder
+    from ptexplore.view.survey import Folder
 
     folder = Folder(plan.folder)
     about = folder.about()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ptexplore.view.search.find import FindQuery, FindView
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowQuery, ShowView
-    from ptexplore.view.survey.report import Report
+    from ptexplore.view.survey import Report
     from ptexplore.view.trees import IndexedTree, Spot
     from ptexplore.workspace.anchor_pins import PinPlan
     from ptexplore.workspace.index_runs import IndexRequest, IndexRun
@@ -540,7 +540,7 @@ class Workspace:
 
     def survey_report(self, request: SurveyRequest) -> Report:
         """The report on what is saved; nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
-        from ptexplore.view.survey.files import Folder
+        from ptexplore.view.survey import Folder
         from ptexplore.workspace.survey_runs import survey_folder, survey_report
 
         # A folder that is named needs no torch.

@@ -123,7 +123,7 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
 
 def _names(hop: Hop) -> tuple[str, ...]:
     """Every name that a hop is known by."""
-    shown = (name(hop),) if hop.native is not None and hop.native.symbol else ()
+    shown = (shown_name(hop),) if hop.native is not None and hop.native.symbol else ()
     entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
     return (hop.name, *shown, *entry)
 
@@ -142,7 +142,7 @@ def is_trampoline(hop: Hop) -> bool:
     return governed(hop) and hop.name == "c10::function_ref::callback_fn"
 
 
-def name(hop: Hop) -> str:
+def shown_name(hop: Hop) -> str:
     """A frame's name to show."""
     symbol = hop.native.symbol if hop.native is not None else ""
     shown = display(symbol) if symbol else hop.name

@@ -170,7 +170,7 @@ def title(hop: Hop, *, entry: bool = False) -> str:
     if hop.kind == "python":
         return f"{hop.name}()" if hop.name.isidentifier() else hop.name
     frame = hop.kind in ("native", "closed", "impl") and hop.native is not None and hop.native.symbol
-    return short(native.name(hop) if frame else hop.name)
+    return short(native.shown_name(hop) if frame else hop.name)
 
 
 def _operators_below(hop: Hop) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
-from ptexplore.view.survey.files import Folder
+from ptexplore.view.survey import Folder
 from ptexplore.workspace import survey_workers
 from ptexplore.workspace.survey_runs import SurveyRequest, run_survey, survey_report
 
