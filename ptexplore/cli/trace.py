@@ -118,7 +118,7 @@ def trace(
         if explain is not None:
             return _explain(trail, session, explain, locate, as_json=as_json)
         if as_json:
-            from ptexplore.view.trace.document import trail_to_json
+            from ptexplore.view.trace.saved import trail_to_json
 
             print(trail_to_json(trail))
             return 0

@@ -17,9 +17,8 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Precision
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.documents import FORMAT
-from ptexplore.view.trace.document import trail_to_json
 from ptexplore.view.trace.native import condense, shown_name
-from ptexplore.view.trace.saved import trail_from_json
+from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.writing import write_whole
 
 WHOLE = "whole"  # every instruction of the expression was stepped

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.view.line import Line
     from ptexplore.view.site.site import Site
-    from ptexplore.view.trace.row import TraceRow
+    from ptexplore.view.trace.rows import TraceRow
 
 _OPEN = 3  # levels that are open when the page is
 

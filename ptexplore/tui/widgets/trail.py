@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.view.line import Line
-    from ptexplore.view.trace.row import TraceRow
-    from ptexplore.view.trace.rows import TrailView
+    from ptexplore.view.trace.rows import TraceRow, TrailView
 
 OPENED = 1500  # rows that are unfolded at once; those below wait until they are asked for
 

@@ -11,8 +11,8 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopRow, Observation, Session, Trail, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.document import rows
 from ptexplore.view.trace.native_rules import ACTIONS
+from ptexplore.view.trace.saved import rows
 
 RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native")  # of a hop
 MOST = 20  # entries of an observation's table that are shown
