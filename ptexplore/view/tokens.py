@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from ptexplore.cpp.text import COMMENT_OR_STRING
+
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag"]
 Span = tuple[int, int, Kind]  # first character and the one after the last, 0-based, in one line
@@ -156,3 +159,32 @@ def _yaml_spans(line: str) -> Iterator[Span]:
         if match.lastgroup == "tag":
             begin += len(match[0]) - len(match[0].lstrip(" -"))
         yield begin, end, match.lastgroup  # type: ignore[misc]
+
+
+LONGEST = 1_000_000  # characters above a stretch that are looked through
+FURTHER = 200  # lines below it
+_PYTHON_REGIONS = re.compile(
+    r"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
+)
+
+
+def surroundings(lines: Sequence[str], first: int, last: int, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines above `first` and below `last` (1-based) that a highlighter needs to colour what is between them.
+
+    They belong to a comment or string that runs over the edge; where none does, there are none.
+    """
+    pattern = {"cpp": COMMENT_OR_STRING, "python": _PYTHON_REGIONS}.get(language)
+    above = sum(map(len, lines[: first - 1])) + first - 1  # characters
+    if pattern is None or above > LONGEST:
+        return (), ()
+    below = above + sum(map(len, lines[first - 1 : last])) + last - first + 1
+    text = "\n".join(lines[: last + FURTHER])
+    begin, end = first, last
+    for match in pattern.finditer(text):
+        if match.start() >= below:
+            break
+        if match.start() < above < match.end():
+            begin = text.count("\n", 0, match.start()) + 1
+        if match.start() < below < match.end():
+            end = text.count("\n", 0, match.end()) + 1
+    return tuple(lines[begin - 1 : first - 1]), tuple(lines[last:end])

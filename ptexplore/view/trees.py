@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.resolve.places.precision import Evidence, decide
+from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.permalink import permalink, public_commit
 
 if TYPE_CHECKING:
-    from ptexplore.model.places import Checkout
+    from ptexplore.model.places import Checkout, SourceRef
     from ptexplore.model.symbols import Symbol
+    from ptexplore.model.trace import Trail
+    from ptexplore.source.atlas.atlas import Atlas
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 
@@ -101,3 +108,111 @@ def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> l
         if found:
             break
     return sorted(found, key=lambda name: -found[name])[:count]
+
+
+def changed(indexed: IndexedTree, path: str) -> bool:
+    """Whether the file differs from what was indexed; only a folder used in place can."""
+    if indexed.checkout is None or not is_in_place(indexed.checkout):
+        return False
+    known, file = indexed.store.file(path), indexed.tree.file_of(path)
+    if known is None or file is None:
+        return False
+    try:
+        with open(file, "rb") as handle:
+            return hashlib.sha256(handle.read()).hexdigest() != known.sha
+    except OSError:
+        return True
+
+
+def why_not(ref: SourceRef, trees: Sequence[IndexedTree]) -> str | None:
+    """Why a place that was found in these trees cannot be opened; None if it can."""
+    if ref.path is None or ref.line is None:
+        candidates = ", ".join(f"{one.path}:{one.line}" for one in ref.candidates)
+        return candidates or ref.reason or f"its place is {ref.precision}"
+    if ref.layer == "atlas" or _tree_called(trees, ref.tree) is None:
+        return f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index"
+    return None
+
+
+def why_not_of_trail(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
+    """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
+    if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
+        return ref.reason or f"its place is {ref.precision}"
+    known = next((one for one in trail.trees if one.name == ref.tree), None)
+    if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
+        return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
+    indexed = _tree_called(trees, ref.tree)
+    if indexed is None:
+        return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
+    info, checkout = indexed.tree.info, indexed.checkout
+    commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a Trail has it
+    if known is None or (known.version, known.commit) != (info.version, commit):
+        was, now = (known.version if known is not None else "another version"), info.version
+        if known is not None and was == now:
+            was, now = (f"{now} ({(one or 'no known commit')[:15]})" for one in (known.commit, commit))
+        return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
+    return None
+
+
+def first_to_open(
+    places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]
+) -> tuple[SourceRef | None, str]:
+    """The first of a row's places that can be opened, else None and why the first cannot."""
+    troubles = []
+    for ref in places:
+        why = why_not_of_trail(ref, trail, trees)
+        if why is None and ref.path is not None:
+            return ref, ""
+        troubles.append(why or "")
+    return None, troubles[0] if troubles else "nothing says where this is"
+
+
+def in_words(ref: SourceRef) -> str:
+    """A place with all that is known of it."""
+    where = f"{ref.path}:{ref.line}" if ref.path and ref.line else ref.path or "no place"
+    reason = f" ({ref.reason})" if ref.reason else ""
+    return f"{where}  {ref.tree} {ref.precision}{reason}"
+
+
+def _tree_called(trees: Sequence[IndexedTree], name: str) -> IndexedTree | None:
+    return next((one for one in trees if one.tree.info.name == name), None)
+
+
+def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefix: bool) -> list[tuple[Symbol, Spot]]:
+    """Definitions called `asked`, then (with `prefix`) those that begin so; of files that no tree here has.
+
+    None where a checkout of PyTorch is among the trees: it knows better, and has the text.
+    """
+    if any(one.checkout is not None and project(one) == "pytorch" for one in trees) or not trees:
+        return []
+    try:
+        atlas = _shipped_atlas()
+        found = atlas.symbols_ending(asked.removeprefix("::"))
+        names = atlas.names(asked, limit) if prefix and "::" not in asked and len(asked) > 2 else []
+        for name in names:
+            if len(found) < limit and name != asked:
+                found += atlas.symbols_named(name)
+    except PtexploreError:
+        return []  # it only ever adds
+    info = _atlas_info(trees, atlas)
+    here = {path for path in {one.path for one in found} if any(t.store.file(path) is not None for t in trees)}
+    return [(one, _atlas_spot(atlas, info, one)) for one in found if one.path not in here][:limit]
+
+
+@lru_cache(maxsize=1)
+def _shipped_atlas() -> Atlas:
+    """Opened once: a palette asks it with every letter."""
+    from ptexplore.source.atlas.atlas import Atlas
+
+    return Atlas.open()
+
+
+def _atlas_info(trees: Sequence[IndexedTree], atlas: Atlas) -> TreeInfo:
+    fits = any(one.checkout is None and one.tree.info.commit == atlas.commit for one in trees)
+    return TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, "matches" if fits else "version-skew")
+
+
+def _atlas_spot(atlas: Atlas, info: TreeInfo, one: Symbol) -> Spot:
+    precision = decide(Evidence(relation=info.relation))
+    url = permalink(atlas.commit, one.path, one.line)
+    return Spot(SourceRef(one.path, one.line, "atlas", precision, one.end_line, tree=info.name, url=url), info)

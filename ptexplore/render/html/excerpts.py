@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ptexplore.render.html.source_page import entry
 from ptexplore.render.html.words import Marker
-from ptexplore.view.excerpt import changed
 from ptexplore.view.site.source_page import SourceData, source_data
+from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -17,7 +17,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.messages import OpenOperator, OpenPlace, OpenTour
 from ptexplore.tui.widgets.colours import content
 from ptexplore.tui.widgets.lists import Choices
-from ptexplore.view.opening import why_not
+from ptexplore.view.trees import why_not
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.source.permalink import permalink
-from ptexplore.view.excerpt import changed, surroundings
 from ptexplore.view.notes.check import MEANING, WORDS
-from ptexplore.view.trees import IndexedTree, Spot, spot
+from ptexplore.view.tokens import surroundings
+from ptexplore.view.trees import IndexedTree, Spot, changed, spot
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary

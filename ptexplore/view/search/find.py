@@ -12,10 +12,9 @@ from ptexplore.model.symbols import OPERATOR_KINDS
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
 from ptexplore.view.notes.noted import matching
-from ptexplore.view.operator.atlas import atlas_symbols
 from ptexplore.view.operator.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.search.full_text import matching_lines
-from ptexplore.view.trees import IndexedTree, Spot, merged, nearest_names, project, spot, symbol_spot
+from ptexplore.view.trees import IndexedTree, Spot, atlas_symbols, merged, nearest_names, project, spot, symbol_spot
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark

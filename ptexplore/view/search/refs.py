@@ -11,12 +11,12 @@ from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import DIALECT_KINDS
 from ptexplore.source.canonical import is_test_file
-from ptexplore.view.excerpt import changed
 from ptexplore.view.search.full_text import shortened
 from ptexplore.view.search.qualifiers import Asked, asked_for, fits, split_target
 from ptexplore.view.trees import (
     IndexedTree,
     Spot,
+    changed,
     merged,
     nearest_names,
     one_tree_a_file,

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.view.excerpt import changed, surroundings
 from ptexplore.view.notes.noted import on_lines
-from ptexplore.view.operator.atlas import atlas_symbols
 from ptexplore.view.search.targets import Candidate, candidates
-from ptexplore.view.trees import IndexedTree, Spot, nearest_names
+from ptexplore.view.tokens import surroundings
+from ptexplore.view.trees import IndexedTree, Spot, atlas_symbols, changed, nearest_names
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark

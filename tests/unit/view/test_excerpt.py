@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptexplore.view.excerpt import surroundings
+from ptexplore.view.tokens import surroundings
 
 CPP = ["int a;", "/* one", "two", "three */", "int b;", 'auto s = "/*";', "int c; // */", "int d;"]
 PYTHON = ["x = 1", '"""', "doc", '"""', "y = '#'", "z = 2"]
