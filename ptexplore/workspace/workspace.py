@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from ptexplore.source.fetch.install import FetchOutcome, Request
     from ptexplore.store.catalogue.reader import Store
     from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.card import Card
     from ptexplore.view.health import Health
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.operator.card import Card
-    from ptexplore.view.operator.operators import Catalogue
     from ptexplore.view.search.find import FindQuery, FindView
+    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowQuery, ShowView
     from ptexplore.view.survey import Report
@@ -229,7 +229,7 @@ class Workspace:
     @property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None if that is not among the trees searched."""
-        from ptexplore.view.operator.operators import Catalogue
+        from ptexplore.view.search.operators import Catalogue
 
         number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
         return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
@@ -239,7 +239,7 @@ class Workspace:
         from ptexplore.errors import PtexploreError
         from ptexplore.source.runtime import generated
         from ptexplore.source.tree import runtime_tree
-        from ptexplore.view.operator.operators import Catalogue
+        from ptexplore.view.search.operators import Catalogue
         from ptexplore.workspace.installed_torch import open_catalogue
 
         try:
@@ -299,8 +299,7 @@ class Workspace:
         """The card of an operator, with the notes on it. Raises PtexploreError if nothing is called that."""
         from dataclasses import replace
 
-        from ptexplore.view.notes.noted import on_card
-        from ptexplore.view.operator.card import card
+        from ptexplore.view.card import card, on_card
 
         found = card(self.lookup, name)
         return replace(found, notes=on_card(found, self._marks_on_lookup()))
@@ -351,8 +350,7 @@ class Workspace:
             return view
         from dataclasses import replace
 
-        from ptexplore.view.operator.card import card
-        from ptexplore.view.search.show_kernels import kernels_of
+        from ptexplore.view.card import card, kernels_of
 
         pages = [
             replace(page, kernels=kernels_of(card(self.lookup, page.candidate.name), full=every_key))

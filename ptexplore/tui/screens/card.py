@@ -22,8 +22,8 @@ from ptexplore.view.trees import why_not
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.tui.library import Library
+    from ptexplore.view.card import Card
     from ptexplore.view.line import Line
-    from ptexplore.view.operator.card import Card
 
 
 class CardScreen(Screen[Message | None]):
@@ -68,7 +68,7 @@ class CardScreen(Screen[Message | None]):
     def _show(self, card: Card) -> None:
         if not self.is_attached:
             return
-        from ptexplore.view.operator.card_lines import HIDDEN, card_lines
+        from ptexplore.view.card import HIDDEN, card_lines
 
         self._card = card
         self._lines = list(card_lines(card, full=self._full))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Hop, Trail
-    from ptexplore.view.operator.card import CalledFunction, Card, Stubbed
 
 Noted = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks
 
@@ -91,41 +90,6 @@ def _refs(hop: Hop) -> Iterator[SourceRef]:
     yield hop.source
     if hop.declaration is not None:
         yield hop.declaration
-
-
-# --- an operator's card ---
-
-
-def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
-    """The stops about an operator: those of its entry first, then those of what its common keys run.
-
-    Fallbacks of other keys serve every operator: they would be on every card.
-    """
-    from ptexplore.view.operator.card import COMMON  # with it comes all that resolves: `find` needs none of it
-
-    name = card.operator.name
-    found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
-    refs = [
-        ref
-        for row in card.keys
-        if any(key in COMMON for key in row.keys)
-        for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))
-    ]
-    refs += [ref for ref in (card.node, card.entry) if ref is not None]
-    found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
-    return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]
-
-
-def _targets(targets: Iterable[CalledFunction]) -> Iterator[SourceRef]:
-    for target in targets:
-        yield target.source
-        yield from _stubs(target.stubs)
-
-
-def _stubs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
-    for one in stubs:
-        yield one.stub.source
-        yield from (kernel.source for kernel in one.stub.kernels)
 
 
 # --- words ---

@@ -12,8 +12,8 @@ from ptexplore.model.symbols import OPERATOR_KINDS
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
 from ptexplore.view.notes.noted import matching
-from ptexplore.view.operator.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.search.full_text import matching_lines
+from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.trees import IndexedTree, Spot, atlas_symbols, merged, nearest_names, project, spot, symbol_spot
 
 if TYPE_CHECKING:

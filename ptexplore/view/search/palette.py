@@ -10,7 +10,7 @@ from ptexplore.view.search.find import FEW, FindQuery, HitGroup, find
 
 if TYPE_CHECKING:
     from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.operator.operators import Catalogue
+    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.trees import IndexedTree
 
 

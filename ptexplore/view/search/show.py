@@ -16,23 +16,14 @@ from ptexplore.view.trees import IndexedTree, Spot, atlas_symbols, changed, near
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.model.symbols import Symbol
+    from ptexplore.view.card import ShownKernel
     from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.operator.operators import Catalogue
+    from ptexplore.view.search.operators import Catalogue
 
 AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
 _SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")
 CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
 READABLE = 120  # lines of a definition that is shown whole around a line of it
-
-
-@dataclass(frozen=True, slots=True)
-class ShownKernel:
-    """What one or several dispatch keys of an operator run: a body, or a function that the body calls (`depth` 1)."""
-
-    keys: tuple[str, ...]
-    name: str
-    ref: SourceRef
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.symbols import OPERATOR_KINDS
-from ptexplore.view.operator.operators import Catalogue, operator_spot
+from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.trees import IndexedTree, Spot, merged, project, spot, symbol_spot
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.catalogue.reader import Store
 
+
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
