@@ -124,8 +124,7 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
 
 def _named(library: Library, target: str) -> Start:
     from ptexplore.tui.app import Start
-    from ptexplore.view.search.show import nothing
-    from ptexplore.view.search.targets import candidates
+    from ptexplore.view.search.show import candidates, nothing
 
     found = candidates(library.trees, library.catalogue, target)
     if not found:

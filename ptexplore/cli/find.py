@@ -46,7 +46,7 @@ def find(
     with open_workspace(python, tree) as workspace:
         view = workspace.find(words, FindQuery(at_most(limit), kind, text, declarations))
         if as_json:
-            from ptexplore.view.search.search_documents import find_to_document
+            from ptexplore.view.search.find import find_to_document
 
             json.dump(find_to_document(view), sys.stdout)
             print()

@@ -43,7 +43,7 @@ def refs(
     with open_workspace(python, tree) as workspace:
         view = workspace.refs(name, at_most(limit), group)
         if as_json:
-            from ptexplore.view.search.search_documents import refs_to_document
+            from ptexplore.view.search.refs import refs_to_document
 
             json.dump(refs_to_document(view), sys.stdout)
             print()

@@ -53,7 +53,7 @@ def show(
             return _open(workspace.show(name, wanted, kernels=False, notes=False))
         view = workspace.show(name, wanted, every_key=full, notes=not no_notes)
         if as_json:
-            from ptexplore.view.search.search_documents import show_to_document
+            from ptexplore.view.search.show import show_to_document
 
             json.dump(show_to_document(view), sys.stdout)
             print()

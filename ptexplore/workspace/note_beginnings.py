@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.view.notes.new_note import anchor_at, anchor_of, anchor_of_row, note_text
-from ptexplore.view.search.targets import candidates
+from ptexplore.view.search.show import candidates
 
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Anchor
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate
     from ptexplore.view.trees import IndexedTree
 
 

@@ -1,25 +1,39 @@
-"""`find`: symbols, operators and files that a query may mean, ranked and grouped; then the lines that hold its text."""
+"""`find`: symbols, operators, files, notes and lines of text that a query may mean; and the palette that asks while you type."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
+from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.noted import matching
-from ptexplore.view.search.full_text import matching_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
-from ptexplore.view.trees import IndexedTree, Spot, atlas_symbols, merged, nearest_names, project, spot, symbol_spot
+from ptexplore.view.trees import (
+    IndexedTree,
+    Spot,
+    atlas_symbols,
+    merged,
+    nearest_names,
+    one_tree_a_file,
+    project,
+    spot,
+    symbol_spot,
+)
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.model.symbols import Symbol
     from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.search.operators import Catalogue
+    from ptexplore.view.trees import IndexedTree
+
 
 FEW = 3  # fewer results by name than this: the query may be meant as text
 BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
@@ -241,3 +255,148 @@ def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> HitGroup:
         first, *others = (spot(one, path, None) for one in holders)
         found.append(SearchHit("file", path, detail, first, others=tuple(others)))
     return HitGroup("files", tuple(found), None if cut else len(merged) - len(found))
+
+
+FILES = 400  # most files of one tree that are read for one query
+LONGEST = 400  # characters of a line that are shown
+_WORD = re.compile(r"\w+")
+
+
+def matching_lines(
+    trees: Sequence[IndexedTree], query: str, limit: int, stopped: Callable[[], bool] = lambda: False
+) -> tuple[list[tuple[Spot, str]], bool]:
+    """The first `limit` lines that hold `query`, and whether there are (or may be) more.
+
+    The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
+    must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
+    found so far is returned as soon as `stopped` says so.
+    """
+    words = [word for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
+    wanted = " ".join(query.split())
+    if not words or not wanted:
+        return [], False
+    words = [word.lower() for word in words]
+    fold = wanted == wanted.lower()
+    found: list[tuple[Spot, str]] = []
+    more = False
+    for indexed, earlier in one_tree_a_file(trees):
+        paths = indexed.store.files_with_words(words, FILES + 1)
+        more = more or len(paths) > FILES
+        for path in paths[:FILES]:
+            if stopped():
+                return found, True
+            if any(one.store.file(path) is not None for one in earlier):
+                continue
+            for number, line in _lines_with(indexed, path, wanted, fold=fold):
+                if len(found) == limit:
+                    return found, True
+                found.append((spot(indexed, path, number), shortened(line, words[0])))
+    return found, more
+
+
+def _lines_with(indexed: IndexedTree, path: str, wanted: str, *, fold: bool) -> Iterator[tuple[int, str]]:
+    """Numbers and lines of one file that hold `wanted`; a file without its first piece is not parted into lines."""
+    file = indexed.tree.read(path)
+    indexed.tree.forget()  # hundreds of files may be read for one query
+    if file is None:
+        return
+    first = wanted.split(" ", 1)[0]
+    text = file.text.lower() if fold else file.text
+    at, number, begin = text.find(first), 1, 0
+    while at != -1:
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end == -1 else end
+        number += text.count("\n", begin, start)
+        begin = start
+        if wanted in " ".join(text[start:end].split()):
+            yield number, file.text[start:end] if len(text) == len(file.text) else text[start:end]
+        at = text.find(first, end)
+
+
+def shortened(line: str, word: str) -> str:
+    """A line without its indentation; of an endless one what is around `word`."""
+    line = line.strip()
+    if len(line) <= LONGEST:
+        return line
+    at = max(0, line.lower().find(word.lower()) - LONGEST // 4)
+    return ("… " if at else "") + line[at : at + LONGEST] + (" …" if at + LONGEST < len(line) else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """One sort of results: its name, the sign that chooses it, what `find` calls it."""
+
+    name: str
+    sign: str
+    kind: str | None
+
+
+SORTS = (
+    Sort("all", "", None),
+    Sort("symbols", "@", "symbol"),
+    Sort("operators", "%", "operator"),
+    Sort("files", "/", "file"),
+    Sort("notes", "?", "note"),
+    Sort("text", '"', "text"),
+)
+MOST = 40  # of one sort where it is asked for alone
+EACH = 8  # of each where all are
+_QUICK = ("symbol", "operator", "file", "note")
+
+
+def asked(typed: str) -> tuple[Sort, str]:
+    """The sort that the first sign of a query chooses, all without one; and the query without it."""
+    query = typed.strip()
+    chosen = next((sort for sort in SORTS if sort.sign and query.startswith(sort.sign)), SORTS[0])
+    return chosen, query[len(chosen.sign) :].strip()
+
+
+def hits(
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    noted: Noted,
+    query: str,
+    sort: Sort,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[HitGroup]:
+    """The groups of results, each as soon as it is known; lines of text among all only where names are few."""
+    if not query:
+        return
+    if sort.kind is not None:
+        yield from find(trees, catalogue, query, FindQuery(MOST, sort.kind, stopped=stopped), noted).groups
+        return
+    count = 0
+    for kind in _QUICK:
+        for group in find(trees, catalogue, query, FindQuery(EACH, kind), noted).groups:
+            count += len(group.found)
+            yield group
+    if count < FEW:
+        yield from find(trees, catalogue, query, FindQuery(EACH, "text", stopped=stopped), noted).groups
+
+
+def find_to_document(view: FindView) -> dict[str, Any]:
+    """Groups of results; each place with its tree and precision. `more` is null where nobody counted."""
+    return {
+        "format": FORMAT,
+        "query": view.query,
+        "trees": [tree_to_json(tree) for tree in view.trees],
+        "groups": [
+            {"name": group.name, "more": group.more, "results": [_hit_to_json(one) for one in group.found]}
+            for group in view.groups
+        ],
+        "remarks": list(view.remarks),
+    }
+
+
+def _hit_to_json(one: SearchHit) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "role": one.role,
+        "detail": one.detail,
+        "macro": one.macro,
+        "guards": list(one.guards),
+        "source": source_to_json(one.spot.ref),
+        "also": [source_to_json(other.ref) for other in one.others],
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.search.qualifiers import split_target
+from ptexplore.view.search.refs import split_target
 
 
 @pytest.mark.parametrize(

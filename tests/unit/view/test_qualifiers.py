@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.search.qualifiers import Asked, fits
+from ptexplore.view.search.refs import Asked, fits
 
 
 def cpp(*containers: str, member: bool = False) -> Asked:
