@@ -66,8 +66,7 @@ def tour(
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:
     from ptexplore.annotations.progress import load_progress
-    from ptexplore.view.notes.tour import no_tours
-    from ptexplore.view.notes.tour_list import listing, listing_document
+    from ptexplore.view.notes.tour import listing, listing_document, no_tours
 
     progress = load_progress()
     rows = listing(library, progress)
@@ -89,7 +88,7 @@ def _list(library: NoteLibrary, *, as_json: bool) -> int:
 def _path(library: NoteLibrary, *, as_json: bool) -> int:
     from ptexplore.annotations.concepts import load_path
     from ptexplore.annotations.progress import load_progress
-    from ptexplore.view.notes.tour_list import path_document, path_view
+    from ptexplore.view.notes.tour import path_document, path_view
 
     progress = load_progress()
     path = load_path(library)
@@ -110,7 +109,7 @@ def _path(library: NoteLibrary, *, as_json: bool) -> int:
 def _document(guide: Guide, tour: Tour, number: int | None) -> int:
     from ptexplore.annotations.progress import load_progress
     from ptexplore.cli.tour_walk import ROOM
-    from ptexplore.view.notes.tour_list import tour_document
+    from ptexplore.view.notes.tour import tour_document
 
     numbers = [number] if number is not None else list(range(1, len(tour.stops) + 1))
     json.dump(tour_document(guide, tour, numbers, load_progress(), ROOM), sys.stdout)

@@ -60,7 +60,7 @@ class TerminalWalk:
 
     def __init__(self, tour: Tour, guide: Guide, workspace: Workspace) -> None:
         from ptexplore.annotations.progress import remember
-        from ptexplore.view.notes.tour_walk import TourWalk
+        from ptexplore.view.notes.tour import TourWalk
 
         self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"progress is not kept: {why}"))
         self._guide = guide
@@ -81,7 +81,7 @@ class TerminalWalk:
     def _left(self) -> int:
         """The stop at which the tour was left, and say so."""
         from ptexplore.annotations.progress import load_progress
-        from ptexplore.view.notes.tour_walk import stop_left_at
+        from ptexplore.view.notes.tour import stop_left_at
 
         progress = load_progress()
         if progress.trouble:

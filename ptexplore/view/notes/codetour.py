@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.anchors import Resolver, is_baseline
 from ptexplore.view.notes.check import MEANING
-from ptexplore.view.notes.tour_list import lab_code
+from ptexplore.view.notes.labs import lab_code
 
 if TYPE_CHECKING:
     from ptexplore.annotations.anchors import ResolvedAnchor

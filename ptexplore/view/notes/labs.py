@@ -1,16 +1,18 @@
-"""Whether a lab came to what it expects: its hops in the Trail, in reading order."""
+"""Labs of tours: what one runs, the command that shows its trace, and whether it came to what it expects."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ptexplore.model.trace import walk
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.records import Where
+    from ptexplore.annotations.records import Lab, Where
     from ptexplore.model.trace import Hop, Trail
+
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
 _SHOWN = 8  # of the hops a failure names
@@ -53,3 +55,50 @@ def _is(hop: Hop, kind: str, name: str) -> bool:
     return hop.kind == kind and any(
         full == name or full.endswith((f"::{name}", f".{name}")) for full in (hop.name, plain)
     )
+
+
+def lab_code(lab: Lab) -> list[str]:
+    """What a lab runs, as a reader types it: what comes first, then the expression."""
+    lines = [line for code in lab.setup for line in code.split("\n")]
+    lines += [f"{name} = {value}" for name, value in lab.variables]
+    indent = ""
+    for context in lab.contexts:
+        lines.append(f"{indent}with {context}:")
+        indent += "    "
+    run = [f"{indent}{line}" for line in lab.run.strip().split("\n")]
+    return [*lines, *run]
+
+
+def lab_facts(lab: Lab) -> str:
+    """How the lab is run beyond its code."""
+    given = "bound tensors require grad" if lab.grad and not lab.backward else ""
+    return "then backward, on tensors that require grad" if lab.backward else given
+
+
+def trace_command(lab: Lab) -> str | None:
+    """The command that shows the whole trace of a lab; None where it is too long to be typed."""
+    command = ["ptexplore", "trace", lab.run.strip()]
+    for flag, values in (
+        ("--var", [f"{name}={value}" for name, value in lab.variables]),
+        ("--setup", lab.setup),
+        ("--with", lab.contexts),
+    ):
+        command += [part for value in values for part in (flag, value)]
+    command += ["--backward"] if lab.backward else ["--grad"] if lab.grad else []
+    shown = shlex.join(command)
+    return shown if lab.trail and "\n" not in shown and len(shown) <= 200 else None
+
+
+def lab_to_json(lab: Lab) -> dict[str, Any]:
+    """A lab as plain JSON data."""
+    return {
+        "id": lab.id,
+        "run": lab.run,
+        "grad": lab.grad,
+        "backward": lab.backward,
+        "var": dict(lab.variables),
+        "setup": list(lab.setup),
+        "with": list(lab.contexts),
+        "trail": [f"{kind} {name}" for kind, name in lab.trail],
+        "value": lab.value,
+    }

@@ -1,4 +1,4 @@
-"""One stop of a tour as a page: its prose, its source, what became of its anchor on the tree at hand."""
+"""Tours: the list of them, the path of concepts, one stop as a page, a walk from stop to stop; and all of it as JSON."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
+from ptexplore.annotations.concepts import STAGES
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.source.permalink import permalink
+from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.check import MEANING, WORDS
+from ptexplore.view.notes.labs import lab_to_json
 from ptexplore.view.tokens import surroundings
 from ptexplore.view.trees import IndexedTree, Spot, changed, spot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ptexplore.annotations.concepts import Concept, LearningPath
     from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Stop, Tour
+    from ptexplore.annotations.progress import ReadingProgress
+    from ptexplore.annotations.records import Lab, Stop, Tour
+
 
 _ENOUGH = 20  # lines: what is shorter is shown with what is around it
 _COMMENTS = ("//", "/*", "* ", "*/")
@@ -235,3 +243,234 @@ def in_order(library: NoteLibrary) -> list[Tour]:
         left.remove(chosen)
         found.append(chosen)
     return found
+
+
+State = Literal["done", "begun", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class TourRow:
+    """One tour with how many of its stops were read, and the stop at which it was left."""
+
+    tour: Tour
+    done: int
+    last: str | None = None
+
+    @property
+    def total(self) -> int:
+        return len(self.tour.stops)
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptRow:
+    """One concept with each of its stops and whether it was read; `ran` says whether its lab has passed here."""
+
+    concept: Concept
+    stops: tuple[tuple[str, bool], ...]
+    ran: bool
+
+    @property
+    def state(self) -> State:
+        read = [done for _name, done in self.stops]
+        return "done" if read and all(read) else "begun" if any(read) or self.ran else "open"
+
+
+@dataclass(frozen=True, slots=True)
+class PathView:
+    """The four stages in order, with their concepts, and the stop to read next."""
+
+    stages: tuple[tuple[str, tuple[ConceptRow, ...]], ...]
+    following: str | None
+
+    @property
+    def done(self) -> int:
+        return sum(row.state == "done" for _title, rows in self.stages for row in rows)
+
+    @property
+    def total(self) -> int:
+        return sum(len(rows) for _title, rows in self.stages)
+
+
+def listing(library: NoteLibrary, progress: ReadingProgress) -> tuple[TourRow, ...]:
+    """Every tour and note that has stops, in the order to read them in."""
+    tours = [tour for tour in in_order(library) if tour.stops]
+    return tuple(TourRow(tour, progress.of(tour), progress.last.get(tour.id)) for tour in tours)
+
+
+def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgress) -> PathView:
+    """The concepts by stage; stops that nobody wrote are left out."""
+    stages = []
+    following = None
+    for stage, title in STAGES.items():
+        rows = []
+        for concept in path.of(stage):
+            stops = tuple((name, name in progress.done) for name in concept.stops if library.stop(name) is not None)
+            rows.append(ConceptRow(concept, stops, concept.lab in progress.labs))
+            following = following or next((name for name, done in stops if not done), None)
+        stages.append((title, tuple(rows)))
+    return PathView(tuple(stages), following)
+
+
+# --- JSON ---
+
+
+def listing_document(rows: Sequence[TourRow]) -> dict[str, Any]:
+    """`tour --json`."""
+    return {
+        "format": FORMAT,
+        "tours": [_tour_to_json(row.tour) | {"stops": row.total, "done": row.done, "last": row.last} for row in rows],
+    }
+
+
+def _tour_to_json(tour: Tour) -> dict[str, Any]:
+    return {
+        "id": tour.id,
+        "kind": tour.kind,
+        "title": tour.title,
+        "level": tour.level,
+        "summary": tour.summary,
+        "baseline": tour.baseline,
+        "prerequisites": list(tour.prerequisites),
+        "concepts": list(tour.concepts),
+        "file": tour.where.file,
+        "shipped": tour.shipped,
+    }
+
+
+def path_document(view: PathView) -> dict[str, Any]:
+    """`tour --path --json`."""
+    return {
+        "format": FORMAT,
+        "done": view.done,
+        "total": view.total,
+        "next": view.following,
+        "stages": [
+            {"title": title, "concepts": [_concept_to_json(row) for row in rows]} for title, rows in view.stages
+        ],
+    }
+
+
+def _concept_to_json(row: ConceptRow) -> dict[str, Any]:
+    one = row.concept
+    return {
+        "id": one.id,
+        "title": one.title,
+        "question": one.question,
+        "state": row.state,
+        "stops": [{"stop": name, "done": done} for name, done in row.stops],
+        "lab": one.lab or None,
+        "lab_passed": row.ran,
+    }
+
+
+def tour_document(
+    guide: Guide, tour: Tour, numbers: Sequence[int], progress: ReadingProgress, room: int
+) -> dict[str, Any]:
+    """`tour NAME --json`: the stops asked for, each with its Markdown, its place, its source, its labs."""
+    views = [guide.stop(tour, number) for number in numbers]
+    return _tour_to_json(tour) | {
+        "format": FORMAT,
+        "intro": tour.intro,
+        "trees": [tree_to_json(one.tree.info) for one in guide.trees],
+        "torch": guide.torch,
+        "stops": [_stop_to_json(view, guide.excerpt(view, room), view.name in progress.done) for view in views],
+    }
+
+
+def _stop_to_json(view: StopView, excerpt: Excerpt | None, done: bool) -> dict[str, Any]:
+    one = view.resolved
+    return {
+        "stop": view.name,
+        "number": view.number,
+        "title": view.stop.title,
+        "done": done,
+        "outcome": one.outcome,
+        "facts": list(view.facts),
+        "source": source_to_json(view.spot.ref) if view.spot is not None else None,
+        "symbol": {"name": one.name, "begin": one.begin, "line": one.symbol, "end_line": one.symbol_end}
+        if one.placed
+        else None,
+        "token": view.stop.anchor.token,
+        "candidates": [{"path": path, "line": line} for path, line in one.candidates],
+        "url": view.url,
+        "file": view.file,
+        "file_line": view.file_line,
+        "see": list(view.see),
+        "parts": [
+            {"text": part.text} if part.lab is None else {"lab": lab_to_json(part.lab)} for part in view.stop.parts
+        ],
+        "lines": {"first": excerpt.first, "text": list(excerpt.lines)} if excerpt is not None else None,
+    }  # fmt: skip
+
+
+class KeepProgress(Protocol):
+    """Adds to what is kept of a reader, as `annotations.progress.remember` does. Raises OSError."""
+
+    def __call__(
+        self, *, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None
+    ) -> object: ...
+
+
+def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
+    """The number of the stop at which the tour was left; 1 if the tour is new, or was read to its end."""
+    names = [stop.id for stop in tour.stops]
+    last = progress.last.get(tour.id)
+    return names.index(last) + 1 if last in names and progress.of(tour) < len(names) else 1
+
+
+class TourWalk:
+    """One reader's walk through one tour. `number` is the stop (1-based) that the reader is at.
+
+    `keep` writes progress. If it fails, `not_kept` is told why, once, and the walk goes on without.
+    """
+
+    def __init__(self, tour: Tour, number: int, keep: KeepProgress, not_kept: Callable[[str], object]) -> None:
+        self.tour = tour
+        self.number = number
+        self._keep = keep
+        self._not_kept = not_kept
+        self._keeps = True
+
+    @property
+    def stop(self) -> Stop:
+        """The stop that the reader is at."""
+        return self.tour.stops[self.number - 1]
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no stop comes after this one."""
+        return self.number == len(self.tour.stops)
+
+    def forward(self) -> bool:
+        """Go to the next stop; this one counts as read. Returns False at the last stop: the tour is over."""
+        self._remember(done=self.tour.name_of(self.stop))
+        if self.is_last:
+            return False
+        self.number += 1
+        return True
+
+    def back(self) -> bool:
+        """Go to the stop before. Returns False at the first stop."""
+        if self.number == 1:
+            return False
+        self.number -= 1
+        return True
+
+    def shown(self) -> None:
+        """The stop was shown: the tour goes on from here next time."""
+        self._remember(last=(self.tour.id, self.stop.id))
+
+    def passed(self, stop: Stop, lab: Lab) -> None:
+        """A lab of a stop gave what it expects."""
+        self._remember(lab=f"{self.tour.name_of(stop)}/{lab.id}")
+
+    def _remember(
+        self, *, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None
+    ) -> None:
+        if not self._keeps:
+            return
+        try:
+            self._keep(done=done, lab=lab, last=last)
+        except OSError as error:
+            self._keeps = False
+            self._not_kept(f"{error.filename}: {error.strerror or error}")

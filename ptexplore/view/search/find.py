@@ -1,4 +1,4 @@
-"""`find`: symbols, operators, files, notes and lines of text that a query may mean; and the palette that asks while you type."""
+"""`find`: the symbols, operators, files, notes and lines of text that a query may mean; also while you type it."""
 
 from __future__ import annotations
 
