@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.site.scope import Scope
-    from ptexplore.view.site.site import Note, Settings, Site
+    from ptexplore.view.site.site import Note, Scope, Settings, Site
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.installed_torch import InstalledTorch
 
@@ -40,7 +39,7 @@ class SiteContents:
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]:
     """Saved traces, each with the name of its page. Raises PtexploreError if a file is no trace."""
-    from ptexplore.view.site.urls import safe
+    from ptexplore.view.site.site import safe
 
     traces = []
     times: Counter[str] = Counter()
@@ -67,9 +66,7 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
 
 def plan_site(contents: SiteContents, settings: Settings) -> Site:
     """Decide which files, operators and stops have a page, and which notes stand beside which lines."""
-    from ptexplore.view.site.scope import around, in_scope, operators_of, touched
-    from ptexplore.view.site.site import Site, operator_url, stop_url
-    from ptexplore.view.site.urls import apart
+    from ptexplore.view.site.site import Site, apart, around, in_scope, operator_url, operators_of, stop_url, touched
 
     names, trees = contents.names, contents.trees
     marks = [mark for placed in contents.noted.values() for mark in placed]

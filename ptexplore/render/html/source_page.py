@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ptexplore.render.html.pack import DATA, pack
 from ptexplore.render.html.words import Marker, escaped
+from ptexplore.view.site.site import between
 from ptexplore.view.site.source_page import SIGNATURE, doc_of, template_of
-from ptexplore.view.site.urls import between
 
 if TYPE_CHECKING:
     from ptexplore.store.index.site import SiteDefinition

@@ -32,7 +32,7 @@ def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], here: str) -> Marku
 
 def _operators(site: Site, trail: Trail, here: str) -> dict[int, str]:
     from ptexplore.model.trace import walk
-    from ptexplore.view.site.urls import between
+    from ptexplore.view.site.site import between
 
     return {
         hop.id: between(here, site.operators[hop.op])

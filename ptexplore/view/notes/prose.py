@@ -1,4 +1,4 @@
-"""The Markdown of notes as tokens that are safe to draw: links and pictures are text, a flowchart is boxes and arrows."""
+"""The Markdown of notes as tokens that are safe to draw: links and pictures as text, flowcharts as arrows."""
 
 from __future__ import annotations
 

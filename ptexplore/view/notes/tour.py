@@ -1,4 +1,4 @@
-"""Tours: the list of them, the path of concepts, one stop as a page, a walk from stop to stop; and all of it as JSON."""
+"""Tours: the list, the path of concepts, one stop as a page, a walk from stop to stop; and all of it as JSON."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -151,3 +151,31 @@ def _size(row: SearchRow) -> int:
 def _rank(row: SearchRow) -> tuple[int, int, int, str, int, str, str, str]:
     context = row.context  # a short one is rarely one of a thousand generated ones
     return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, len(context), context, row.url, row.fragment)
+
+
+NAMES_OF_A_WORD = 40  # names of one word: more would make the search as large as the source
+_SHORTEST = 3  # letters of a word
+_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)(?=[A-Za-z0-9])")
+_FIRST_WORD = re.compile(r"[A-Z]*[a-z0-9]*")
+
+
+class Inside:
+    """For each row, given best first: its name from each inner word on, in lower case, while that word has room."""
+
+    def __init__(self) -> None:
+        self._times: Counter[str] = Counter()
+
+    def __call__(self, row: SearchRow) -> set[str]:
+        """The inner beginnings of a symbol's name; none of what is no symbol, whose words are found anyhow."""
+        found: set[str] = set()
+        if row.kind not in "fcmtve":
+            return found
+        for match in _STARTS.finditer(row.name.lstrip("_")):
+            rest = row.name.lstrip("_")[match.start() :]
+            first = _FIRST_WORD.match(rest)
+            word = first[0].lower() if first else ""
+            if len(word) < _SHORTEST or self._times[word] >= NAMES_OF_A_WORD:
+                continue
+            self._times[word] += 1
+            found.add(rest.lower())
+        return found
