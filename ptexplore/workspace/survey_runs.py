@@ -151,13 +151,12 @@ def _sit(
 
 def survey_report(request: SurveyRequest, folder: Folder) -> Report:
     """The report on what is saved in a folder. Raises PtexploreError(MISSING) if nothing is."""
-    from ptexplore.view.survey import report_of, told
+    from ptexplore.view.survey import report_of
 
     about = folder.about()
     if about is None:
         raise _nothing_saved(folder)
-    rows = folder.rows()
-    return report_of(told(about, rows), _chosen(request, about.operators), rows, about.trees)
+    return report_of(about, _chosen(request, about.operators), folder.rows())
 
 
 def _nothing_saved(folder: Folder) -> PtexploreError:
