@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.cpp.matching import Wanted
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel
@@ -21,13 +22,7 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
-from ptexplore.view.notes.noted import about_operator, holds
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.places import SourceRef
-    from ptexplore.view.notes.noted import Noted
-
+from ptexplore.view.notes.noted import Noted, about_operator, holds
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")

@@ -10,18 +10,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
-from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.places import Checkout, SourceRef, TreeInfo
+from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.precision import Evidence, decide
+from ptexplore.source.atlas.atlas import Atlas
 from ptexplore.source.fetch.registry import is_in_place
 from ptexplore.source.permalink import permalink, public_commit
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.index.reader import IndexStore
 
 if TYPE_CHECKING:
-    from ptexplore.model.places import Checkout, SourceRef
-    from ptexplore.model.symbols import Symbol
     from ptexplore.model.trace import Trail
-    from ptexplore.source.atlas.atlas import Atlas
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index.reader import IndexStore
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,6 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
 @lru_cache(maxsize=1)
 def _shipped_atlas() -> Atlas:
     """Opened once: a palette asks it with every letter."""
-    from ptexplore.source.atlas.atlas import Atlas
-
     return Atlas.open()
 
 

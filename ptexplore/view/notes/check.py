@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptexplore.annotations.anchors import BESIDE, OUTCOMES, Outcome, ResolvedAnchor, count
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Problem, Stop, Tour
-    from ptexplore.model.places import TreeInfo
-    from ptexplore.view.notes.labs import LabResult
+from ptexplore.annotations.records import Problem, Stop, Tour
+from ptexplore.model.places import TreeInfo
+from ptexplore.view.notes.labs import LabResult
 
 MEANING: dict[Outcome, str] = {
     "exact": "same place, same text",

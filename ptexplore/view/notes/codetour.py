@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ptexplore.annotations.anchors import Resolver, is_baseline
+from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.view.notes.check import MEANING
 from ptexplore.view.notes.labs import lab_code
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.anchors import ResolvedAnchor
-    from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.view.trees import IndexedTree
+from ptexplore.view.trees import IndexedTree
 
 SCHEMA = "https://aka.ms/codetour-schema"
 _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")

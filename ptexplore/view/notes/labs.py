@@ -5,14 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from ptexplore.model.trace import walk
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Lab, Where
-    from ptexplore.model.trace import Hop, Trail
-
+from ptexplore.annotations.records import Lab, Where
+from ptexplore.model.trace import Hop, Trail, walk
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
 _SHOWN = 8  # of the hops a failure names

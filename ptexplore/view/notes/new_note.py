@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, Where
 from ptexplore.errors import FAILED, PtexploreError
-from ptexplore.model.symbols import DIALECT_KINDS
-
-if TYPE_CHECKING:
-    from ptexplore.model.symbols import Dialect, Symbol
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index.reader import IndexStore
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.index.reader import IndexStore
 
 _NOWHERE = Where("", 0)
 

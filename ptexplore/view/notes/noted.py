@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ptexplore.annotations.marks import Mark
+from ptexplore.model.places import SourceRef
+
 if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Hop, Trail
 
 Noted = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks

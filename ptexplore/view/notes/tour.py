@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
-from ptexplore.annotations.concepts import STAGES
+from ptexplore.annotations.concepts import STAGES, Concept, LearningPath
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.annotations.progress import ReadingProgress
+from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.source.permalink import permalink
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
@@ -17,15 +20,6 @@ from ptexplore.view.notes.check import MEANING, WORDS
 from ptexplore.view.notes.labs import lab_to_json
 from ptexplore.view.tokens import surroundings
 from ptexplore.view.trees import IndexedTree, Spot, changed, spot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ptexplore.annotations.concepts import Concept, LearningPath
-    from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.progress import ReadingProgress
-    from ptexplore.annotations.records import Lab, Stop, Tour
-
 
 _ENOUGH = 20  # lines: what is shorter is shown with what is around it
 _COMMENTS = ("//", "/*", "* ", "*/")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.symbols import OPERATOR_KINDS
+from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.notes.noted import matching
+from ptexplore.view.notes.noted import Noted, matching
 from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.trees import (
     IndexedTree,
@@ -26,14 +27,6 @@ from ptexplore.view.trees import (
     spot,
     symbol_spot,
 )
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.symbols import Symbol
-    from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.search.operators import Catalogue
-    from ptexplore.view.trees import IndexedTree
-
 
 FEW = 3  # fewer results by name than this: the query may be meant as text
 BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ptexplore.model.operators import Operator
 from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.trees import Spot
-
-if TYPE_CHECKING:
-    from ptexplore.model.operators import Operator
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.catalogue.reader import Store
-
 
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 

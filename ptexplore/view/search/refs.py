@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
 from ptexplore.source.canonical import is_test_file
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.search.find import shortened
@@ -24,11 +24,6 @@ from ptexplore.view.trees import (
     spot,
     symbol_spot,
 )
-
-if TYPE_CHECKING:
-    from ptexplore.model.symbols import Dialect, Ref, Symbol
-    from ptexplore.view.trees import IndexedTree
-
 
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
           "imports", "macros", "tests")  # fmt: skip

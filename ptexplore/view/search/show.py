@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.symbols import OPERATOR_KINDS
+from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
-from ptexplore.view.notes.noted import on_lines
+from ptexplore.view.notes.noted import Noted, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.tokens import surroundings
 from ptexplore.view.trees import (
@@ -28,12 +29,7 @@ from ptexplore.view.trees import (
 )
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.symbols import Symbol
-    from ptexplore.view.card import ShownKernel
-    from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.search.operators import Catalogue
-
+    from ptexplore.view.card import ShownKernel  # a card needs all that resolves, a page hardly ever
 
 AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
 _SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")

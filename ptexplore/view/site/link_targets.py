@@ -6,13 +6,11 @@ import gc
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ptexplore.store.index import site as index_site
+from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-
-if TYPE_CHECKING:
-    from ptexplore.store.index.reader import IndexStore
 
 MOST = 6  # definitions that are still a choice
 BY_NAME = 3  # of those that only the name speaks for

@@ -7,19 +7,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from ptexplore.model.trace import walk
+from ptexplore.annotations.marks import Mark
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.source.permalink import below
+from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.source_page import source_data
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.places import SourceRef, TreeInfo
-    from ptexplore.model.trace import Hop, Trail
-    from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.trees import IndexedTree
-
+from ptexplore.view.trees import IndexedTree
 
 NAV = (("Home", "index.html"), ("Tours", "tours/index.html"), ("Concepts", "concepts.html"),
        ("Source", "src/index.html"), ("Operators", "ops/index.html"), ("Traces", "traces/index.html"))  # fmt: skip

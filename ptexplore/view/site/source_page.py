@@ -6,13 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ptexplore.view.site.link_targets import python_locals
-
-if TYPE_CHECKING:
-    from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+from ptexplore.store.index.site import SiteDefinition
+from ptexplore.view.site.link_targets import DefinitionsByName, Meaning, python_locals
 
 _SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _NAMED = frozenset({"call", "address"})

@@ -1,8 +1,7 @@
-"""Read a saved trace back: data that nobody vouches for, so every value is checked and nothing in it runs."""
+"""A Trail as JSON: saved, and read back as data that nobody vouches for. Every value is checked, nothing in it runs."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -29,25 +28,44 @@ DEEPEST = 400  # hops within one another
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
 
+HOP_FACTS = tuple(known.name for known in fields(HopFacts))
+TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
+_facts = attrgetter(*HOP_FACTS)
+
+
+def trail_to_json(trail: Trail, session: Session | None = None) -> str:
+    """The Trail as JSON text, in ASCII, without the folders of the machine it was made on.
+
+    The session inside it is what lets it be explained and resolved again.
+    """
+    facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
+    hops = tuple(rows(trail.hops))
+    return to_json(SavedTrail(**facts, hops=hops, session=portable(session) if session is not None else None))
+
+
+def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
+    """The rows of a tree of hops, callers first."""
+    pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
+    while pending:
+        hop, parent = pending.pop()
+        yield HopRow(*(*_facts(hop), parent))
+        pending += [(child, hop.id) for child in hop.children[::-1]]
+
+
 def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
     """The Trail that a file holds, packed or not, and its session, if it has one; `name` is the file's, for messages.
 
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING where a newer ptexplore wrote it.
     """
     text = unpacked(data, name)
-    saved = from_json(text, SavedTrail, name) if format_of(text, name) > 1 else _format_1(text, name)
+    if format_of(text, name) > 1:
+        saved = from_json(text, SavedTrail, name)
+    else:
+        saved = from_document(_upgraded(from_json(text, dict[str, Any], name), name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, "it is longer than any real trace")
     trail = Trail(**{fact: getattr(saved, fact) for fact in TRAIL_FACTS}, hops=_tree(saved.hops, name))
     return trail, checked(saved.session, name) if saved.session is not None else None
-
-
-def _format_1(text: bytes, name: str) -> SavedTrail:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise refused(name, f"not whole JSON: {str(error)[:100]}") from error
-    return from_document(_upgraded(document, name), SavedTrail, name)
 
 
 def _tree(rows: tuple[HopRow, ...], name: str) -> tuple[Hop, ...]:
@@ -112,31 +130,6 @@ def _holds_record(hint: Any) -> bool:
     return is_dataclass(hint) or any(map(_holds_record, get_args(hint)))
 
 
-HOP_FACTS = tuple(known.name for known in fields(HopFacts))
-TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
-_facts = attrgetter(*HOP_FACTS)
-
-
-def trail_to_json(trail: Trail, session: Session | None = None) -> str:
-    """The Trail as JSON text, in ASCII; with the session inside it, so that it can be explained and resolved again."""
-    return to_json(_saved(trail, session))
-
-
-def _saved(trail: Trail, session: Session | None = None) -> SavedTrail:
-    """The Trail with its hops in a flat table, without the folders of the machine it was made on."""
-    head = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
-    return SavedTrail(**head, hops=tuple(rows(trail.hops)), session=portable(session) if session is not None else None)
-
-
-def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
-    """The rows of a tree of hops, callers first."""
-    pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
-    while pending:
-        hop, parent = pending.pop()
-        yield HopRow(*(*_facts(hop), parent))
-        pending += [(child, hop.id) for child in hop.children[::-1]]
-
-
 _NO_DISPATCH: Mapping[str, Any] = {"set": "", "raw": "", "entry": "", "skipped": []}
 _FORMAT_1_PLACES = ("yaml", "table_row", "assigned", "op_entry", "called_at")
 _FORMAT_1_NAMES = {"self": "own", "of": "third_party"}
@@ -165,7 +158,6 @@ def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _rows_of_format_1(hops: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The hops as a flat table, callers first."""
     rows = []
     pending = [(hop, None) for hop in reversed(hops)]
     while pending:
