@@ -1,4 +1,4 @@
-"""What a search reads: trees with their indexes, and what may be claimed of a place in one of them."""
+"""What a search reads: trees with their indexes, the shipped atlas; and what may be claimed of a place in a tree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
@@ -68,23 +69,25 @@ def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
     count = 1
     if symbol.role == "definition" and symbol.kind == "function":
         stub = symbol.path.endswith(".pyi")
-        same = [one for one in indexed.store.definitions(symbol.qualified) if one.path.endswith(".pyi") == stub]
-        count = max(1, sum(one.parameters == symbol.parameters and one.scope == symbol.scope for one in same))
-    return spot(indexed, symbol.path, symbol.line, symbol.end_line, count)
+        count = sum(
+            (other.path.endswith(".pyi"), other.parameters, other.scope) == (stub, symbol.parameters, symbol.scope)
+            for other in indexed.store.definitions(symbol.qualified)
+        )
+    return spot(indexed, symbol.path, symbol.line, symbol.end_line, max(1, count))
 
 
-def merged(trees: Sequence[IndexedTree], found: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
+def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
     """Symbols with their tree's number, those of several trees that are one and the same together, in order.
 
     Overloads, the arms of an `#if` and the specialisations of one tree stay apart, so that none is lost.
     """
     groups: dict[tuple[object, ...], list[tuple[int, Symbol]]] = {}
     times: Counter[tuple[object, ...]] = Counter()
-    for number, one in found:
-        same = (project(trees[number]), one.qualified, one.kind, one.path, one.role, one.parameters, one.scope,
-                one.guards)  # fmt: skip
+    for number, symbol in symbols:
+        same = (project(trees[number]), symbol.qualified, symbol.kind, symbol.path, symbol.role, symbol.parameters,
+                symbol.scope, symbol.guards)  # fmt: skip
         times[(number, same)] += 1
-        groups.setdefault((times[(number, same)], same), []).append((number, one))
+        groups.setdefault((times[(number, same)], same), []).append((number, symbol))
     return list(groups.values())
 
 
@@ -92,21 +95,21 @@ def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree,
     """Each tree with those before it that speak for the same paths: the first that has a file is the one shown."""
     earlier: list[IndexedTree] = []
     for indexed in trees:
-        yield indexed, [one for one in earlier if project(one) == project(indexed)]
+        yield indexed, [other for other in earlier if project(other) == project(indexed)]
         earlier.append(indexed)
 
 
 def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> list[str]:
     """Qualified names of the indexes that are closest to `asked`, best first; empty where nothing is like it."""
-    found: dict[str, int] = {}
+    scores: dict[str, int] = {}
     last = asked.replace(".", "::").rsplit("::", 1)[-1] or asked
     for query in dict.fromkeys((asked, last)):
         for indexed in trees:
             for symbol, score in indexed.store.search(query, count):
-                found.setdefault(symbol.qualified, score)
-        if found:
+                scores.setdefault(symbol.qualified, score)
+        if scores:
             break
-    return sorted(found, key=lambda name: -found[name])[:count]
+    return sorted(scores, key=lambda name: -scores[name])[:count]
 
 
 def changed(indexed: IndexedTree, path: str) -> bool:
@@ -117,8 +120,7 @@ def changed(indexed: IndexedTree, path: str) -> bool:
     if known is None or file is None:
         return False
     try:
-        with open(file, "rb") as handle:
-            return hashlib.sha256(handle.read()).hexdigest() != known.sha
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() != known.sha
     except OSError:
         return True
 
@@ -126,7 +128,7 @@ def changed(indexed: IndexedTree, path: str) -> bool:
 def why_not(ref: SourceRef, trees: Sequence[IndexedTree]) -> str | None:
     """Why a place that was found in these trees cannot be opened; None if it can."""
     if ref.path is None or ref.line is None:
-        candidates = ", ".join(f"{one.path}:{one.line}" for one in ref.candidates)
+        candidates = ", ".join(f"{candidate.path}:{candidate.line}" for candidate in ref.candidates)
         return candidates or ref.reason or f"its place is {ref.precision}"
     if ref.layer == "atlas" or _tree_called(trees, ref.tree) is None:
         return f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index"
@@ -137,7 +139,7 @@ def why_not_of_trail(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree])
     """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
     if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
         return ref.reason or f"its place is {ref.precision}"
-    known = next((one for one in trail.trees if one.name == ref.tree), None)
+    known = next((tree for tree in trail.trees if tree.name == ref.tree), None)
     if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
         return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
     indexed = _tree_called(trees, ref.tree)
@@ -148,7 +150,7 @@ def why_not_of_trail(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree])
     if known is None or (known.version, known.commit) != (info.version, commit):
         was, now = (known.version if known is not None else "another version"), info.version
         if known is not None and was == now:
-            was, now = (f"{now} ({(one or 'no known commit')[:15]})" for one in (known.commit, commit))
+            was, now = (f"{now} ({(its or 'no known commit')[:15]})" for its in (known.commit, commit))
         return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
     return None
 
@@ -174,7 +176,7 @@ def in_words(ref: SourceRef) -> str:
 
 
 def _tree_called(trees: Sequence[IndexedTree], name: str) -> IndexedTree | None:
-    return next((one for one in trees if one.tree.info.name == name), None)
+    return next((indexed for indexed in trees if indexed.tree.info.name == name), None)
 
 
 def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefix: bool) -> list[tuple[Symbol, Spot]]:
@@ -182,34 +184,30 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
 
     None where a checkout of PyTorch is among the trees: it knows better, and has the text.
     """
-    if any(one.checkout is not None and project(one) == "pytorch" for one in trees) or not trees:
+    if any(indexed.checkout is not None and project(indexed) == "pytorch" for indexed in trees) or not trees:
         return []
     try:
         atlas = _shipped_atlas()
-        found = atlas.symbols_ending(asked.removeprefix("::"))
-        names = atlas.names(asked, limit) if prefix and "::" not in asked and len(asked) > 2 else []
-        for name in names:
-            if len(found) < limit and name != asked:
-                found += atlas.symbols_named(name)
+        symbols = atlas.symbols_ending(asked.removeprefix("::"))
+        for name in atlas.names(asked, limit) if prefix and "::" not in asked and len(asked) > 2 else ():
+            if len(symbols) < limit and name != asked:
+                symbols += atlas.symbols_named(name)
     except PtexploreError:
         return []  # it only ever adds
-    info = _atlas_info(trees, atlas)
-    here = {path for path in {one.path for one in found} if any(t.store.file(path) is not None for t in trees)}
-    return [(one, _atlas_spot(atlas, info, one)) for one in found if one.path not in here][:limit]
+    fits = any(indexed.checkout is None and indexed.tree.info.commit == atlas.commit for indexed in trees)
+    info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, "matches" if fits else "version-skew")
+    precision = decide(Evidence(relation=info.relation))
+    paths = {symbol.path for symbol in symbols}
+    at_hand = {path for path in paths if any(indexed.store.file(path) is not None for indexed in trees)}
+    hits = []
+    for symbol in [symbol for symbol in symbols if symbol.path not in at_hand][:limit]:
+        url = permalink(atlas.commit, symbol.path, symbol.line)
+        ref = SourceRef(symbol.path, symbol.line, "atlas", precision, symbol.end_line, tree=info.name, url=url)
+        hits.append((symbol, Spot(ref, info)))
+    return hits
 
 
 @lru_cache(maxsize=1)
 def _shipped_atlas() -> Atlas:
     """Opened once: a palette asks it with every letter."""
     return Atlas.open()
-
-
-def _atlas_info(trees: Sequence[IndexedTree], atlas: Atlas) -> TreeInfo:
-    fits = any(one.checkout is None and one.tree.info.commit == atlas.commit for one in trees)
-    return TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, "matches" if fits else "version-skew")
-
-
-def _atlas_spot(atlas: Atlas, info: TreeInfo, one: Symbol) -> Spot:
-    precision = decide(Evidence(relation=info.relation))
-    url = permalink(atlas.commit, one.path, one.line)
-    return Spot(SourceRef(one.path, one.line, "atlas", precision, one.end_line, tree=info.name, url=url), info)
