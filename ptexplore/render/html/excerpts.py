@@ -76,4 +76,4 @@ class _Links:
         own = site.owner.get(self._data.path, 0)
         if not meant.sure or len(meant.places) > 1 or site.skewed(own, site.owner.get(only.path, only.tree)):
             return None
-        return site.place(self._here, only.path, only.what.line or None)
+        return site.place(self._here, only.path, only.definition.line or None)

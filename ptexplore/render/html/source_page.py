@@ -67,7 +67,7 @@ def entry(site: Site, path: str, number: int, name: str, meant: Meaning, here: s
 def _by_file(places: Iterable[LinkTarget]) -> list[tuple[str, list[int]]]:
     found: dict[str, list[int]] = {}
     for one in places:
-        found.setdefault(one.path, []).append(one.what.line)
+        found.setdefault(one.path, []).append(one.definition.line)
     return [(path, sorted(lines)) for path, lines in sorted(found.items())]
 
 
