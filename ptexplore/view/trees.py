@@ -76,6 +76,23 @@ def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
     return spot(indexed, symbol.path, symbol.line, symbol.end_line, max(1, count))
 
 
+def symbols_called(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> list[tuple[int, Symbol]]:
+    """The symbols of that qualified name (with `exact`) or whose name ends so, each with its tree's number."""
+    pairs: list[tuple[int, Symbol]] = []
+    for number, indexed in enumerate(trees):
+        store = indexed.store
+        named = [*store.definitions(name), *store.declarations(name)] if exact else store.symbols_ending(name)
+        pairs += [(number, symbol) for symbol in named]
+    return pairs
+
+
+def file_spots(holders: Sequence[IndexedTree], path: str) -> tuple[str, Spot, tuple[Spot, ...]]:
+    """How long a file is, in words, and its place in the first of the trees that have it and in the others."""
+    known = holders[0].store.file(path)
+    first, *others = (spot(indexed, path, None) for indexed in holders)
+    return f"{known.lines} lines" if known is not None else "", first, tuple(others)
+
+
 def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
     """Symbols with their tree's number, those of several trees that are one and the same together, in order.
 

@@ -20,6 +20,7 @@ from ptexplore.view.trees import (
     IndexedTree,
     Spot,
     atlas_symbols,
+    file_spots,
     merged,
     nearest_names,
     one_tree_a_file,
@@ -234,20 +235,18 @@ def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> HitGroup:
     """Files by the end or a part of their path; a path that several trees have is one result."""
     if len(query.strip()) < 2 or "::" in query:
         return HitGroup("files", ())
-    merged: dict[tuple[str, str], list[IndexedTree]] = {}
+    holders: dict[tuple[str, str], list[IndexedTree]] = {}
     cut = False
     for indexed in trees:
         paths = indexed.store.files_like(query.strip(), limit + 1)
         cut = cut or len(paths) > limit
         for path in paths[:limit]:
-            merged.setdefault((project(indexed), path), []).append(indexed)
-    found = []
-    for (_project, path), holders in list(merged.items())[:limit]:
-        known = holders[0].store.file(path)
-        detail = f"{known.lines} lines" if known is not None else ""
-        first, *others = (spot(one, path, None) for one in holders)
-        found.append(SearchHit("file", path, detail, first, others=tuple(others)))
-    return HitGroup("files", tuple(found), None if cut else len(merged) - len(found))
+            holders.setdefault((project(indexed), path), []).append(indexed)
+    hits = []
+    for (_project, path), having in list(holders.items())[:limit]:
+        detail, first, others = file_spots(having, path)
+        hits.append(SearchHit("file", path, detail, first, others=others))
+    return HitGroup("files", tuple(hits), None if cut else len(holders) - len(hits))
 
 
 FILES = 400  # most files of one tree that are read for one query

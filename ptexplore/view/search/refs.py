@@ -23,6 +23,7 @@ from ptexplore.view.trees import (
     one_tree_a_file,
     spot,
     symbol_spot,
+    symbols_called,
 )
 
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
@@ -290,9 +291,9 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
     plain = name.removeprefix("::").strip()
     parts = _parts(plain)
     if len(parts) < 2:
-        found = _symbols_called(trees, plain, exact=False)
+        found = symbols_called(trees, plain, exact=False)
         return Asked(name, (plain,), tuple(found), row_names=(plain, f"aten::{plain}"))
-    found = _symbols_called(trees, plain, exact=True) or _symbols_called(trees, plain, exact=False)
+    found = symbols_called(trees, plain, exact=True) or symbols_called(trees, plain, exact=False)
     operator = _operator_called(trees, plain)
     spelled = tuple(operator.replace("::", ".").split(".")) if operator else ()
     operators = ((spelled, (*spelled, "default")) if len(spelled) == 2 else (spelled,)) if operator else ()
@@ -311,15 +312,6 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
         row_names=(operator, plain) if operator else (plain, parts[-1]),
         row_kinds=None if operator else _NAMED_IN_CPP,
     )
-
-
-def _symbols_called(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> list[tuple[int, Symbol]]:
-    found: list[tuple[int, Symbol]] = []
-    for number, indexed in enumerate(trees):
-        store = indexed.store
-        here = [*store.definitions(name), *store.declarations(name)] if exact else store.symbols_ending(name)
-        found += [(number, one) for one in here if one.kind != "namespace"]
-    return found
 
 
 def _operator_called(trees: Sequence[IndexedTree], name: str) -> str | None:
