@@ -113,27 +113,15 @@ def _names_of_family(store: Store, asked: str) -> list[str]:
     if "::" in asked:
         operators = [o for o in operators if o.startswith(asked.split("::", maxsplit=1)[0] + "::")]
     if operators and "." not in asked:
-        aten = [o for o in operators if o.startswith("aten::")]
-        return aten or operators
-    for full in _python_spellings(asked):
-        name = store.python_name(full)
-        if name is not None and name.table and name.method:
-            row = store.binding(name.table, name.method)
-            if row is not None and row.ops:
-                return list(row.ops)
-            return [o.name for o in store.operators_named(name.method)]
-        if name is not None:
-            return [o.name for o in store.operators_named(asked.rsplit(".", 1)[-1])]
-    return []
-
-
-def _python_spellings(asked: str) -> list[str]:
-    spellings = [asked, f"torch.{asked}"]
-    if asked.startswith("F."):
-        spellings.append(f"torch.nn.functional.{asked[2:]}")
-    if asked.startswith("nn."):
-        spellings.append(f"torch.{asked}")
-    return spellings
+        return [o for o in operators if o.startswith("aten::")] or operators
+    spellings = (asked, f"torch.{asked}", f"torch.nn.functional.{asked.removeprefix('F.')}")
+    name = next(filter(None, map(store.python_name, spellings if asked.startswith("F.") else spellings[:2])), None)
+    if name is None:
+        return []
+    if not (name.table and name.method):
+        return [o.name for o in store.operators_named(asked.rsplit(".", 1)[-1])]
+    row = store.binding(name.table, name.method)
+    return list(row.ops) if row is not None and row.ops else [o.name for o in store.operators_named(name.method)]
 
 
 def _preferred(names: Iterable[str]) -> str:
@@ -195,7 +183,8 @@ def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[K
         key = entry.keys[0]
         registration = registration_of(lookup.store, operator.name, key, entry)
         body = kernel_body(lookup, registration, entry, key)
-        device = _device(entry.keys)
+        # the device of the key that a reader meets first
+        device = backend_of(next((common for common in COMMON if common in entry.keys), key))
         symbols = (registration.target_meta, registration.target) if registration else ()
         targets = [_target(lookup, stubs, s, caller(registration), device) for s in symbols if s and registration]
         rows.append(
@@ -210,13 +199,8 @@ def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[K
                 _stubs(stubs, body.source, device) if body.handwritten else (),
             )
         )
-    return tuple(sorted(rows, key=_key_rank)), tuple(fallthrough)
-
-
-def _device(keys: Iterable[str]) -> str | None:
-    """The backend of the keys a reader meets first."""
-    first = next((k for k in COMMON if k in keys), None)
-    return backend_of(first or next(iter(keys)))
+    rows.sort(key=lambda row: min((COMMON.index(key) for key in row.keys if key in COMMON), default=len(COMMON)))
+    return tuple(rows), tuple(fallthrough)
 
 
 def _target(
@@ -229,12 +213,10 @@ def _target(
 
 
 def _stubs(stubs: Stubs, body: SourceRef, device: str | None) -> tuple[Stubbed, ...]:
-    found = ((called, stubs.stub(called.stub, device)) for called in (stubs.called(body) if device else ()) if device)
-    return tuple(Stubbed(called, stub) for called, stub in found if stub is not None)
-
-
-def _key_rank(row: KeyRow) -> int:
-    return min((COMMON.index(k) for k in row.keys if k in COMMON), default=len(COMMON))
+    if not device:
+        return ()
+    calls = [(called, stubs.stub(called.stub, device)) for called in stubs.called(body)]
+    return tuple(Stubbed(called, stub) for called, stub in calls if stub is not None)
 
 
 def _bindings(store: Store, tree: SourceTree, operator: Operator) -> Iterable[tuple[str, Binding, SourceRef]]:
@@ -257,7 +239,7 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
     yield Line("text", operator.schema, indent=2)
     facts = [operator.structured or "", *operator.variants, *operator.tags]
     if any(facts):
-        yield Line("dim", ", ".join(one for one in facts if one), indent=2)
+        yield Line("dim", ", ".join(filter(None, facts)), indent=2)
     if operator.aliases:
         yield Line("dim", f"aliases: {', '.join(operator.aliases)}", indent=2)
     yield _place_line(card.yaml, "entry in YAML")
@@ -319,20 +301,17 @@ def _key_lines(row: KeyRow, *, full: bool) -> Iterator[Line]:
     yield from _stub_lines(row.stubs, 4)
     for target in row.targets:
         yield Line("text", f"calls {target.name}", indent=4)
-        yield _target_line(target)
+        if target.source.line or target.source.candidates or target.declaration is None:
+            yield _place_line(target.source, indent=6)
+        else:
+            yield _place_line(target.declaration, "declared at", 6)
         yield from _stub_lines(target.stubs, 6)
 
 
-def _target_line(target: CalledFunction) -> Line:
-    if target.source.line is None and not target.source.candidates and target.declaration is not None:
-        return _place_line(target.declaration, "declared at", 6)
-    return _place_line(target.source, indent=6)
-
-
 def _stub_lines(stubs: tuple[Stubbed, ...], indent: int) -> Iterator[Line]:
-    for one in stubs:
-        yield _place_line(one.stub.source, f"stub {one.stub.name.rsplit('::', 1)[-1]}", indent)
-        for kernel in one.stub.kernels:
+    for stub in (stubbed.stub for stubbed in stubs):
+        yield _place_line(stub.source, f"stub {stub.name.rsplit('::', 1)[-1]}", indent)
+        for kernel in stub.kernels:
             yield _place_line(kernel.source, f"kernel {kernel.name.rsplit('::', 1)[-1]}", indent + 2)
 
 
@@ -405,20 +384,21 @@ def _key_to_json(row: KeyRow) -> dict[str, Any]:
                 "name": target.name,
                 "source": source_to_json(target.source),
                 "declaration": source_to_json(target.declaration),
-                "stubs": [_stub_to_json(one) for one in target.stubs],
+                "stubs": [_stub_to_json(stubbed) for stubbed in target.stubs],
             }
             for target in row.targets
         ],
-        "stubs": [_stub_to_json(one) for one in row.stubs],
+        "stubs": [_stub_to_json(stubbed) for stubbed in row.stubs],
     }
 
 
-def _stub_to_json(one: Stubbed) -> dict[str, Any]:
+def _stub_to_json(stubbed: Stubbed) -> dict[str, Any]:
+    stub, called = stubbed.stub, stubbed.called
     return {
-        "name": one.stub.name,
-        "source": source_to_json(one.stub.source),
-        "called_at": {"path": one.called.path, "line": one.called.line},
-        "through": list(one.called.through),
+        "name": stub.name,
+        "source": source_to_json(stub.source),
+        "called_at": {"path": called.path, "line": called.line},
+        "through": list(called.through),
         "kernels": [
             {
                 "name": kernel.name,
@@ -427,13 +407,13 @@ def _stub_to_json(one: Stubbed) -> dict[str, Any]:
                 "macro": kernel.macro,
                 "loops": [{"call": name, "line": line} for name, line in kernel.loops],
             }
-            for kernel in one.stub.kernels
+            for kernel in stub.kernels
         ],
     }
 
 
 def _derivative_to_json(card: Card) -> dict[str, Any] | None:
-    derivative: Derivative | None = card.derivative
+    derivative = card.derivative
     if derivative is None:
         return None
     return {
@@ -463,7 +443,7 @@ class ShownKernel:
 def kernels_of(card: Card, *, full: bool) -> tuple[ShownKernel, ...]:
     """What the common keys run (all keys where `full`): the kernel, then the functions that it calls."""
     rows = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
-    return tuple(one for row in rows for one in _row_kernels(row, full=full))
+    return tuple(kernel for row in rows for kernel in _row_kernels(row, full=full))
 
 
 def _row_kernels(row: KeyRow, *, full: bool) -> Iterator[ShownKernel]:
@@ -476,9 +456,9 @@ def _row_kernels(row: KeyRow, *, full: bool) -> Iterator[ShownKernel]:
 
 
 def _stub_kernels(stubs: Sequence[Stubbed], depth: int) -> Iterator[ShownKernel]:
-    for one in stubs:
-        for kernel in one.stub.kernels:
-            yield ShownKernel((), f"{one.called.stub} → {kernel.name}", kernel.source, depth)
+    for stubbed in stubs:
+        for kernel in stubbed.stub.kernels:
+            yield ShownKernel((), f"{stubbed.called.stub} → {kernel.name}", kernel.source, depth)
 
 
 def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
@@ -486,26 +466,23 @@ def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
 
     Fallbacks of other keys serve every operator: they would be on every card.
     """
-    name = card.operator.name
-    found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
-    refs = [
-        ref
-        for row in card.keys
-        if any(key in COMMON for key in row.keys)
-        for ref in (row.body, *_target_refs(row.targets), *_stub_refs(row.stubs))
-    ]
+    marks = [mark for marks in noted.values() for mark in marks if about_operator(mark, card.operator.name)]
+    refs = [ref for row in card.keys if any(key in COMMON for key in row.keys) for ref in _row_refs(row)]
     refs += [ref for ref in (card.node, card.entry) if ref is not None]
-    found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
-    return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]
+    marks += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    return tuple({mark.stop: mark for mark in reversed(marks)}.values())[::-1]
 
 
-def _target_refs(targets: Iterable[CalledFunction]) -> Iterator[SourceRef]:
-    for target in targets:
+def _row_refs(row: KeyRow) -> Iterator[SourceRef]:
+    """Where everything is that a key runs."""
+    yield row.body
+    for target in row.targets:
         yield target.source
         yield from _stub_refs(target.stubs)
+    yield from _stub_refs(row.stubs)
 
 
 def _stub_refs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
-    for one in stubs:
-        yield one.stub.source
-        yield from (kernel.source for kernel in one.stub.kernels)
+    for stubbed in stubs:
+        yield stubbed.stub.source
+        yield from (kernel.source for kernel in stubbed.stub.kernels)
