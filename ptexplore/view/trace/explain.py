@@ -82,7 +82,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     places += [("registered at", hop.registration)] if hop.registration else []
     places += [("declared at", hop.declaration)] if hop.declaration else []
     places += [("candidate", c) for c in hop.source.candidates]
-    parent = next((above.id for above in hops.values() if any(child is hop for child in above.children)), None)
+    parent = next((caller.id for caller in hops.values() if any(child is hop for child in caller.children)), None)
     shown = tuple(map(_shortened, evidence))
     return Explanation(f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, shown, evidence, hop, parent)
 

@@ -11,7 +11,7 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace import native
-from ptexplore.view.trace.lines import brief_places, found, impl_lines, lines_of, places, reasoning, short
+from ptexplore.view.trace.lines import brief_places, impl_lines, leads_somewhere, lines_of, places, reasoning, short
 
 TO_READ = 3  # stops that a trace suggests
 LONG = 200  # characters of a command that are worth repeating
@@ -53,8 +53,8 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     frames = native.frames(trail.hops)
     place, hops = RowContext(), trail.hops
     if options.native:
-        hops, whole = native.opened(trail, options.native)
-        place = RowContext(whole=whole)
+        hops, opened = native.opened(trail, options.native)
+        place = RowContext(whole=opened)
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
         place = RowContext(hidden=hidden)
@@ -65,7 +65,9 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     if options.depth is not None:
         rows = tuple(cut(r, options.depth) for r in rows)
     if frames and not options.full:
-        rows = tuple(row.brief(skew=len(_skewed(trail)) == 1) for row in rows)
+        # where all such places are in one tree, the facts say which, and no row needs to
+        one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
+        rows = tuple(row.brief(skew=one_skewed) for row in rows)
     return TrailView(
         title=trail.expression,
         facts=(*_facts(trail), *native.facts(trail, session)),
@@ -76,11 +78,6 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         next_steps=_next_steps(trail, options),
         read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
     )
-
-
-def _skewed(trail: Trail) -> list[TreeInfo]:
-    """The trees of another version. Where it is one, the facts say which, and no row needs to."""
-    return [tree for tree in trail.trees if tree.relation == "version-skew"]
 
 
 def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
@@ -113,7 +110,7 @@ def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
     again = shlex.join(options.command)
     if "\n" in again or len(again) > LONG:
         again = "the same command with"
-    operator = _first_operator(trail.hops)
+    operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
             steps.append(f"ptexplore op {shlex.quote(operator.op or '')}")
@@ -133,25 +130,15 @@ def tree_fact(tree: TreeInfo, version: str) -> str:
         "version-skew": f"it is not the source of torch {version}: its lines are found by name",
     }
     if tree.layers == ("atlas",):
-        what = "names and lines alone, shipped with ptexplore"
-        return f"atlas ({tree.version}{commit}): {tree.relation}, {what}; ptexplore fetch brings the text"
+        kind = "names and lines alone, shipped with ptexplore"
+        return f"atlas ({tree.version}{commit}): {tree.relation}, {kind}; ptexplore fetch brings the text"
     return f"source {tree.name} ({tree.version}{commit}): {tree.relation}, {meaning.get(tree.relation, '')}"
-
-
-def _first_operator(hops: Iterable[Hop]) -> Hop | None:
-    for hop in hops:
-        if hop.kind == "op" and hop.op:
-            return hop
-        found = _first_operator(hop.children)
-        if found is not None:
-            return found
-    return None
 
 
 def stops_to_read(trail: Trail) -> list[str]:
     """Every stop that a hop of the trail names, in reading order, once."""
-    found = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
-    return [name for name in found if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
+    names = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
+    return [name for name in names if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +211,8 @@ class TraceRow:
         ref = line.ref
         if ref is None or ref.reason is None or ref.precision not in dropped:
             return line
-        said = ref.precision == "version-skew" or (self.kind == "native" and "::" in ref.reason)  # its own name again
-        return replace(line, ref=replace(ref, reason=None)) if said else line
+        is_own_name = self.kind == "native" and "::" in ref.reason
+        return replace(line, ref=replace(ref, reason=None)) if ref.precision == "version-skew" or is_own_name else line
 
 
 def joined(rows: Iterable[TraceRow], *, full: bool) -> tuple[TraceRow, ...]:
@@ -245,8 +232,8 @@ def joined(rows: Iterable[TraceRow], *, full: bool) -> tuple[TraceRow, ...]:
 def _shape(row: TraceRow, *, exact: bool) -> TraceRow:
     """A row without what may differ between equal rows."""
     children = tuple(replace(_shape(child, exact=exact), times=child.times) for child in row.children)
-    counts = (row.instructions, row.inside) if exact and row.children else (None, 0)
-    return replace(row, hop=0, times=1, children=children, instructions=counts[0], inside=counts[1])
+    instructions, inside = (row.instructions, row.inside) if exact and row.children else (None, 0)
+    return replace(row, hop=0, times=1, children=children, instructions=instructions, inside=inside)
 
 
 def _sum(one: TraceRow, other: TraceRow) -> TraceRow:
@@ -258,11 +245,9 @@ def _sum(one: TraceRow, other: TraceRow) -> TraceRow:
 
 def shown_frames(rows: Iterable[TraceRow]) -> int:
     """How many frames these rows stand for, with those below them."""
-    counted = 0
-    for row in rows:
-        own = row.frames if row.instructions is not None else 0
-        counted += row.times * (own + shown_frames(row.children))
-    return counted
+    return sum(
+        row.times * (shown_frames(row.children) + (row.frames if row.instructions is not None else 0)) for row in rows
+    )
 
 
 def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
@@ -301,7 +286,7 @@ class RowContext:
     whole: frozenset[int] = frozenset()
     hidden: Mapping[int, int] = field(default_factory=dict)
 
-    def below(self, hop: Hop) -> RowContext:
+    def inside(self, hop: Hop) -> RowContext:
         """The place of a hop's children; whatever a node of the graph runs is deep inside."""
         return replace(self, depth=self.depth + {"op": 1, "node": 2}.get(hop.kind, 0))
 
@@ -316,11 +301,12 @@ def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[list[T
     hidden = 0
     for hop in hops:
         whole = full or hop.id in place.whole
-        if not whole and not place.whole and _is_helper(hop):
-            hidden += 1 + _count(hop.children)
+        is_helper = hop.kind in ("python", "binding") and not _operators_below(hop)
+        if is_helper and not whole and not place.whole:
+            hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
-        row, below = _row(hop, place, full=whole)
-        hidden += below
+        row, hidden_below = _row(hop, place, full=whole)
+        hidden += hidden_below
         rows.append(row)
     return rows, hidden
 
@@ -334,19 +320,19 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> tuple[TraceRow, int]:
         if boundary is not None and (place.depth or hop.kind == "native"):
             return _crossed(hop, *boundary, place)
         if hop.kind == "op" and place.depth and hop.instructions is None:
-            return _brief(hop, place.below(hop))
+            return _brief(hop, place.inside(hop))
         hop = _loop(hop)
-    children, below = prune(hop.children, place.below(hop), full=full)
+    children, hidden = prune(hop.children, place.inside(hop), full=full)
     if hop.kind == "closed":
         row = _of(hop, title(hop), (), joined(children, full=full), place.hidden.get(hop.id, 0))
-        return replace(row, kind=f"closed ({native.library_of(hop)})"), below
+        return replace(row, kind=f"closed ({native.library_of(hop)})"), hidden
     if full:
-        return _of(hop, title(hop), lines_of(hop, full=True), joined(children, full=True), 0), below
+        return _of(hop, title(hop), lines_of(hop, full=True), joined(children, full=True), 0), hidden
     lines = () if place.whole else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
     name = title(hop, entry=not place.depth)
     if hop.kind == "impl" and place.is_deep(hop):
         hop = replace(hop, kind="native")  # predicted or not, it is one frame among others here
-    return _of(hop, name, lines, joined(children, full=False), place.hidden.get(hop.id, 0)), below
+    return _of(hop, name, lines, joined(children, full=False), place.hidden.get(hop.id, 0)), hidden
 
 
 def _of(hop: Hop, name: str, lines: Iterable[Line], children: tuple[TraceRow, ...], inside: int) -> TraceRow:
@@ -374,7 +360,7 @@ def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceR
 
     Deep inside, a kernel that was compiled into its caller gives way to the function that it calls.
     """
-    inner = place.below(hop)
+    inner = place.inside(hop)
     deep = inner.depth > 1
     body = kernel.children[0] if kernel.status == "inlined" and len(kernel.children) == 1 else kernel
     body = body if deep and body.instructions is not None else kernel
@@ -389,15 +375,6 @@ def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceR
 def _weakest(*hops: Hop) -> str:
     """The status of several hops that are told as one."""
     return next((hop.status for hop in hops if hop.status != "observed"), "observed")
-
-
-def _is_helper(hop: Hop) -> bool:
-    """Whether it is a Python function, or the C function behind one, that torch itself called for no operator."""
-    return hop.kind in ("python", "binding") and not _operators_below(hop)
-
-
-def _count(hops: Iterable[Hop]) -> int:
-    return sum(hop.kind in ("python", "binding") for hop in walk(hops))
 
 
 def _merged(key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceRow, int]:
@@ -419,10 +396,10 @@ def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
         if child.kind == "key" and child.children:
             kernel, *others = child.children
             status = "" if child.status == "derived" else f" {child.status}"
-            shown = kernel.source if found(kernel.source) else kernel.registration or kernel.source
+            shown = kernel.source if leads_somewhere(kernel.source) else kernel.registration or kernel.source
             lines.append(Line("place", f"{child.name}{status}", shown))
             pending = [*kernel.children, *others, *pending]
-        elif child.kind == "impl" and not found(child.source) and child.declaration is None:
+        elif child.kind == "impl" and not leads_somewhere(child.source) and child.declaration is None:
             lines.append(Line("note", f"→ {short(child.name)}"))
         elif child.kind == "impl":
             lines += impl_lines(child, f"→ {short(child.name)}")
