@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -104,15 +105,13 @@ def find(
         groups.append(_notes(trees, noted or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
-        found = tuple(SearchHit("line", f"{s.ref.path}:{s.ref.line}", text, s) for s, text in lines)
-        groups.append(HitGroup("text", found, None if more else 0))
+        hits = tuple(SearchHit("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
+        groups.append(HitGroup("text", hits, None if more else 0))
     return FindView(query, tuple(g for g in groups if g.found), tuple(t.tree.info for t in trees), tuple(remarks))
 
 
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
     """What is said if nothing fits a query: what was searched, what is closest."""
-    import shlex
-
     close = nearest_names(trees, query)
     what = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
     searched = ", ".join(indexed.tree.info.label for indexed in trees)
@@ -147,41 +146,41 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tup
         if wanted.declarations or not (_makes_one_of(symbol, defined) or (declared and symbol.qualified in defined))
     ]
     together = merged(trees, kept)
-    found = tuple(_symbol(trees, one) for one in together[: wanted.limit])
-    return HitGroup("symbols", found, None if cut else len(together) - len(found)), len(ranked) - len(kept)
+    hits = tuple(_symbol(trees, places) for places in together[: wanted.limit])
+    return HitGroup("symbols", hits, None if cut else len(together) - len(hits)), len(ranked) - len(kept)
 
 
 def _atlas(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> HitGroup:
     """Hand-written definitions of the atlas's release, where no checkout says more."""
-    known = atlas_symbols(trees, query, wanted.limit, prefix=True)
     kind = wanted.kind if wanted.kind not in GROUPS else None
-    found = [
-        SearchHit(one.kind, one.qualified, one.signature, where, one.role, one.macro, one.guards)
-        for one, where in known
-        if kind is None or one.kind == kind
-    ]
-    return HitGroup("symbols whose text is not here (ptexplore fetch)", tuple(found), None if found else 0)
+    hits = tuple(
+        SearchHit(symbol.kind, symbol.qualified, symbol.signature, place, symbol.role, symbol.macro, symbol.guards)
+        for symbol, place in atlas_symbols(trees, query, wanted.limit, prefix=True)
+        if kind is None or symbol.kind == kind
+    )
+    return HitGroup("symbols whose text is not here (ptexplore fetch)", hits, None if hits else 0)
 
 
 def _notes(trees: Sequence[IndexedTree], noted: Noted, query: str, wanted: FindQuery) -> HitGroup:
     """Stops of tours and notes, each where its anchor is placed: on the first tree that can."""
-    found: dict[str, tuple[bool, Mark, IndexedTree]] = {}
+    stops: dict[str, tuple[bool, Mark, IndexedTree]] = {}
     for indexed in trees:
         for named, mark in matching(noted.get(indexed.tree.info.name, ()), query):
-            if mark.stop not in found or (mark.placed and not found[mark.stop][1].placed):
-                found[mark.stop] = (named, mark, indexed)
+            if mark.stop not in stops or (mark.placed and not stops[mark.stop][1].placed):
+                stops[mark.stop] = (named, mark, indexed)
     by_words = wanted.limit if wanted.kind == "note" else min(BY_WORDS, wanted.limit)
-    ranked = [one for one in found.values() if one[0]]
-    kept = [*ranked, *[one for one in found.values() if not one[0]][:by_words]][: wanted.limit]
-    return HitGroup("notes", tuple(_note(mark, indexed) for _named, mark, indexed in kept), len(found) - len(kept))
+    hits = [_note(mark, indexed) for named, mark, indexed in stops.values() if named]
+    hits += [_note(mark, indexed) for named, mark, indexed in stops.values() if not named][:by_words]
+    kept = tuple(hits[: wanted.limit])
+    return HitGroup("notes", kept, len(stops) - len(kept))
 
 
 def _note(mark: Mark, indexed: IndexedTree) -> SearchHit:
     if mark.placed:
-        where = spot(indexed, mark.path, mark.line, mark.end_line)
+        place = spot(indexed, mark.path, mark.line, mark.end_line)
     else:
-        where = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
-    return SearchHit("note", mark.stop, mark.title, where, command=mark.command)
+        place = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
+    return SearchHit("note", mark.stop, mark.title, place, command=mark.command)
 
 
 def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
@@ -206,29 +205,29 @@ def _symbol(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) 
 
 def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, limit: int) -> HitGroup:
     """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
-    found: dict[str, SearchHit] = {}
-    names = ranked_operators(catalogue.store.all_names(), query) if catalogue is not None else []
-    for name in names[:limit]:
-        operator = catalogue.store.operator(name) if catalogue is not None else None
-        if catalogue is not None and operator is not None:
-            found[name] = SearchHit("operator", name, operator.schema, operator_spot(catalogue, operator))
+    hits: dict[str, SearchHit] = {}
+    names: list[str] = []
+    if catalogue is not None:
+        names = ranked_operators(catalogue.store.all_names(), query)
+        for operator in filter(None, map(catalogue.store.operator, names[:limit])):
+            place = operator_spot(catalogue, operator)
+            hits[operator.name] = SearchHit("operator", operator.name, operator.schema, place)
     for indexed in trees:
-        for full in dict.fromkeys((*found, query, f"aten::{query}")):
+        for full in dict.fromkeys((*hits, query, f"aten::{query}")):
             for row in indexed.store.dialect(full, OPERATOR_KINDS):
                 place = spot(indexed, row.path, row.line, row.end_line)
-                found[row.name] = _placed(found.get(row.name), SearchHit("operator", row.name, row.text, place))
-    return HitGroup("operators", tuple(found.values())[:limit], max(0, len(names) - limit))
+                hit = hits.get(row.name)
+                hits[row.name] = _placed(hit, place) if hit else SearchHit("operator", row.name, row.text, place)
+    return HitGroup("operators", tuple(hits.values())[:limit], max(0, len(names) - limit))
 
 
-def _placed(known: SearchHit | None, one: SearchHit) -> SearchHit:
+def _placed(hit: SearchHit, place: Spot) -> SearchHit:
     """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
-    if known is None:
-        return one
-    if known.spot.ref.precision == "unknown":
-        return replace(known, spot=one.spot, others=(known.spot, *known.others))
-    if one.spot.tree.name in {place.tree.name for place in (known.spot, *known.others)}:
-        return known
-    return replace(known, others=(*known.others, one.spot))
+    if hit.spot.ref.precision == "unknown":
+        return replace(hit, spot=place, others=(hit.spot, *hit.others))
+    if place.tree.name in {known.tree.name for known in (hit.spot, *hit.others)}:
+        return hit
+    return replace(hit, others=(*hit.others, place))
 
 
 def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> HitGroup:
@@ -263,27 +262,26 @@ def matching_lines(
     must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
     found so far is returned as soon as `stopped` says so.
     """
-    words = [word for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
+    words = [word.lower() for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
     wanted = " ".join(query.split())
-    if not words or not wanted:
+    if not words:
         return [], False
-    words = [word.lower() for word in words]
     fold = wanted == wanted.lower()
-    found: list[tuple[Spot, str]] = []
+    lines: list[tuple[Spot, str]] = []
     more = False
     for indexed, earlier in one_tree_a_file(trees):
         paths = indexed.store.files_with_words(words, FILES + 1)
         more = more or len(paths) > FILES
         for path in paths[:FILES]:
             if stopped():
-                return found, True
-            if any(one.store.file(path) is not None for one in earlier):
+                return lines, True
+            if any(other.store.file(path) is not None for other in earlier):
                 continue
             for number, line in _lines_with(indexed, path, wanted, fold=fold):
-                if len(found) == limit:
-                    return found, True
-                found.append((spot(indexed, path, number), shortened(line, words[0])))
-    return found, more
+                if len(lines) == limit:
+                    return lines, True
+                lines.append((spot(indexed, path, number), shortened(line, words[0])))
+    return lines, more
 
 
 def _lines_with(indexed: IndexedTree, path: str, wanted: str, *, fold: bool) -> Iterator[tuple[int, str]]:
@@ -374,21 +372,21 @@ def find_to_document(view: FindView) -> dict[str, Any]:
         "query": view.query,
         "trees": [tree_to_json(tree) for tree in view.trees],
         "groups": [
-            {"name": group.name, "more": group.more, "results": [_hit_to_json(one) for one in group.found]}
+            {"name": group.name, "more": group.more, "results": [_hit_to_json(hit) for hit in group.found]}
             for group in view.groups
         ],
         "remarks": list(view.remarks),
     }
 
 
-def _hit_to_json(one: SearchHit) -> dict[str, Any]:
+def _hit_to_json(hit: SearchHit) -> dict[str, Any]:
     return {
-        "kind": one.kind,
-        "name": one.name,
-        "role": one.role,
-        "detail": one.detail,
-        "macro": one.macro,
-        "guards": list(one.guards),
-        "source": source_to_json(one.spot.ref),
-        "also": [source_to_json(other.ref) for other in one.others],
+        "kind": hit.kind,
+        "name": hit.name,
+        "role": hit.role,
+        "detail": hit.detail,
+        "macro": hit.macro,
+        "guards": list(hit.guards),
+        "source": source_to_json(hit.spot.ref),
+        "also": [source_to_json(other.ref) for other in hit.others],
     }

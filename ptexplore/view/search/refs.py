@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from ptexplore.errors import FAILED, PtexploreError
@@ -93,42 +96,31 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
     left_out: Counter[str] = Counter()
     copies: Counter[str] = Counter()
     for indexed, earlier in one_tree_a_file(trees):
-        known = _Known(earlier)
-        for one in _uses(indexed, asked, left_out):
-            if known.has(one.path):
+        known_before = cache(partial(_known, earlier))
+        for use in _uses(indexed, asked, left_out):
+            if known_before(use.path):
                 copies[indexed.tree.info.label] += 1
-            elif kind is None or one.group == kind:
+            elif kind is None or use.group == kind:
                 # a resolved use names its overload: two of one name on one line are two uses
-                written = f"{one.written} {one.detail}" if one.how == "resolved" else one.written
-                raw.setdefault((one.path, one.group, one.line, written), one)
+                written = f"{use.written} {use.detail}" if use.how == "resolved" else use.written
+                raw.setdefault((use.path, use.group, use.line, written), use)
     if not raw and not asked.symbols and not left_out:
         raise _nothing(trees, name)
-    groups = [_use_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
+    groups = [_use_group(group, [use for use in raw.values() if use.group == group], limit) for group in GROUPS]
     shown = [use for group in groups for use in group.found]
     remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
-    infos = tuple(one.tree.info for one in trees)
+    infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos)
 
 
-class _Known:
-    """Whether a tree before this one speaks for a path; each path is asked for once."""
-
-    def __init__(self, earlier: Sequence[IndexedTree]) -> None:
-        self._earlier = earlier
-        self._seen: dict[str, bool] = {}
-
-    def has(self, path: str) -> bool:
-        if path not in self._seen:
-            self._seen[path] = any(one.store.file(path) is not None for one in self._earlier)
-        return self._seen[path]
+def _known(trees: Sequence[IndexedTree], path: str) -> bool:
+    return any(indexed.store.file(path) is not None for indexed in trees)
 
 
 def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
-    import shlex
-
     close = nearest_names(trees, name)
-    searched = ", ".join(one.tree.info.label for one in trees) or "nothing: no tree is there"
+    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
     why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
     hint = f"ptexplore refs {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(name)}"
     return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
@@ -158,17 +150,9 @@ def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
 
 def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
     """Rows that are of the name (a stub, an operator) and rows that register the function of that name."""
-    seen: set[Dialect] = set()
-    for name in asked.row_names:
-        for row in indexed.store.dialect(name, asked.row_kinds):
-            if row not in seen:
-                seen.add(row)
-                yield row
-    for last in asked.lasts:
-        for row in indexed.store.dialect_targeting(last):
-            if row not in seen:
-                seen.add(row)
-                yield row
+    rows = chain.from_iterable(indexed.store.dialect(name, asked.row_kinds) for name in asked.row_names)
+    targeting = chain.from_iterable(map(indexed.store.dialect_targeting, asked.lasts))
+    yield from dict.fromkeys(chain(rows, targeting))
 
 
 def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
@@ -183,10 +167,9 @@ def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
 def _use_group(name: str, raw: Sequence[_Raw], limit: int | None) -> UseGroup:
     """One line is one use however often it names the thing; its text is read only when it is shown."""
     by_line: dict[tuple[str, int], _Raw] = {}
-    for one in sorted(raw, key=lambda r: (r.path, r.line, r.how != "resolved", not r.detail)):
-        by_line.setdefault((one.path, one.line), one)
-    every = list(by_line.values())
-    return UseGroup(name, tuple(_use(one) for one in every[:limit]), len(every))
+    for use in sorted(raw, key=lambda use: (use.path, use.line, use.how != "resolved", not use.detail)):
+        by_line.setdefault((use.path, use.line), use)
+    return UseGroup(name, tuple(map(_use, islice(by_line.values(), limit))), len(by_line))
 
 
 def _use(raw: _Raw) -> NameUse:
@@ -237,7 +220,7 @@ def _uses_are(count: int) -> str:
 
 
 def _changed_files(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[str]:
-    by_name = {one.tree.info.name: one for one in trees}
+    by_name = {indexed.tree.info.name: indexed for indexed in trees}
     files = {(use.spot.tree.name, use.spot.ref.path) for use in shown}
     stale = [path for tree, path in files if path is not None and changed(by_name[tree], path)]
     if stale:
@@ -291,44 +274,43 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
     plain = name.removeprefix("::").strip()
     parts = _parts(plain)
     if len(parts) < 2:
-        found = symbols_called(trees, plain, exact=False)
-        return Asked(name, (plain,), tuple(found), row_names=(plain, f"aten::{plain}"))
-    found = symbols_called(trees, plain, exact=True) or symbols_called(trees, plain, exact=False)
-    operator = _operator_called(trees, plain)
+        return Asked(name, (plain,), _symbols(trees, plain, exact=False), row_names=(plain, f"aten::{plain}"))
+    symbols = _symbols(trees, plain, exact=True) or _symbols(trees, plain, exact=False)
+    full_name = plain if "::" in plain else f"aten::{plain}"
+    operator = full_name if any(indexed.store.dialect(full_name) for indexed in trees) else None
     spelled = tuple(operator.replace("::", ".").split(".")) if operator else ()
     operators = ((spelled, (*spelled, "default")) if len(spelled) == 2 else (spelled,)) if operator else ()
-    known = {tuple(_parts(one.qualified)[:-1]) for _number, one in found}
+    known = {tuple(_parts(symbol.qualified)[:-1]) for _number, symbol in symbols}
     containers = tuple(sorted(known)) or (() if operator else (tuple(parts[:-1]),))
     in_cpp = "::" in plain
     lasts = [parts[-1]] if containers else []
     return Asked(
         name=name,
-        lasts=tuple(dict.fromkeys((*lasts, *(one[-1] for one in operators)))),
-        symbols=tuple(found),
+        lasts=tuple(dict.fromkeys((*lasts, *(spelling[-1] for spelling in operators)))),
+        symbols=symbols,
         cpp=containers if in_cpp else (),
         python=() if in_cpp else containers,
         operators=operators,
-        member=_may_be_member(trees, found, containers),
+        member=_may_be_member(trees, symbols, containers),
         row_names=(operator, plain) if operator else (plain, parts[-1]),
         row_kinds=None if operator else _NAMED_IN_CPP,
     )
 
 
-def _operator_called(trees: Sequence[IndexedTree], name: str) -> str | None:
-    """The operator of that name ("add.Tensor", "aten::add.Tensor"), where a row of some tree has it."""
-    full = name if "::" in name else f"aten::{name}"
-    return full if any(indexed.store.dialect(full) for indexed in trees) else None
+def _symbols(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> tuple[tuple[int, Symbol], ...]:
+    pairs = symbols_called(trees, name, exact=exact)
+    return tuple((number, symbol) for number, symbol in pairs if symbol.kind != "namespace")
 
 
 def _may_be_member(
-    trees: Sequence[IndexedTree], found: Sequence[tuple[int, Symbol]], containers: Sequence[Scope]
+    trees: Sequence[IndexedTree], symbols: Sequence[tuple[int, Symbol]], containers: Sequence[Scope]
 ) -> bool:
     """Whether the name may be reached through an object; unknown counts as yes."""
-    if not found:
+    if not symbols:
         return True
     for container in filter(None, containers):
         name = "::".join(container)
-        kinds = {kind for one in trees for kind in one.store.kinds_of(name)}
+        kinds = {kind for indexed in trees for kind in indexed.store.kinds_of(name)}
         if not kinds or kinds & set(_CLASSES):
             return True
     return False
@@ -359,7 +341,7 @@ def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
     if target is not None:
         return tuple(_parts(split_target(target)[0])[:-1]) in (*asked.cpp, *asked.python)
     written = tuple(text.split("."))
-    if any(written[-len(one) :] == one for one in asked.operators):
+    if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
         return True
     if path.endswith((".py", ".pyi")):
         return any(_python_agrees(written[:-1], container) for container in asked.python)
@@ -367,8 +349,7 @@ def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
 
 
 def _cpp_fits(asked: Asked, text: str) -> bool:
-    through_object = ("." in text or "->" in text) and "operator" not in text
-    if through_object:
+    if ("." in text or "->" in text) and "operator" not in text:  # through an object
         return asked.member
     written = tuple(part for part in _parts(text)[:-1] if part)
     return not written or any(_agree(written, container) for container in asked.cpp)
