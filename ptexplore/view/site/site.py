@@ -79,12 +79,12 @@ class Site:
     @property
     def of(self) -> str:
         """What the site is of, in words."""
-        return ", ".join(dict.fromkeys(shown(one.tree.info) for one in self.trees))
+        return ", ".join(dict.fromkeys(shown(indexed.tree.info) for indexed in self.trees))
 
-    def place(self, here: str, path: str, line: int | None) -> str | None:
-        """The way from the page `here` to a line of a file; None where the file is not on the site."""
+    def place(self, page: str, path: str, line: int | None) -> str | None:
+        """The way from a page to a line of a file; None where the file is not on the site."""
         url = self.sources.get(path)
-        return None if url is None else between(here, url) + (f"#L{line}" if line else "")
+        return None if url is None else between(page, url) + (f"#L{line}" if line else "")
 
     def permalink(self, path: str, line: int | None = None) -> str | None:
         """Where the file can be read elsewhere, at the very text of this site; None where nobody can say."""
@@ -93,9 +93,9 @@ class Site:
             return None
         return below(self.settings.repo, path, line)
 
-    def skewed(self, one: int, other: int) -> bool:
+    def skewed(self, first: int, second: int) -> bool:
         """Whether two trees are of different versions."""
-        return one != other and any(self.trees[n].tree.info.relation == "version-skew" for n in (one, other))
+        return first != second and any(self.trees[n].tree.info.relation == "version-skew" for n in (first, second))
 
 
 def shown(info: TreeInfo) -> str:
@@ -141,15 +141,13 @@ def _hash(text: str, digits: int) -> str:
 
 def apart(names: Iterable[str]) -> dict[str, str]:
     """Each path's safe one; of those that differ in case alone all but the first get the beginning of a hash."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     taken: set[str] = set()
     for name in sorted(names):
         made = safe_path(name)
-        if made.lower() in taken:
-            made = f"{made}~{_hash(name, 6)}"
-        taken.add(made.lower())
-        found[name] = made
-    return found
+        paths[name] = f"{made}~{_hash(name, 6)}" if made.lower() in taken else made
+        taken.add(paths[name].lower())
+    return paths
 
 
 def up(url: str) -> str:
@@ -157,9 +155,9 @@ def up(url: str) -> str:
     return "../" * url.count("/")
 
 
-def between(here: str, there: str) -> str:
-    """The shortest way from the page `here` to `there`, both from the root."""
-    ours, theirs = here.split("/")[:-1], there.split("/")
+def between(page: str, target: str) -> str:
+    """The shortest way from one page to another, both from the root."""
+    ours, theirs = page.split("/")[:-1], target.split("/")
     same = 0
     while same < min(len(ours), len(theirs) - 1) and ours[same] == theirs[same]:
         same += 1
@@ -196,33 +194,28 @@ def in_scope(path: str, scope: Scope) -> bool:
 
 def touched(marks: Iterable[Mark], trails: Iterable[Trail]) -> Extents:
     """The lines that stops and traces are about, by path."""
-    found: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for mark in marks:
         if mark.placed:
-            found[mark.path].add((mark.begin or mark.line, mark.symbol_end or mark.end_line))
+            extents[mark.path].add((mark.begin or mark.line, mark.symbol_end or mark.end_line))
     for trail in trails:
         for hop in walk(trail.hops):
             for ref in refs(hop):
                 if ref.path is not None:
-                    found[ref.path].add((ref.line or 1, ref.end_line or ref.line or 1))
-    return {path: sorted(lines) for path, lines in sorted(found.items())}
+                    extents[ref.path].add((ref.line or 1, ref.end_line or ref.line or 1))
+    return {path: sorted(lines) for path, lines in sorted(extents.items())}
 
 
 def refs(hop: Hop) -> Iterable[SourceRef]:
     """Every place that a hop names."""
-    given = [
-        hop.source,
-        *([hop.registration] if hop.registration else []),
-        *([hop.declaration] if hop.declaration else []),
-    ]
-    for ref in given:
+    for ref in filter(None, (hop.source, hop.registration, hop.declaration)):
         yield ref
         yield from ref.candidates
 
 
 def around(names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Extents) -> set[str]:
     """The files that these lines lead to: where the names in them are defined for sure."""
-    found: set[str] = set()
+    files: set[str] = set()
     for path, lines in extents.items():
         number = names.owner.get(path, (-1, 0))[0]
         text = trees[number].tree.read(path) if number >= 0 else None
@@ -231,12 +224,11 @@ def around(names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Exte
         wanted = frozenset(n for first, last in lines for n in range(first, min(last, first + _MOST_LINES) + 1))
         for _name, meant in source_data(names, path, text.text, wanted).entries:
             if meant.sure:
-                found.update(place.path for place in meant.places)
-    return found
+                files.update(place.path for place in meant.places)
+    return files
 
 
 def operators_of(marks: Iterable[Mark], trails: Iterable[Trail]) -> set[str]:
     """The operators that stops point to and traces ran, by full name."""
-    found = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
-    found |= {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}
-    return found
+    noted = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
+    return noted | {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}
