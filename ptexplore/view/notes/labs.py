@@ -30,19 +30,19 @@ def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
     hops = list(walk(trail.hops))
     at = 0
     for number, (kind, name) in enumerate(expected):
-        found = next((n for n in range(at, len(hops)) if _is(hops[n], kind, name)), None)
-        if found is None:
+        place = next((n for n in range(at, len(hops)) if _is(hops[n], kind, name)), None)
+        if place is None:
             return _why(hops, at, kind, name, number)
-        at = found + 1
+        at = place + 1
     return None
 
 
 def _why(hops: Sequence[Hop], at: int, kind: str, name: str, number: int) -> str:
-    what = f"hop {number + 1}, `{kind} {name}`, is not in the Trail"
+    missed = f"hop {number + 1}, `{kind} {name}`, is not in the Trail"
     if any(_is(hop, kind, name) for hop in hops[:at]):
-        return f"{what} after the one before it: it comes earlier"
+        return f"{missed} after the one before it: it comes earlier"
     same = list(dict.fromkeys(f"{hop.kind} {hop.name}" for hop in hops if hop.kind == kind))[:_SHOWN]
-    return f"{what}; of that kind there are {', '.join(same) or 'none'}"
+    return f"{missed}; of that kind there are {', '.join(same) or 'none'}"
 
 
 def _is(hop: Hop, kind: str, name: str) -> bool:

@@ -36,8 +36,7 @@ def _inline(children: list[Token], number: StopNumber) -> list[Token]:
     behind: list[str] = []
     for token in children:
         if token.type == "link_open":
-            url = str(token.attrGet("href") or "")
-            behind.append(_leads_to(url, number))
+            behind.append(_leads_to(str(token.attrGet("href") or ""), number))
         elif token.type == "link_close":
             out.append(_text(token, behind.pop()))
         elif token.type == "image":
@@ -48,16 +47,16 @@ def _inline(children: list[Token], number: StopNumber) -> list[Token]:
 
 
 def _leads_to(url: str, number: StopNumber) -> str:
-    stop = number(url[1:]) if url.startswith("#") else None
-    if stop is not None:
-        return f" (stop {stop})"
-    return f" ({url})" if not url.startswith("#") else ""
+    if not url.startswith("#"):
+        return f" ({url})"
+    stop = number(url[1:])
+    return f" (stop {stop})" if stop is not None else ""
 
 
 def _text(like: Any, content: str) -> Token:
-    found: Token = type(like)("text", "", 0)
-    found.content = content
-    return found
+    text: Token = type(like)("text", "", 0)
+    text.content = content
+    return text
 
 
 _NODE = r'(?P<{0}>\w+)(?:\["(?P<{0}_text>[^"\]]*)"\])?'
@@ -82,25 +81,24 @@ def edges(picture: str) -> list[Edge] | None:
     head, *rest = picture.strip().split("\n")
     if not rest or not _HEAD.fullmatch(head):
         return None
-    found = [_EDGE.fullmatch(line) for line in rest]
-    whole = [edge for edge in found if edge is not None]
-    if len(whole) != len(found):
+    matches = [match for match in map(_EDGE.fullmatch, rest) if match is not None]
+    if len(matches) != len(rest):
         return None
-    words = {edge[end]: edge[f"{end}_text"] for edge in whole for end in ("source", "target") if edge[f"{end}_text"]}
+    words = {edge[end]: edge[f"{end}_text"] for edge in matches for end in ("source", "target") if edge[f"{end}_text"]}
     return [
         Edge(a, b, words.get(a, a), words.get(b, b), label or "")
-        for a, b, label in (edge.group("source", "target", "label") for edge in whole)
+        for a, b, label in (edge.group("source", "target", "label") for edge in matches)
     ]
 
 
 def arrows(picture: str) -> list[str] | None:
     """Each box with its arrows under it, in the order written; None for any other picture, to be shown as it is."""
-    found = edges(picture)
-    if found is None:
+    written = edges(picture)
+    if written is None:
         return None
     lines: list[str] = []
     before = None
-    for edge in found:
+    for edge in written:
         if edge.source != before:
             lines.append(edge.source_text)
         before = edge.source
