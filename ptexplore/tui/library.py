@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.jobs import Job
     from ptexplore.tui.places import Place
+    from ptexplore.view.card import Card
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.operator.card import Card
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 

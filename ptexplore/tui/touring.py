@@ -14,8 +14,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.places import Place
-from ptexplore.view.notes.tour import find_tour
-from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
+from ptexplore.view.notes.tour import TourWalk, find_tour, stop_left_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,15 +18,15 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import content
+from ptexplore.view.card import HIDDEN, card_lines
 from ptexplore.view.opening import open_line
-from ptexplore.view.operator.card_lines import HIDDEN, card_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from ptexplore.tui.library import Library
+    from ptexplore.view.card import Card
     from ptexplore.view.line import Line
-    from ptexplore.view.operator.card import Card
 
 
 class CardScreen(Screen[Message | None]):

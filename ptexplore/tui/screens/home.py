@@ -19,7 +19,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import Place, load_recent
-from ptexplore.view.notes.tour_list import listing, path_view
+from ptexplore.view.notes.tour import listing, path_view
 from ptexplore.view.trees import project
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.concepts import LearningPath
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.tui.library import Library
-    from ptexplore.view.notes.tour_list import ConceptRow, PathView, TourRow
+    from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow
 
 WIDE = 110
 _RECENT = 9  # recent places that are listed

@@ -20,16 +20,15 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import message_for
 from ptexplore.view.opening import open_hit
-from ptexplore.view.search.palette import SORTS, asked, hits
+from ptexplore.view.search.find import SORTS, asked, hits
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
     from ptexplore.tui.library import Library
-    from ptexplore.view.operator.operators import Catalogue
-    from ptexplore.view.search.find import HitGroup, SearchHit
-    from ptexplore.view.search.palette import Sort
+    from ptexplore.view.search.find import HitGroup, SearchHit, Sort
+    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.trees import IndexedTree
 
 _SOON = 0.04  # seconds that results wait for the rest of them: a list drawn once costs half of one drawn twice

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
-    from ptexplore.view.trace.row import TraceRow
+    from ptexplore.view.trace.rows import TraceRow
 
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 
