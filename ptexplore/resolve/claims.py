@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
-from ptexplore.cpp.matching import Wanted
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Finding, Hop, Observation, Session
+from ptexplore.model.trace import Finding, Hop, Observation, Session, walk
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.observed import Event, RecordedTensor, UserCall, call_of, event_of
-from ptexplore.resolve.places.declared import find as find_declaration
-from ptexplore.resolve.places.declared import parameters
+from ptexplore.resolve.observed import Event, RecordedTensor, UserCall, call_of, event_of, operators
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
@@ -33,15 +29,13 @@ class Claim:
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
 
-    def but(self, *, why: tuple[str, ...] = (), **changes: Any) -> Claim:
-        """The same claim with fields of its hop changed and reasons added."""
-        return replace(self, hop=replace(self.hop, **changes, why=self.hop.why + why))
+    def but(self, hop: Hop, *why: str) -> Claim:
+        """The same claim with a changed hop, and with reasons added."""
+        return replace(self, hop=replace(hop, why=hop.why + why))
 
     def walk(self) -> Iterator[Claim]:
         """Yield the claim and all below it, parent first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        return walk((self,))
 
 
 @dataclass(frozen=True)
@@ -59,6 +53,8 @@ class Context:
     stubs: Stubs
     findings: list[Finding] = field(default_factory=list)
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
+    _events: dict[str, tuple[Event, ...]] = field(default_factory=dict, repr=False)
+    _tables: dict[str, dict[str, TableEntry]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _grouped(self) -> dict[tuple[str, str], list[Observation]]:
@@ -77,23 +73,22 @@ class Context:
             self._events[recorder] = tuple(map(event_of, self.observations(recorder, "event")))
         return self._events[recorder]
 
-    @cached_property
-    def _events(self) -> dict[str, tuple[Event, ...]]:
-        return {}
-
     @property
     def base(self) -> tuple[Event, ...]:
         """The events that the tree of claims is made from: of the frames pass where there is one, else of ops."""
         return self.events("frames") or self.events("ops")
 
     @cached_property
+    def dispatched(self) -> list[Event] | None:
+        """The operators of the dispatch pass, in order; None if it ran other operators than the base."""
+        dispatched = operators(self.events("dispatch"))
+        same = [event.name for event in dispatched] == [event.name for event in operators(self.base)]
+        return dispatched if same else None
+
+    @cached_property
     def calls(self) -> tuple[UserCall, ...]:
         """The calls of the expression, in order."""
         return tuple(map(call_of, self.observations("dispatch", "call")))
-
-    @cached_property
-    def _tables(self) -> dict[str, dict[str, TableEntry]]:
-        return {}
 
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key: the traced process's own where that differs from the catalogue's."""
@@ -118,22 +113,6 @@ class Context:
         given = [value for event in (*self.events("ops"), *self.events("frames")) for value in event.inputs]
         values = [item for value in given for item in (value if isinstance(value, tuple) else (value,))]
         return [value for value in values if isinstance(value, RecordedTensor)]
-
-    @cached_property
-    def _declared(self) -> dict[tuple[str, tuple[str, int] | None], SourceRef | None]:
-        return {}
-
-    def declaration(self, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef | None:
-        """Where a header declares a C++ function; `caller`, a body's place, tells overloads apart."""
-        asked = (symbol, caller)
-        if asked not in self._declared:
-            self._declared[asked] = find_declaration(self.tree, symbol, caller)
-        return self._declared[asked]
-
-    def definition(self, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef:
-        """Where a C++ function is defined; its declaration, else `caller`, tells overloads apart."""
-        types = parameters(self.tree, self.declaration(symbol, caller), caller) if self.lookup.sources else None
-        return self.lookup.function(symbol, Wanted(types))
 
 
 Pass = Callable[[Context, tuple[Claim, ...]], tuple[Claim, ...]]
@@ -160,10 +139,7 @@ def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
     So a number means the same hop the next time: Python's own calls differ from run to run, and come last.
     """
     ranked: tuple[list[Claim], ...] = ([], [], [])
-    pending = list(reversed(claims))
-    while pending:
-        claim = pending.pop()
+    for claim in walk(claims):
         mere = claim.hop.kind == "native" and claim.hop.instructions is not None
         ranked[2 if claim.hop.kind == "closed" else int(mere)].append(claim)
-        pending += reversed(claim.children)
     return {id(claim): number for number, claim in enumerate(chain(*ranked), 1)}

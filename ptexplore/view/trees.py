@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.resolve.places.precision import Evidence, decide
+from ptexplore.resolve.places.precision import decide
 
 if TYPE_CHECKING:
     from ptexplore.model.places import Checkout
@@ -51,7 +51,7 @@ def spot(indexed: IndexedTree, path: str, line: int | None, end_line: int | None
     """
     info = indexed.tree.info
     known = indexed.store.file(path)
-    precision = decide(Evidence(definitions=definitions, relation=info.relation))
+    precision = decide(info.relation, definitions)
     reason = f"{definitions} definitions of it in this tree" if definitions > 1 else None
     layer = known.layer if known is not None else None
     return Spot(SourceRef(path, line, layer, precision, end_line, tree=info.name, reason=reason), info)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         tree = checkout_tree(now)
         index = fresh_index(now, torch.runtime, watch, listed)
         decision = decide(now, torch.runtime, tree, torch.catalogue, index)
-        yield source(now, tree, index, decision, known, torch.runtime)
+        yield source(now, tree, index, decision.word, known, torch.runtime)
     atlas = _atlas(torch, known) if chosen is None else None
     if atlas is not None:
         yield atlas

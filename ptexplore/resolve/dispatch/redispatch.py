@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.dispatch.schema import is_aliasing
-from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
 
 # Names of c10/core/DispatchKeySet.h: each is the set after one key.
@@ -17,16 +17,6 @@ AFTER = {
     "after_func_keyset": "Functionalize",
 }
 _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
-
-# TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
-AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
-BELOW = "AutoDispatchBelowADInplaceOrView"
-BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
-GUARDS = {
-    BELOW: (*AUTOGRAD, "ADInplaceOrView"),
-    BELOW_AUTOGRAD: AUTOGRAD,
-    "NoTracerDispatchMode": ("Tracer", "VmapMode"),
-}
 
 # A hand-written boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl
 # (torch/csrc/autograd/autograd_not_implemented_fallback.cpp) asks the schema: what writes an output or takes one
@@ -113,8 +103,8 @@ def _after(expression: str) -> str | None:
     for name, key in AFTER.items():
         if name in expression:
             return key
-    found = _FULL_AFTER.search(expression)
-    return found.group(1) if found else None
+    full_after = _FULL_AFTER.search(expression)
+    return full_after[1] if full_after else None
 
 
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
@@ -133,13 +123,3 @@ def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str
         if call.search(line):
             return True
     return False
-
-
-def excluded(keys: KeySets, guard: str | None) -> int:
-    """The bits that a kernel's guard adds to the thread-local exclude set."""
-    bits = 0
-    for name, names in GUARDS.items():
-        if guard and re.search(rf"\b{name}\b", guard):
-            for key in names:
-                bits |= keys.functionality(key)
-    return bits

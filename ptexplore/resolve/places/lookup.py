@@ -1,4 +1,7 @@
-"""Where a C++ function, a registration or a Python binding stands: the runtime tree first, other sources after it."""
+"""Where a C++ function, a registration or a Python binding stands: the runtime tree first, other sources after it.
+
+A function's declaration in a header of the wheel tells its overloads apart.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from ptexplore.catalogue import declarations
 from ptexplore.cpp.matching import Wanted
 from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm, same_key
 from ptexplore.model.operators import DumpRecord, Registration, TableEntry
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Dialect
-from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
+from ptexplore.resolve.places.precision import in_runtime, recorded, several, unknown
 from ptexplore.resolve.places.relation import record_of
 from ptexplore.resolve.places.sources import Source
 from ptexplore.source.tree import SourceTree
@@ -22,6 +26,7 @@ NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"
 PLUMBING = "_generated_plumbing"
 PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
 ANY = "_::*"  # the dialect's name of a fallback for every operator
+Caller = tuple[str, int]  # path and line of a function that calls the one looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +34,10 @@ class Registered:
     """A hand-written registration in a tree: the record's own line, the m.impl there, and the function it names."""
 
     record: SourceRef
-    entry: SourceRef | None = None  # the op's own m.impl or m.def
-    name: str | None = None  # the function as written
-    expression: str | None = None  # what is registered, as written
-    body: SourceRef | None = None
+    entry: SourceRef  # the op's own m.impl or m.def
+    name: str | None  # the function as written
+    expression: str | None  # what is registered, as written
+    body: SourceRef | None
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Lookup:
     sources: tuple[Source, ...] = ()
     installed: Source | None = None
     _functions: dict[tuple[str, Wanted], SourceRef] = field(default_factory=dict, repr=False)
+    _declarations: dict[tuple[str, Caller | None], SourceRef | None] = field(default_factory=dict, repr=False)
     _texts: dict[str, Text] = field(default_factory=dict, repr=False)
     _fallbacks: dict[DumpRecord, Registered | None] = field(default_factory=dict, repr=False)
 
@@ -57,12 +63,12 @@ class Lookup:
 
     def source(self, name: str) -> Source | None:
         """The source called `name`; None for the runtime tree."""
-        return next((one for one in self.sources if one.tree.info.name == name), None)
+        return next((source for source in self.sources if source.tree.info.name == name), None)
 
     def tree_of(self, ref: SourceRef) -> SourceTree:
         """The tree that a reference is of."""
-        found = self.source(ref.tree)
-        return found.tree if found is not None else self.tree
+        source = self.source(ref.tree)
+        return source.tree if source is not None else self.tree
 
     def lines(self, ref: SourceRef) -> list[str]:
         """The lines of what a reference spans, empty where there is no text; the first is that of `ref.line`."""
@@ -85,19 +91,39 @@ class Lookup:
         generated = self.store.definition(symbol)
         if generated is not None:
             return in_runtime(self.tree, *generated)
-        reasons = []
+        missing = []
         for source in self.sources:
-            found = source.find(symbol, wanted)
-            ref = source.refs(found, symbol)
-            if ref is not None:
+            matched = source.find(symbol, wanted)
+            ref = source.refs(matched, symbol)
+            if matched.left:
                 return ref
-            reasons.append(source.nothing(found, symbol))
-        return unknown(reasons[0] if reasons else NOT_IN_WHEEL)
+            missing.append(ref)
+        return missing[0] if missing else unknown(NOT_IN_WHEEL)
 
-    def scoped(self, name: str, source: Source, path: str, line: int) -> SourceRef:
-        """The function that `name`, as written at a place of a source, means there."""
-        found = source.scoped(name, path, line)
-        return source.refs(found, name) or unknown(source.nothing(found, name))
+    def declaration(self, symbol: str, caller: Caller | None = None) -> SourceRef | None:
+        """Where a header declares a C++ function; None if no header known to hold such names declares it.
+
+        `caller`, a wrapper that calls it, tells overloads apart; overloads that nothing tells apart are "ambiguous".
+        """
+        asked = (symbol, caller)
+        if asked not in self._declarations:
+            qualified, declared = declarations.find(self.tree, symbol, caller)
+            places = [in_runtime(self.tree, header.path, header.line, header.end_line) for header in declared]
+            why = f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it"
+            self._declarations[asked] = several(places, why) if places else None
+        return self._declarations[asked]
+
+    def definition(self, symbol: str, caller: Caller | None = None) -> SourceRef:
+        """Where a C++ function is defined; its declaration's parameters, else `caller`'s, tell overloads apart."""
+        types = self.parameters(symbol, caller) if self.sources else None
+        return self.function(symbol, Wanted(types))
+
+    def parameters(self, symbol: str, caller: Caller | None) -> tuple[str, ...] | None:
+        """A function's parameter types, by its one declaration, else by the wrapper that calls it; None if neither."""
+        declared = self.declaration(symbol, caller)
+        if declared is not None and declared.path is not None and declared.line is not None:
+            return declarations.parameters(self.tree, declared.path, declared.line)
+        return declarations.parameters(self.tree, *caller) if caller is not None else None
 
     # --- registrations ---
 
@@ -113,9 +139,9 @@ class Lookup:
             return unknown(f"the table's entry names no file of torch's: {entry.raw.strip() or 'nothing'}")
         if registration is not None and registration.confirmed:
             return recorded(self.tree, entry.path, entry.line, True, None)
-        found = self.registered(registration) if registration is not None else self.fallback(entry, key)
-        if found is not None:
-            return found.record
+        registered = self.registered(registration) if registration is not None else self.fallback(entry, key)
+        if registered is not None:
+            return registered.record
         return recorded(self.tree, entry.path, entry.line, False, self._unconfirmed(entry, registration))
 
     def fallback(self, entry: TableEntry, key: str) -> Registered | None:
@@ -148,49 +174,46 @@ class Lookup:
     def _row(self, source: Source, record: DumpRecord) -> tuple[Dialect | None, str | None]:
         path = str(record.file)
         rows = source.rows_of(path)
-        found, why = confirm(record, rows)
-        if found is None and rows and source.checkout is not None:
+        row, why = confirm(record, rows)
+        if row is None and rows and source.checkout is not None:
             if path not in self._texts:
                 self._texts[path] = Text(path, "\n".join(source.tree.lines(path)))
-            found, why = confirm(record, rows, self._texts[path])
-        return found, why
+            return confirm(record, rows, self._texts[path])
+        return row, why
 
     def _skewed(self, record: DumpRecord) -> Registered | None:
         """In a tree of another version: the one registration of that operator under that key in the same file."""
         for source in self.sources:
             rows = source.rows_of(str(record.file)) if not source.related else []
             kinds = ("def",) if record.key is None else ("impl", "def")
-            here = [r for r in rows if r.kind in kinds and r.name == record.op and r.block is not None]
-            here = [r for r in here if record.key is None or same_key(r.context, record.key)]
-            if len(here) == 1 and here[0].block is not None:
+            rows = [r for r in rows if r.kind in kinds and r.name == record.op and r.block is not None]
+            rows = [r for r in rows if record.key is None or same_key(r.context, record.key)]
+            if len(rows) == 1 and rows[0].block is not None:
                 reason = f"the binary's own record names line {record.line}"
-                return self._registered(source, here[0], source.ref(here[0].path, here[0].block, reason=reason))
+                return self._registered(source, rows[0], source.ref(rows[0].path, rows[0].block, reason=reason))
         return None
 
     def _registered(self, source: Source, row: Dialect, record: SourceRef) -> Registered:
-        entry = source.ref(row.path, row.line, row.end_line)
-        if not row.target:
-            return Registered(record, entry, None, row.text or None)
-        if row.target.endswith(PLUMBING):
-            return Registered(
-                record, entry, f"at::functorch::{row.target}", row.text or None, self._plumbing(row.target)
-            )
-        found = source.scoped(row.target, row.path, row.line)
-        names = {one.qualified for one in found.left}
-        name = names.pop() if len(names) == 1 else row.target
-        body = source.refs(found, row.target) or unknown(source.nothing(found, row.target))
-        return Registered(record, entry, name, row.text or None, body)
+        name, body = None, None
+        if row.target and row.target.endswith(PLUMBING):
+            name, body = f"at::functorch::{row.target}", self._plumbing(row.target)
+        elif row.target:
+            matched = source.scoped(row.target, row.path, row.line)
+            names = {symbol.qualified for symbol in matched.left}
+            name = names.pop() if len(names) == 1 else row.target
+            body = source.refs(matched, row.target)
+        return Registered(record, source.ref(row.path, row.line, row.end_line), name, row.text or None, body)
 
     def _plumbing(self, name: str) -> SourceRef:
         """The function template that torchgen writes around a batching rule; its header is in the wheel."""
-        header = self.tree.read(PLUMBING_HEADER)
-        text = header.text if header is not None else ""
-        heads = list(re.finditer(rf" {re.escape(name)}\([^\n]*\{{[ \t]*$", text, re.MULTILINE))
-        found = [text.count("\n", 0, head.start()) + 1 for head in heads]
+        lines = self.tree.lines(PLUMBING_HEADER)
+        head = re.compile(rf".* {re.escape(name)}\(.*\{{[ \t]*")
+        found = [number for number, line in enumerate(lines, 1) if name in line and head.fullmatch(line)]
         if len(found) != 1:
             return unknown(f"{PLUMBING_HEADER} holds {len(found)} functions {name}")
-        closing = text.find("\n}", heads[0].end())  # a large file, of which a card reads two functions
-        end = text.count("\n", 0, closing) + 2 if closing >= 0 else None
+        end = next(
+            (number for number, line in enumerate(lines[found[0] :], found[0] + 1) if line.startswith("}")), None
+        )
         return in_runtime(self.tree, PLUMBING_HEADER, found[0], end)
 
     # --- bindings ---
@@ -203,8 +226,7 @@ class Lookup:
         for source in self.sources:
             rows = [r for r in source.names.dialect(name, ["method"]) if r.target and r.context in tables]
             rows = [r for r in rows if source.conditions.holds(r.guards, r.path) is not False]
-            if len(rows) == 1 and rows[0].target is not None:
-                row = rows[0]
-                entry = source.ref(row.path, row.line, row.end_line)
-                return str(row.target), entry, self.scoped(str(row.target), source, row.path, row.line)
+            if len(rows) == 1:
+                name, entry = str(rows[0].target), source.ref(rows[0].path, rows[0].line, rows[0].end_line)
+                return name, entry, source.refs(source.scoped(name, rows[0].path, rows[0].line), name)
         return None

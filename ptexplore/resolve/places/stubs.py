@@ -72,40 +72,40 @@ class Stubs:
             return ()
         asked = (body.tree, body.path, body.line)
         if asked not in self._called:
-            found: dict[str, Called] = {}
-            for one in self._walk(body, (), {body.line}):
-                found.setdefault(one.stub, one)
-            self._called[asked] = tuple(found.values())
+            calls: dict[str, Called] = {}
+            for called in self._walk(body, (), {body.line}):
+                calls.setdefault(called.stub, called)
+            self._called[asked] = tuple(calls.values())
         return self._called[asked]
 
     def _walk(self, body: SourceRef, through: tuple[str, ...], seen: set[int]) -> Iterator[Called]:
         source = self.lookup.source(body.tree)
         text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
         opening = text.bare.find("{")  # none: a macro makes the function, and its arguments say of what
-        further: list[tuple[str, Symbol]] = []
+        further: list[Symbol] = []
         asked = set()
         for match in _NAME.finditer(text.bare, max(opening, 0)):
-            name = match[2]
-            if name in _NOT_NAMES or match[1] + name in asked:
+            written = match[1] + match[2]
+            if match[2] in _NOT_NAMES or written in asked:
                 continue
-            asked.add(match[1] + name)
-            stub = self._meant(match[1] + name, body, source)
+            asked.add(written)
+            stub = self._meant(written, body, source)
             if stub is not None:
                 yield Called(stub, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
             elif source is not None and match[3] and len(through) < DEEPEST:
-                further += [(name, one) for one in self._same_file(source, str(body.path), match[1] + name, name)]
-        for name, one in further:
-            if one.line not in seen and source is not None:
-                seen.add(one.line)
-                ref = source.ref(one.path, one.line, one.end_line)
-                yield from self._walk(ref, (*through, name), seen)
+                further += self._same_file(source, str(body.path), written)
+        for symbol in further:
+            if symbol.line not in seen and source is not None:
+                seen.add(symbol.line)
+                ref = source.ref(symbol.path, symbol.line, symbol.end_line)
+                yield from self._walk(ref, (*through, symbol.name), seen)
 
-    def _same_file(self, source: Source, path: str, written: str, name: str) -> list[Symbol]:
+    def _same_file(self, source: Source, path: str, written: str) -> list[Symbol]:
         """The function of that name in the same file, where there is exactly one that this build compiles."""
-        found = [s for s in source.outline(path) if s.name == name and s.kind == "function" and s.role == "definition"]
-        found = [s for s in found if source.conditions.holds(s.guards, path) is not False]
-        found = [s for s in found if f"::{s.qualified}".endswith(f"::{written}")]
-        return found if len(found) == 1 else []
+        functions = [s for s in source.outline(path) if s.kind == "function" and s.role == "definition"]
+        functions = [s for s in functions if f"::{s.qualified}".endswith(f"::{written}")]
+        functions = [s for s in functions if source.conditions.holds(s.guards, path) is not False]
+        return functions if len(functions) == 1 else []
 
     def _meant(self, written: str, body: SourceRef, source: Source | None) -> str | None:
         """The qualified name of the stub that a call in `body` means; None where it means none."""
@@ -129,11 +129,9 @@ class Stubs:
         """The qualified name that a stub's row is about: what is written there, in the namespace around it."""
         asked = (source.tree.info.name, row.path, row.line)
         if asked not in self._names:
-            said = "\n".join(source.tree.lines(row.path)[row.line - 1 : row.end_line])
-            written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", said)
-            name = (written[1] if written else "") + row.name
-            meanings = source.meanings(name, row.path, row.line)
-            self._names[asked] = meanings[0]
+            text = "\n".join(source.tree.lines(row.path)[row.line - 1 : row.end_line])
+            written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", text)
+            self._names[asked] = source.meanings(written[0] if written else row.name, row.path, row.line)[0]
         return self._names[asked]
 
     def stub(self, name: str, device: str) -> Stub | None:
@@ -192,7 +190,7 @@ class Stubs:
         if source is None:
             ref = self._generated_function(name, row.path)
         else:
-            ref = self.lookup.scoped(name, source, row.path, row.line)
+            ref = source.refs(source.scoped(name, row.path, row.line), name)
         return Kernel(
             f"at::native::{name.removeprefix('at::native::')}",
             ref,
@@ -202,11 +200,10 @@ class Stubs:
         )
 
     def _generated_function(self, name: str, path: str) -> SourceRef:
-        places = [p for p in self.lookup.store.definitions(f"at::native::{name}") if p[0] == path]
-        found = [in_runtime(self.lookup.tree, *place) for place in places]
-        return (
-            several(found, f"{name} is defined {len(found)} times") if found else unknown(f"{path} defines no {name}")
-        )
+        rows = [row for row in self.lookup.store.definitions(f"at::native::{name}") if row[0] == path]
+        if not rows:
+            return unknown(f"{path} defines no {name}")
+        return several([in_runtime(self.lookup.tree, *row) for row in rows], f"{name} is defined {len(rows)} times")
 
     def _loops(self, body: SourceRef) -> Iterator[tuple[str, int]]:
         """The loops over elements, with their lambda, that a kernel's body starts."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.resolve.places.precision import Evidence, decide
+from ptexplore.resolve.places.precision import decide
 from ptexplore.source.permalink import permalink
 from ptexplore.view.trees import IndexedTree, Spot, project
 
@@ -52,6 +52,6 @@ def _info(trees: Sequence[IndexedTree], atlas: Atlas) -> TreeInfo:
 
 
 def _spot(atlas: Atlas, info: TreeInfo, one: Symbol) -> Spot:
-    precision = decide(Evidence(relation=info.relation))
+    precision = decide(info.relation)
     url = permalink(atlas.commit, one.path, one.line)
     return Spot(SourceRef(one.path, one.line, "atlas", precision, one.end_line, tree=info.name, url=url), info)

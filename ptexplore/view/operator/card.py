@@ -6,14 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptexplore.cpp.matching import Wanted
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
 from ptexplore.resolve.keyset import backend_of
-from ptexplore.resolve.places.declared import find as find_declaration
-from ptexplore.resolve.places.declared import parameters
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.places.stubs import Called, Stub, Stubs
@@ -221,10 +218,8 @@ def _device(keys: Iterable[str]) -> str | None:
 def _target(
     lookup: Lookup, stubs: Stubs, symbol: str, call: tuple[str, int] | None, device: str | None
 ) -> CalledFunction:
-    declared = find_declaration(lookup.tree, symbol, call)
-    types = parameters(lookup.tree, declared, call) if lookup.sources else None
-    source = lookup.function(symbol, Wanted(types))
-    return CalledFunction(symbol, source, declared, _stubs(stubs, source, device))
+    source = lookup.definition(symbol, call)
+    return CalledFunction(symbol, source, lookup.declaration(symbol, call), _stubs(stubs, source, device))
 
 
 def _stubs(stubs: Stubs, body: SourceRef, device: str | None) -> tuple[Stubbed, ...]:

@@ -242,9 +242,9 @@ def test_rows_of_two_tables_name_none(small: Small) -> None:
 
 
 def test_a_name_in_a_scope_is_the_function_of_its_own_file(small: Small) -> None:
-    lookup = lookup_with(small, "matches")
-    ref = lookup.scoped("boxed_rule", lookup.sources[0], HAND, small.line(HAND, BATCHED) + 1)
+    source = small.source()
+    ref = source.refs(source.scoped("boxed_rule", HAND, small.line(HAND, BATCHED) + 1), "boxed_rule")
     assert place(ref) == (HAND, small.line(HAND, "Tensor boxed_rule("), "located")
-    elsewhere = lookup.scoped("boxed_rule", lookup.sources[0], MANUAL, 3)
+    elsewhere = source.refs(source.scoped("boxed_rule", MANUAL, 3), "boxed_rule")
     assert elsewhere.precision == "unknown", "it has internal linkage"
     assert replace(elsewhere, reason=None) == SourceRef(None, None, None, "unknown")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.dispatch.arguments import Arguments, KnownTensors
+from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
 from ptexplore.resolve.merge import build
 from ptexplore.resolve.observed import RecordedTensor
 from tests.unit.resolve.making import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.resolve.places.declared import find, parameters
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Small, place
 
@@ -22,18 +21,18 @@ CPU = f"{ATEN}/RegisterCPU_0.cpp"
     ],
 )
 def test_the_one_declaration(small: Small, symbol: str, path: str, text: str) -> None:
-    found = find(small.tree, symbol)
+    found = small.lookup().declaration(symbol)
     assert found is not None
     assert place(found) == (path, small.line(path, text), "located")
 
 
 @pytest.mark.parametrize("symbol", ["at::native::nothing_declares_it", "some::function", "torch::autograd::other"])
 def test_what_no_header_declares(small: Small, symbol: str) -> None:
-    assert find(small.tree, symbol) is None
+    assert small.lookup().declaration(symbol) is None
 
 
 def test_overloads_that_nothing_tells_apart_are_all_listed(small: Small) -> None:
-    found = find(small.tree, "at::native::blend_many")
+    found = small.lookup().declaration("at::native::blend_many")
     assert found is not None
     assert place(found) == (NATIVE, None, "ambiguous")
     assert [one.line for one in found.candidates] == [
@@ -44,16 +43,17 @@ def test_overloads_that_nothing_tells_apart_are_all_listed(small: Small) -> None
 
 
 def test_parameters_are_those_of_the_declaration(small: Small) -> None:
-    declared = find(small.tree, "at::native::blend_sparse")
+    parameters = small.lookup().parameters
     wanted = ("const at::Tensor&", "const ::std::optional<at::Tensor>&", "bool")
-    assert parameters(small.tree, declared, None) == wanted
-    assert parameters(small.tree, declared, (CPU, 1)) == wanted, "a declaration counts before any caller"
+    assert parameters("at::native::blend_sparse", None) == wanted
+    assert parameters("at::native::blend_sparse", (CPU, 1)) == wanted, "a declaration counts before any caller"
 
 
 def test_without_one_declaration_they_are_the_callers(small: Small) -> None:
     """torchgen's wrapper takes what the function takes."""
     caller = (CPU, small.line(CPU, "at::Tensor wrapper_CPU_blend_Pair("))
     wanted = ("const at::Tensor&", "const at::Tensor&")
-    assert parameters(small.tree, None, caller) == wanted
-    assert parameters(small.tree, find(small.tree, "at::native::blend_many"), caller) == wanted
-    assert parameters(small.tree, None, None) is None
+    parameters = small.lookup().parameters
+    assert parameters("at::native::nothing_declares_it", caller) == wanted
+    assert parameters("at::native::blend_many", caller) == wanted
+    assert parameters("at::native::nothing_declares_it", None) is None

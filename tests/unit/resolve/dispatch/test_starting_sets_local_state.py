@@ -8,15 +8,17 @@ import pytest
 
 from ptexplore.model.trace import Observation
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.dispatch.local_state import (
+from ptexplore.resolve.dispatch.starting_sets import (
+    BELOW,
+    BELOW_AUTOGRAD,
     LAYERS,
     LocalState,
+    excluded,
     first_state,
     inside_caller,
     inside_kernel,
     state_at,
 )
-from ptexplore.resolve.dispatch.redispatch import BELOW, BELOW_AUTOGRAD, excluded
 from ptexplore.resolve.observed import call_of
 from ptexplore.resolve.places.precision import in_runtime
 from tests.unit.conftest import AUTOGRAD

@@ -6,7 +6,7 @@ import pytest
 
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.claims import Context
-from ptexplore.resolve.dispatch.below import PER_CAPABILITY, below, device_of
+from ptexplore.resolve.dispatch.kernel_hops import PER_CAPABILITY, device_of, stub_claims
 from ptexplore.resolve.keyset import backend_of
 from tests.unit.resolve.making import Small, claim, op, session, tensor
 
@@ -57,7 +57,7 @@ def test_the_device_that_a_kernel_works_for(
 
 def test_a_stub_and_its_kernel_are_predicted_below_the_function_that_names_it(small: Small, context: Context) -> None:
     parent = claim("impl", "at::native::fold_far", op="aten::fold", key="CPU", evidence=(4,), phase="backward").hop
-    (stub,) = below(context, parent, body(context, "fold_far"))
+    (stub,) = stub_claims(context, parent, body(context, "fold_far"))
     assert (stub.hop.kind, stub.hop.name, stub.hop.status) == ("stub", "at::native::spin_stub", "predicted")
     assert (stub.hop.evidence, stub.hop.op, stub.hop.phase, stub.hop.key) == ((4,), "aten::fold", "backward", "CPU")
     line = small.line(HAND, "return spin_stub")
@@ -73,7 +73,7 @@ def test_a_stub_and_its_kernel_are_predicted_below_the_function_that_names_it(sm
 
 def test_where_no_kernel_is_registered_for_the_device_that_is_said(context: Context) -> None:
     parent = claim("impl", "at::native::fold_far", key="CUDA").hop
-    (stub,) = below(context, parent, body(context, "fold_far"))
+    (stub,) = stub_claims(context, parent, body(context, "fold_far"))
     assert stub.children == ()
     assert stub.hop.why[1] == "nothing registers a kernel of it for CUDA"
 
@@ -81,4 +81,4 @@ def test_where_no_kernel_is_registered_for_the_device_that_is_said(context: Cont
 def test_tensors_on_two_devices_tell_no_stub(small: Small) -> None:
     seen = session([op("aten::blend", inputs=[tensor(1), tensor(2, device="cuda:0")])])
     context = small.context(seen, None, small.source())
-    assert below(context, claim("impl", "f", key=None).hop, body(context, "fold_dense")) == ()
+    assert stub_claims(context, claim("impl", "f", key=None).hop, body(context, "fold_dense")) == ()

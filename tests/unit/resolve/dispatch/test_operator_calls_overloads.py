@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.resolve.dispatch.operator_calls import name
-from ptexplore.resolve.dispatch.overloads import by_calls
+from ptexplore.resolve.dispatch.operator_calls import by_calls, name
 from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, entry, op, operator, registration, session

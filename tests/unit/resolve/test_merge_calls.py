@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptexplore.resolve.calls import attach
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.merge import build
+from ptexplore.resolve.merge import attach, build
 from tests.unit.resolve.making import Event, Small, builtin, call, event, frame, number_of, op, session, shape
 
 FILE = "/site/torch/_refs.py"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptexplore.resolve.native.align import Matchable, frame_mark, handle_below, handles
 from ptexplore.resolve.native.call_tree import part
+from ptexplore.resolve.native.join import Matchable, frame_mark, handle_below, handles
 from tests.unit.resolve.native_calls import calls
 
 ADD, MUL = "at::_ops::add_T::call(int)", "at::_ops::mul_T::call(int)"

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ptexplore.model.trace import Session
-from ptexplore.resolve.findings import OTHER_RESULT, report
-from ptexplore.resolve.trail import resolve
+from ptexplore.resolve.trail import OTHER_RESULT, report, resolve
 from tests.unit.resolve.making import Rows, Small, claim, op, operator, session
 
 TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mine.py:3 [kernel]", "schema": ""}

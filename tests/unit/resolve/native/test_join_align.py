@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
-from ptexplore.resolve.native.align import align
 from ptexplore.resolve.native.call_tree import part
+from ptexplore.resolve.native.join import align
 from ptexplore.resolve.observed import Event
 from tests.unit.resolve.native_calls import calls
 

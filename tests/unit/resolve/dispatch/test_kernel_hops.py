@@ -10,7 +10,7 @@ from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.kernel_bodies import kernel_body, registration_of
-from ptexplore.resolve.dispatch.kernels import kernel_claim
+from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.places.sources import Source
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, claim, entry, place, registration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
 from ptexplore.resolve.native.call_tree import NativeFrame, part
-from ptexplore.resolve.native.growth import DEEPEST, Branch, entered, fill, finish, grow, insert, span, wrap
+from ptexplore.resolve.native.conclude import DEEPEST, Branch, entered, fill, finish, grow, insert, span, wrap
 from tests.unit.resolve.native_calls import calls
 
 
