@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Finding, Hop, Observation, Session, walk
@@ -53,8 +54,6 @@ class Context:
     stubs: Stubs
     findings: list[Finding] = field(default_factory=list)
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
-    _events: dict[str, tuple[Event, ...]] = field(default_factory=dict, repr=False)
-    _tables: dict[str, dict[str, TableEntry]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _grouped(self) -> dict[tuple[str, str], list[Observation]]:
@@ -67,11 +66,10 @@ class Context:
         """The observations of one recorder and kind, in the order they were made."""
         return self._grouped.get((recorder, kind), [])
 
+    @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:
         """The events of one recorder's tree, in the order in which they were made."""
-        if recorder not in self._events:
-            self._events[recorder] = tuple(map(event_of, self.observations(recorder, "event")))
-        return self._events[recorder]
+        return tuple(map(event_of, self.observations(recorder, "event")))
 
     @property
     def base(self) -> tuple[Event, ...]:
@@ -92,10 +90,12 @@ class Context:
 
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key: the traced process's own where that differs from the catalogue's."""
-        if op not in self._tables:
-            entries = self.changed[op] if op in self.changed else self.store.table(op)
-            self._tables[op] = {name: entry for entry in entries for name in entry.keys}
-        return self._tables[op].get(key)
+        return self._table(op).get(key)
+
+    @remembered
+    def _table(self, op: str) -> dict[str, TableEntry]:
+        entries = self.changed[op] if op in self.changed else self.store.table(op)
+        return {name: entry for entry in entries for name in entry.keys}
 
     @cached_property
     def devices(self) -> frozenset[str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.trace import Finding, Session, Trail
-from ptexplore.resolve import autograd, merge
-from ptexplore.resolve import python_places as places
+from ptexplore.resolve import autograd, merge, python_places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
-from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch import reasoning as dispatching
+from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import join
 from ptexplore.resolve.observed import table_of
@@ -40,10 +38,10 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 PASSES: tuple[Pass, ...] = (
     merge.build,
     merge.attach,
-    operators.name,
-    places.bindings,
-    places.frames,
-    dispatching.reason,
+    operator_calls.name,
+    python_places.bindings,
+    python_places.frames,
+    reasoning.reason,
     autograd.link,
     report,
     join.join,

@@ -58,8 +58,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/trail.py",
-        "dispatching.reason,\n    autograd.link,",
-        "autograd.link,\n    dispatching.reason,",
+        "reasoning.reason,\n    autograd.link,",
+        "autograd.link,\n    reasoning.reason,",
         "autograd's nodes are linked after the kernels are there",
     ),
     # --- autograd, findings ---
@@ -156,8 +156,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "if since < position]",
-        "if since <= position]",
+        "if since < position and",
+        "if since <= position and",
         "what an operator makes is not among its own arguments",
     ),
     # --- dispatch: operators and schemas ---

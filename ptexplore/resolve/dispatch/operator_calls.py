@@ -154,5 +154,4 @@ def _composite_body(context: Context, operator: Operator) -> str | None:
     if source.precision != "located" or source.end_line is None:
         return None
     text = Text(str(source.path), "\n".join(context.lookup.lines(source))).bare
-    opening = text.find("{")
-    return text[opening:] if opening >= 0 else None
+    return text[text.index("{") :] if "{" in text else None

@@ -100,11 +100,9 @@ def _manual(registration: Registration, key: str) -> Onward | None:
 
 
 def _after(expression: str) -> str | None:
-    for name, key in AFTER.items():
-        if name in expression:
-            return key
+    named = next((key for name, key in AFTER.items() if name in expression), None)
     full_after = _FULL_AFTER.search(expression)
-    return full_after[1] if full_after else None
+    return named or (full_after[1] if full_after else None)
 
 
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:

@@ -101,10 +101,9 @@ class KnownTensors:
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor which nobody read may have from one that it is a view of."""
-        names = [key for key, since in self.made.items() if since < position]
-        if not tensor.dtype.removeprefix("torch.").startswith("complex"):
-            names = [key for key in names if key != "Conjugate"]
-        return self.keys.raw(names)
+        is_complex = tensor.dtype.removeprefix("torch.").startswith("complex")
+        made = self.made.items()
+        return self.keys.raw(key for key, since in made if since < position and (is_complex or key != "Conjugate"))
 
     def fresh(self, tensor: RecordedTensor) -> int:
         """The keys that TensorImpl gives a tensor of this device, layout and dtype."""
@@ -125,8 +124,7 @@ def _starts(events: Sequence[Event]) -> dict[int | None, int]:
     for event in events:
         if event.type == "call":
             starts[event.call] = position
-        elif event.is_operator:
-            position += 1
+        position += event.is_operator
     return starts
 
 

@@ -132,14 +132,11 @@ Kind = Literal["entry", "redispatch", "boxed-call", "boundary", "lookup", "node"
 
 _ENTRY = re.compile(r"at::_ops::(\w+)::(call|redispatch)")
 _NODE = re.compile(r"(?:\w+::)*(\w+)::apply")
-_CALL_BOXED = "c10::Dispatcher::callBoxed"
-_LOOKUP = "c10::impl::OperatorEntry::lookup"
 _UNBOXED = "c10::impl::wrap_kernel_functor_unboxed_"
 _BOXING = "c10::impl::BoxedKernelWrapper"
 _BOXED = "c10::impl::make_boxed_from_unboxed_functor"
 _FALLBACKS = ("c10::BoxedKernel::make_boxed_function", "c10::KernelFunction::make_boxed_function")
 _FUNCTOR = "c10::BoxedKernel::makeFromFunctor"
-_CALLBACK = "c10::function_ref::callback_fn"
 _IN_REGISTERS = re.compile(
     r".*[&*]|void|bool|(?:unsigned )?(?:char|short|int|long)|double|float|"
     r"(?:c10|at)::(?:ScalarType|QScheme|Device|Layout|MemoryFormat|DispatchKeySet)"
@@ -180,11 +177,11 @@ def landmark(name: Name) -> Landmark:
 
 
 def _of_c10(qualified: str, name: Name) -> Landmark:
-    if qualified == _LOOKUP:
+    if qualified == "c10::impl::OperatorEntry::lookup":
         return Landmark("lookup", register=1)
-    if qualified == _CALL_BOXED:
+    if qualified == "c10::Dispatcher::callBoxed":
         return Landmark("boxed-call")
-    if qualified == _CALLBACK:
+    if qualified == "c10::function_ref::callback_fn":
         return Landmark("carrier", kernel=_called(name))
     if qualified == f"{_UNBOXED}::call":
         hidden = _hidden(arguments_of(name.text, _UNBOXED))

@@ -154,10 +154,7 @@ def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
     return made
 
 
-Native = Callable[[NativeFrame, tuple[Claim, ...]], Claim]
-
-
-def finish(root: Branch, native: Native) -> tuple[Claim, ...]:
+def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Claim]) -> tuple[Claim, ...]:
     """The claims of all branches below the root; not recursive, since stacks can be deep."""
     pending = [(root, False)]
     while pending:

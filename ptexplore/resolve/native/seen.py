@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, NativeCall, Phase
@@ -25,7 +26,6 @@ class Seen:
     sites: Sites
     part: SteppedPart
     phase: Phase
-    _operators: dict[str, Operator | None] = field(default_factory=dict, repr=False)
 
     # --- operators ---
 
@@ -39,13 +39,12 @@ class Seen:
         seen = frame.function.landmark
         return self.operator_named(seen.name) if seen.kind == "entry" else None
 
+    @remembered
     def _operator(self, cpp_name: str) -> Operator | None:
-        if cpp_name not in self._operators:
-            bases = [cpp_name, *(cpp_name[:at] for at, char in enumerate(cpp_name) if char == "_" and at)]
-            bases += [f"{base}_" for base in bases]
-            named = (operator for base in dict.fromkeys(bases) for operator in self.context.store.operators_named(base))
-            self._operators[cpp_name] = next((operator for operator in named if operator.cpp_name == cpp_name), None)
-        return self._operators[cpp_name]
+        bases = [cpp_name, *(cpp_name[:at] for at, char in enumerate(cpp_name) if char == "_" and at)]
+        bases += [f"{base}_" for base in bases]
+        named = (operator for base in dict.fromkeys(bases) for operator in self.context.store.operators_named(base))
+        return next((operator for operator in named if operator.cpp_name == cpp_name), None)
 
     # --- sources ---
 

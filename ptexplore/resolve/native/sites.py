@@ -10,6 +10,7 @@ from itertools import takewhile
 from ptexplore.cpp.matching import CODE, Wanted, fits, qualifiers, takes
 from ptexplore.cpp.symbol_names import Name, NamePart
 from ptexplore.cpp.text import Text
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
@@ -46,13 +47,13 @@ class Sites:
     """Sources of the functions of one trace; each is looked up once."""
 
     lookup: Lookup
-    _known: dict[tuple[str, str, str | None], SourceRef] = field(default_factory=dict, repr=False)
     _paths: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)
 
     def of(self, frame: NativeFrame) -> SourceRef:
         """The source of a frame's function. Callers come before what they call: one's file tells namesakes apart."""
         function, caller = frame.function, frame.parent
-        near = self._paths.get(caller) if caller is not None and _is_internal(function) else None
+        is_internal = function.name.is_anonymous or _marked(function.name, function.mangled)
+        near = self._paths.get(caller) if caller is not None and is_internal else None
         source = self.function(function, near)
         if source.precision == "ambiguous" and caller is not None and not caller.function.closed:
             source = self._beside(source, caller.function.name)
@@ -69,34 +70,27 @@ class Sites:
         naming = [c for c, text in zip(candidates, texts, strict=True) if text is not None and name in text.text]
         return naming[0] if len(naming) == 1 else namesakes
 
+    @remembered
     def function(self, function: Function, near: str | None = None) -> SourceRef:
         """The source of a function; `near` is the file of what called it."""
-        asked = (function.library, function.mangled, near)
-        if asked not in self._known:
-            why = _why_none(function)
-            self._known[asked] = unknown(why) if why else self._named(function.name, function.mangled, near)
-        return self._known[asked]
+        why = _why_none(function)
+        return unknown(why) if why else self.named(function.name, function.mangled, near)
 
-    def named(self, name: Name) -> SourceRef:
-        """The source of a function that another's name tells of."""
-        asked = ("", name.text, None)
-        if asked not in self._known:
-            self._known[asked] = self._named(name, "", None)
-        return self._known[asked]
-
-    def called(self, name: Name) -> SourceRef:
-        """The source of a class's call operator; of a lambda the lambda's own."""
-        if name.parts[-1].name.startswith("{"):
-            return self.named(name)
-        return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
-
-    def _named(self, name: Name, mangled: str, near: str | None) -> SourceRef:
+    @remembered
+    def named(self, name: Name, mangled: str = "", near: str | None = None) -> SourceRef:
+        """The source of a function that has this name; `mangled` is "" if only another function's name tells of it."""
         if any(part.name.startswith("{") for part in name.parts):
             return self._lambda(name, near)
         definition, library = self._definition(name, mangled, near), third_party(name)
         if definition is None and library is not None:
             return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
         return definition or unknown(self._nothing(name, mangled))
+
+    def called(self, name: Name) -> SourceRef:
+        """The source of a class's call operator; of a lambda the lambda's own."""
+        if name.parts[-1].name.startswith("{"):
+            return self.named(name)
+        return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
 
     def _nothing(self, name: Name, mangled: str) -> str:
         """Why no definition was found, in the words of the first source beyond the runtime tree."""
@@ -206,10 +200,6 @@ def _fits(source: Source, name: Name, symbol: Symbol) -> int:
     lines = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD] if rank == 0 else ()
     head = takewhile(lambda line: "{" not in line, lines)  # up to the line at which the body opens
     return rank or int(any(line.startswith("#if") for line in head))
-
-
-def _is_internal(function: Function) -> bool:
-    return function.name.is_anonymous or _marked(function.name, function.mangled)
 
 
 def _marked(name: Name, mangled: str) -> bool:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ptexplore.catalogue import declarations
 from ptexplore.cpp.matching import Wanted
-from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm, same_key
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import DumpRecord, Registration, TableEntry
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Dialect
@@ -51,10 +51,6 @@ class Lookup:
     store: Store
     sources: tuple[Source, ...] = ()
     installed: Source | None = None
-    _functions: dict[tuple[str, Wanted], SourceRef] = field(default_factory=dict, repr=False)
-    _declarations: dict[tuple[str, Caller | None], SourceRef | None] = field(default_factory=dict, repr=False)
-    _texts: dict[str, Text] = field(default_factory=dict, repr=False)
-    _fallbacks: dict[DumpRecord, Registered | None] = field(default_factory=dict, repr=False)
 
     @property
     def infos(self) -> tuple[TreeInfo, ...]:
@@ -80,43 +76,38 @@ class Lookup:
         """The file on this machine that a reference is in, and the line there."""
         return self.tree_of(ref).place_of(ref.path, ref.line or 1) if ref.path is not None else None
 
-    def function(self, symbol: str, wanted: Wanted | None = None) -> SourceRef:
-        """The definition of a qualified name: in generated C++ where known there, else in the first source with any."""
-        asked = (symbol, wanted or Wanted())
-        if asked not in self._functions:
-            self._functions[asked] = self._function(*asked)
-        return self._functions[asked]
+    @remembered
+    def function(self, symbol: str, parameters: tuple[str, ...] | None = None) -> SourceRef:
+        """The definition of a qualified name: in generated C++ where known there, else in the first source with any.
 
-    def _function(self, symbol: str, wanted: Wanted) -> SourceRef:
+        `parameters` are the types that tell its overloads apart, where they are known.
+        """
         generated = self.store.definition(symbol)
         if generated is not None:
             return in_runtime(self.tree, *generated)
         missing = []
         for source in self.sources:
-            matched = source.find(symbol, wanted)
+            matched = source.find(symbol, Wanted(parameters))
             ref = source.refs(matched, symbol)
             if matched.left:
                 return ref
             missing.append(ref)
         return missing[0] if missing else unknown(NOT_IN_WHEEL)
 
+    @remembered
     def declaration(self, symbol: str, caller: Caller | None = None) -> SourceRef | None:
         """Where a header declares a C++ function; None if no header known to hold such names declares it.
 
         `caller`, a wrapper that calls it, tells overloads apart; overloads that nothing tells apart are "ambiguous".
         """
-        asked = (symbol, caller)
-        if asked not in self._declarations:
-            qualified, declared = declarations.find(self.tree, symbol, caller)
-            places = [in_runtime(self.tree, header.path, header.line, header.end_line) for header in declared]
-            why = f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it"
-            self._declarations[asked] = several(places, why) if places else None
-        return self._declarations[asked]
+        qualified, declared = declarations.find(self.tree, symbol, caller)
+        places = [in_runtime(self.tree, header.path, header.line, header.end_line) for header in declared]
+        why = f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it"
+        return several(places, why) if places else None
 
     def definition(self, symbol: str, caller: Caller | None = None) -> SourceRef:
         """Where a C++ function is defined; its declaration's parameters, else `caller`'s, tell overloads apart."""
-        types = self.parameters(symbol, caller) if self.sources else None
-        return self.function(symbol, Wanted(types))
+        return self.function(symbol, self.parameters(symbol, caller) if self.sources else None)
 
     def parameters(self, symbol: str, caller: Caller | None) -> tuple[str, ...] | None:
         """A function's parameter types, by its one declaration, else by the wrapper that calls it; None if neither."""
@@ -149,9 +140,11 @@ class Lookup:
         if entry.path is None or entry.line is None:
             return None
         record = DumpRecord(ANY, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-        if record not in self._fallbacks:  # a few hundred of them stand behind most entries of every operator
-            self._fallbacks[record] = self._confirmed(record) or self._skewed(record)
-        return self._fallbacks[record]
+        return self._fallback(record)  # a few hundred of them stand behind most entries of every operator
+
+    @remembered
+    def _fallback(self, record: DumpRecord) -> Registered | None:
+        return self._confirmed(record) or self._skewed(record)
 
     def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> str:
         why = registration.why_not if registration is not None else None
@@ -172,13 +165,10 @@ class Lookup:
         return None
 
     def _row(self, source: Source, record: DumpRecord) -> tuple[Dialect | None, str | None]:
-        path = str(record.file)
-        rows = source.rows_of(path)
+        rows = source.rows_of(str(record.file))
         row, why = confirm(record, rows)
         if row is None and rows and source.checkout is not None:
-            if path not in self._texts:
-                self._texts[path] = Text(path, "\n".join(source.tree.lines(path)))
-            return confirm(record, rows, self._texts[path])
+            return confirm(record, rows, source.text(str(record.file)))
         return row, why
 
     def _skewed(self, record: DumpRecord) -> Registered | None:

@@ -214,8 +214,8 @@ def _miss(registration: Registration, tree: SourceTree, why: str | None) -> Miss
         why = "the binary names no file of PyTorch's for it"
     elif not tree.exists(registration.path):
         why = f"{registration.path} is not in {tree.info.name}"
-    place = (registration.path, registration.macro_line)
-    return Missed(registration.op, registration.key, *place, why or "its line does not hold it")
+    why = why or "its line does not hold it"
+    return Missed(registration.op, registration.key, registration.path, registration.macro_line, why)
 
 
 def _kept(file: Path, state: list[Any]) -> Relation | None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ptexplore.cpp.conditions import Conditions
 from ptexplore.cpp.matching import Matched, Wanted, match
+from ptexplore.cpp.text import Text
+from ptexplore.lazy import remembered
 from ptexplore.model.places import Checkout, Layer, Runtime, SourceRef, TreeInfo
 from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.resolve.places.precision import decide, in_runtime, several, unknown
@@ -28,20 +30,25 @@ _STRUCTURED = re.compile(r"at::(?:native|meta)::structured_(\w+)::(impl|meta)")
 class SymbolLookup(Protocol):
     """What a source is asked: an index of text, or anything that answers like one."""
 
-    def definitions(self, qualified: str) -> list[Symbol]: ...
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """The definitions of a qualified name."""
 
-    def symbols_ending(self, suffix: str) -> list[Symbol]: ...
+    def symbols_ending(self, suffix: str) -> list[Symbol]:
+        """The symbols whose qualified name ends with these parts."""
 
-    def outline(self, path: str) -> list[Symbol]: ...
+    def outline(self, path: str) -> list[Symbol]:
+        """Every symbol of a file."""
 
-    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]: ...
+    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
+        """The dialect rows of a name, of these kinds."""
 
-    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]: ...
+    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
+        """The dialect rows of a file."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One tree beyond the runtime's: what names it knows, how it relates to the running torch, and why."""
+    """One tree with the names it knows: a checkout, an atlas, or the runtime tree's own text once that is indexed."""
 
     tree: SourceTree
     names: SymbolLookup
@@ -50,8 +57,6 @@ class Source:
     checkout: Checkout | None = None  # None: a source without text
     commit: str | None = None  # of PyTorch's repository, where the text is certainly that
     layer: Layer = "checkout"
-    _outlines: dict[str, list[Symbol]] = field(default_factory=dict, repr=False)
-    _rows: dict[str, list[Dialect]] = field(default_factory=dict, repr=False)
 
     @property
     def related(self) -> bool:
@@ -93,23 +98,38 @@ class Source:
         return Symbol(row.path, name.rsplit("::", 1)[-1], name, "function", row.line, row.end_line, row.line,
                       guards=row.guards, macro=row.macro)  # fmt: skip
 
+    @remembered
     def outline(self, path: str) -> list[Symbol]:
-        """Every symbol of one file, asked for once."""
-        if path not in self._outlines:
-            self._outlines[path] = self.names.outline(path)
-        return self._outlines[path]
+        """Every symbol of one file."""
+        return self.names.outline(path)
 
+    @remembered
     def rows_of(self, path: str) -> list[Dialect]:
-        """Every dialect row of one file, asked for once."""
-        if path not in self._rows:
-            self._rows[path] = self.names.dialect_in(path)
-        return self._rows[path]
+        """Every dialect row of one file."""
+        return self.names.dialect_in(path)
+
+    @remembered
+    def stub_rows(self, name: str) -> list[Dialect]:
+        """What declares or defines a dispatch stub of that name."""
+        return self.names.dialect(name, ("stub-declare", "stub-define"))
+
+    @remembered
+    def text(self, path: str) -> Text:
+        """The text of one file, empty where there is none."""
+        return Text(path, "\n".join(self.tree.lines(path)))
 
     def meanings(self, name: str, path: str, line: int) -> list[str]:
         """The qualified names that `name`, written at a place, can mean: those of the innermost namespace first."""
         inside = [s for s in self.outline(path) if s.kind == "namespace" and s.begin <= line <= s.end_line]
         scope = max(inside, key=lambda s: len(s.qualified)).qualified.split("::") if inside else []
         return ["::".join([*scope[:depth], name]) for depth in range(len(scope), -1, -1)]
+
+    @remembered
+    def qualified(self, row: Dialect) -> str:
+        """The qualified name that a stub's row is about: what is written there, in the namespace around it."""
+        text = "\n".join(self.tree.lines(row.path)[row.line - 1 : row.end_line])
+        written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", text)
+        return self.meanings(written[0] if written else row.name, row.path, row.line)[0]
 
     def scoped(self, name: str, path: str, line: int) -> Matched:
         """The function that `name`, written at a place, means: looked for from the innermost namespace outwards."""
@@ -140,11 +160,6 @@ def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Sour
     relation: Word = "matches" if atlas.commit == runtime.git_version else "version-skew"
     info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, relation)
     return Source(SourceTree(info, ()), atlas, conditions, runtime, None, atlas.commit, "atlas")
-
-
-def installed_source(tree: SourceTree, names: SymbolLookup, conditions: Conditions, runtime: Runtime) -> Source:
-    """The runtime tree's own text as a source: the installed headers and the regenerated C++."""
-    return Source(tree, names, conditions, runtime)
 
 
 def source(

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from ptexplore.cpp.matching import Wanted
 from ptexplore.model.operators import Registration
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.places.lookup import ANY, NOT_IN_WHEEL, PLUMBING_HEADER, Lookup
@@ -44,7 +43,7 @@ def test_what_no_tree_has_says_what_the_first_says(small: Small) -> None:
 def test_an_overload_by_its_parameters(small: Small) -> None:
     lookup = small.lookup(None, small.source())
     assert lookup.function("at::native::blend_many").precision == "ambiguous"
-    told = lookup.function("at::native::blend_many", Wanted(("const at::Tensor &", "int64_t")))
+    told = lookup.function("at::native::blend_many", ("const at::Tensor &", "int64_t"))
     assert place(told) == (HAND, small.line(HAND, "Tensor blend_many("), "located")
 
 

@@ -10,7 +10,7 @@ import pytest
 from ptexplore.cpp.matching import Wanted
 from ptexplore.model.places import Checkout
 from ptexplore.resolve.places.precision import unknown
-from ptexplore.resolve.places.sources import atlas_source, installed_source
+from ptexplore.resolve.places.sources import Source, atlas_source
 from ptexplore.source.permalink import SITE
 from tests.unit.resolve.making import BUILD, Small, place
 
@@ -149,6 +149,6 @@ def test_an_atlas_is_of_its_own_commit(small: Small, commit: str, word: str, pre
 
 
 def test_the_installed_text_is_the_runtimes_own(small: Small) -> None:
-    source = installed_source(small.tree, small.names, BUILD, small.mini.runtime)
+    source = Source(small.tree, small.names, BUILD, small.mini.runtime)
     ref = source.ref("torch/_refs.py", 3)
     assert (ref.precision, ref.layer, ref.tree, ref.url) == ("located", "wheel", "runtime", None)
