@@ -98,8 +98,8 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
     derivatives, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
     source = in_runtime(context.tree, *apply) if apply else _other_node(context, name)
-    qualified = f"torch::autograd::generated::{name}" if apply else name
-    hop = replace(claim.hop, name=f"{qualified}::apply", source=source)
+    scope = "torch::autograd::generated::" if apply else ""
+    hop = replace(claim.hop, name=f"{scope}{name}::apply", source=source)
     if len({(d.path, d.line) for d in derivatives}) == 1:
         entry = _entry(context, derivatives[0])
         hop = replace(hop, derivative=entry, op=derivatives[0].op)

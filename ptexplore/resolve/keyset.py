@@ -61,8 +61,7 @@ class KeySets:
 
     def functionality(self, name: str) -> int:
         """The functionality bit of a runtime key, without its backend bit; 0 for an unknown key."""
-        key = self.keys.get(name)
-        return key.raw & ~self._backend_mask if key else 0
+        return self.keys[name].raw & ~self._backend_mask if name in self.keys else 0
 
     def raw(self, names: Iterable[str]) -> int:
         """The union of the named keys' bits."""
@@ -103,8 +102,7 @@ class KeySets:
 
     def after(self, name: str) -> int:
         """`DispatchKeySet(FULL_AFTER, key)`."""
-        key = self.keys.get(name)
-        return key.after if key else 0
+        return self.keys[name].after if name in self.keys else 0
 
     def show(self, raw: int) -> str:
         """The set as a reader sees it: key names, highest priority first."""

@@ -29,9 +29,8 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         elif kind == "result" and data.get("equal") is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
         elif kind == "table":
-            op = table_of(observation).op
-            text = f"{op}: its registrations are not those of the catalogue (the traced code changed them)"
-            context.findings.append(Finding("registrations-changed", text))
+            text = "its registrations are not those of the catalogue (the traced code changed them)"
+            context.findings.append(Finding("registrations-changed", f"{table_of(observation).op}: {text}"))
     return claims
 
 
@@ -50,9 +49,9 @@ PASSES: tuple[Pass, ...] = (
 
 def resolve(session: Session, lookup: Lookup) -> Trail:
     """Conclude what ran from what was seen. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
-    store, tree = lookup.store, lookup.tree
+    store = lookup.store
     keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
-    context = Context(session, store, tree, keys, lookup, Stubs(lookup), changed=_changed(session))
+    context = Context(session, store, lookup.tree, keys, lookup, Stubs(lookup), changed=_changed(session))
     claims: tuple[Claim, ...] = ()
     for step in PASSES:
         claims = step(context, claims)

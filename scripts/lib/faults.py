@@ -218,8 +218,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/kernel_bodies.py",
-        "chosen = exact or at_line",
-        "chosen = at_line",
+        "[r for r in at_line if r.key == key] or at_line",
+        "at_line",
         "of several registrations at one line the key's own is behind the entry",
     ),
     Fault(

@@ -26,8 +26,7 @@ def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Regis
         return None
     active = [r for r in store.registrations(op) if not r.inactive]
     at_line = [r for r in active if r.key and (r.path, r.macro_line) == (entry.path, entry.line)]
-    exact = [r for r in at_line if r.key == key]
-    chosen = exact or at_line
+    chosen = [r for r in at_line if r.key == key] or at_line
     if entry.path is None:  # 2.6 records no file for what Python registers
         chosen = [r for r in active if r.key == key and r.origin == "python"]
     return chosen[0] if len(chosen) == 1 else None
@@ -57,8 +56,9 @@ def kernel_body(lookup: Lookup, registration: Registration | None, entry: TableE
     if python is not None and python.path is not None:
         source = in_runtime(lookup.tree, python.path, python.line, python.end_line)
         return EntryBody(python.function, source, _unless_empty(known))
-    body = _body(lookup, registration)
-    return EntryBody(name or NAMELESS, body, _unless_empty(known), registration.body_line is None)
+    return EntryBody(
+        name or NAMELESS, _body(lookup, registration), _unless_empty(known), registration.body_line is None
+    )
 
 
 def _unless_empty(kernel: KernelRef) -> KernelRef | None:

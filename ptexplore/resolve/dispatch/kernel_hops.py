@@ -78,10 +78,8 @@ def device_of(context: Context, key: str | None) -> str | None:
 
 def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str) -> Claim:
     through = f" through {', '.join(called.through)}" if called.through else ""
-    where = f"{called.path}:{called.line}"
-    why = [f"the body of {parent.name} names it{through}, at {where}; that this line ran, nothing saw"]
-    if not stub.kernels:
-        why.append(f"nothing registers a kernel of it for {device}")
+    names = f"the body of {parent.name} names it{through}, at {called.path}:{called.line}"
+    none = () if stub.kernels else (f"nothing registers a kernel of it for {device}",)
     hop = Hop(
         id=0,
         kind="stub",
@@ -94,7 +92,7 @@ def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str)
         key=parent.key,
         stub=StubRef(device, _in_body(body, called.path, called.line), called.through),
         evidence=parent.evidence,
-        why=tuple(why),
+        why=(f"{names}; that this line ran, nothing saw", *none),
     )
     return Claim(hop=hop, children=tuple(_stub_kernel(hop, stub, kernel, device) for kernel in stub.kernels))
 

@@ -42,8 +42,7 @@ class TableLookup:
 
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
-    tensors = KnownTensors.of(context)
-    state = first_state(context)
+    tensors, state = KnownTensors.of(context), first_state(context)
     return tuple(_descend(context, tensors, c, state) for c in claims)
 
 
@@ -115,13 +114,11 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
 
     DispatchKeyExtractor masks them out once, when it makes the set: a redispatch never meets them.
     """
-    masked = []
-    for name in context.keys.names(keys):
-        entry = context.effective(op, name)
-        if entry is not None and entry.fallthrough:
-            masked.append(name)
-            keys = context.keys.without(keys, name)
-    return keys, tuple(masked)
+    entries = [(name, context.effective(op, name)) for name in context.keys.names(keys)]
+    masked = tuple(name for name, entry in entries if entry is not None and entry.fallthrough)
+    for name in masked:
+        keys = context.keys.without(keys, name)
+    return keys, masked
 
 
 def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[TableLookup]:

@@ -102,8 +102,9 @@ class KnownTensors:
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor which nobody read may have from one that it is a view of."""
         is_complex = tensor.dtype.removeprefix("torch.").startswith("complex")
-        made = self.made.items()
-        return self.keys.raw(key for key, since in made if since < position and (is_complex or key != "Conjugate"))
+        return self.keys.raw(
+            key for key, since in self.made.items() if since < position and (is_complex or key != "Conjugate")
+        )
 
     def fresh(self, tensor: RecordedTensor) -> int:
         """The keys that TensorImpl gives a tensor of this device, layout and dtype."""
@@ -281,5 +282,5 @@ def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:
 
 def _guarded(context: Context, factory: str) -> bool:
     head = re.compile(rf"inline.*\b{factory}\(")
-    lines = pairwise(context.tree.lines(FACTORIES))
-    return next((BELOW in following for line, following in lines if head.match(line)), False)
+    lines = context.tree.lines(FACTORIES)
+    return next((BELOW in following for line, following in pairwise(lines) if head.match(line)), False)

@@ -56,12 +56,12 @@ def _step(
 ) -> ChainStep | None:
     """The step that a boundary begins; the step around it if the boundary goes on with the same set."""
     given, register = _set(frame)
+    kernel = frame.function.landmark.kernel
     if given is None or (around is not None and around.set == given):
-        if around is not None and around.kernel is None:
-            around.kernel = frame.function.landmark.kernel
+        if around is not None:
+            around.kernel = around.kernel or kernel
         return around
-    key = keys.highest(given) or "Undefined"
-    step = ChainStep(frame, given, key, register, frame.function.landmark.kernel, entry)
+    step = ChainStep(frame, given, keys.highest(given) or "Undefined", register, kernel, entry)
     (outermost if around is None else around.children).append(step)
     return step
 

@@ -200,9 +200,8 @@ class Conclusions:
         """The one tree of these claims and all frames."""
         self._taken |= set(self.matched.values())
         drafts = [self._draft(claim, None) for claim in claims]
-        drafts += self._unprofiled()
         after: Branch | None = None
-        for draft in drafts:
+        for draft in (*drafts, *self._unprofiled()):
             after = self._insert(draft, self.growth.root, after)
         for frame, branch in self.growth.of.items():
             carried = self.seen.carried(frame) if branch.claim is None else None
@@ -281,9 +280,8 @@ class Conclusions:
     def _compare(self, draft: Draft, expected: list[Pair], walked: list[ChainStep]) -> None:
         keys, ran = [key.hop.name for key, _ in expected], [step.key for step in walked]
         if ran[: len(keys)] != keys:  # where it ended early, it did not know how the call goes on
-            name = draft.claim.hop.name
-            text = f"{name}: predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
-            self.findings.append((Finding("prediction-differs", text), draft.branch))
+            text = f"predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
+            self.findings.append((Finding("prediction-differs", f"{draft.claim.hop.name}: {text}"), draft.branch))
 
     def _step(self, call: Claim, step: ChainStep, expected: list[Pair], left: list[Pair]) -> Draft:
         """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`."""

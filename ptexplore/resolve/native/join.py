@@ -73,8 +73,8 @@ def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
     None of them where the run that was stepped called it another number of times: the numbers tell nothing then.
     """
     base, _, overload = str(stepped.op).partition(".")
-    named = [c for c in walk(claims) if c.event is not None and c.event.name == f"aten::{base}"]
-    called = [c for c in named if c.hop.kind == "op"]
+    calls = ((c, c.event.name) for c in walk(claims) if c.hop.kind == "op" and c.event is not None)
+    called = [c for c, name in calls if name == f"aten::{base}"]
     if stepped.of is not None and len(called) != stepped.of:
         return []
     return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
@@ -115,9 +115,8 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
     growth = grow(seen.part)
-    frames = align(claims, seen.part.frames, seen.operator_named)
-    matched = {claim: frame for claim, frame in frames.items() if frame in growth.of}
-    work = Conclusions(context, seen, growth, matched)
+    aligned = align(claims, seen.part.frames, seen.operator_named)
+    work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
     joined = work.join(claims)
     findings += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
     if growth.cut:

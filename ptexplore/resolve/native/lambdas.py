@@ -96,8 +96,9 @@ def makers(text: str) -> list[Maker]:
     brackets = Brackets(code)
     roots: list[Maker] = []
     stack: list[Maker] = []
-    every = [*_written(code, brackets), *_used(code, brackets)]
-    for maker in sorted(every, key=lambda maker: (maker.start, -maker.end)):
+    for maker in sorted(
+        (*_written(code, brackets), *_used(code, brackets)), key=lambda maker: (maker.start, -maker.end)
+    ):
         while stack and stack[-1].end <= maker.start:
             stack.pop()
         (stack[-1].inside if stack else roots).append(maker)

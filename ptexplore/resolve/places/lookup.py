@@ -122,7 +122,7 @@ class Lookup:
         """A hand-written registration's macro, m.impl and function; None where no source has anything to say."""
         if registration.origin != "handwritten" or registration.path is None or registration.macro_line is None:
             return None
-        return self._confirmed(record_of(registration)) or self._skewed(record_of(registration))
+        return self._registered_by(record_of(registration))
 
     def entry(self, entry: TableEntry, key: str, registration: Registration | None) -> SourceRef:
         """The line that a table's entry names, as far as a tree's text bears it out."""
@@ -140,20 +140,19 @@ class Lookup:
         if entry.path is None or entry.line is None:
             return None
         record = DumpRecord(ANY, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-        return self._fallback(record)  # a few hundred of them stand behind most entries of every operator
+        return self._registered_by(record)
 
-    @remembered
-    def _fallback(self, record: DumpRecord) -> Registered | None:
+    @remembered  # a few hundred fallbacks stand behind most entries of every operator
+    def _registered_by(self, record: DumpRecord) -> Registered | None:
         return self._confirmed(record) or self._skewed(record)
 
     def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> str:
-        why = registration.why_not if registration is not None else None
         for source in self.sources:
             if source.related and entry.path is not None and source.tree.exists(entry.path):
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
                 record = DumpRecord(op, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
                 return f"{source.tree.info.name}: {self._row(source, record)[1]}"
-        return why or NOT_IN_WHEEL
+        return (registration.why_not if registration is not None else None) or NOT_IN_WHEEL
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:
         """In a tree that relates to the running torch: the record's line holds its macro, and the op is inside."""

@@ -86,8 +86,7 @@ class Source:
         if named is None:
             return matched
         rows = self.names.dialect(named[1], [f"structured-{named[2]}"])
-        made = [self._symbol_at(row) for row in rows if row.target == symbol]
-        return match(made, wanted, self.conditions)
+        return match([self._symbol_at(row) for row in rows if row.target == symbol], wanted, self.conditions)
 
     def _symbol_at(self, row: Dialect) -> Symbol:
         """The function that a row's macro defines, with its extent where the index has it."""
