@@ -43,7 +43,7 @@ OperatorCallKey = tuple[str | None, tuple[int, ...]]  # of a call the operator a
 
 
 def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
-    """Operator calls by sequence number; outer calls of a composite share the number of the call that recorded."""
+    """Operator calls by sequence number. The outer calls of a composite share the number of the call that recorded."""
     calls: dict[int, list[Claim]] = {}
     for top in claims:
         for claim in top.walk():
@@ -56,7 +56,7 @@ def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
 def _recorded(
     context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int | None, GraphNode]
 ) -> dict[OperatorCallKey, tuple[GraphNode, Derivative]]:
-    """By operator call the graph's node with its derivative, where the operator makes such a node."""
+    """For each operator call the graph's node and its derivative, if the operator makes such a node."""
     recorded: dict[OperatorCallKey, tuple[GraphNode, Derivative]] = {}
     for number, node in graph.items():
         for claim in forward.get(number, []) if number is not None else ():
@@ -110,7 +110,7 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
 
 
 def _other_node(context: Context, name: str) -> SourceRef:
-    """The `apply` of a node that is of hand-written C++, where a source has it."""
+    """The `apply` of a node in hand-written C++, if a source has it."""
     apply = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
     return apply if apply.precision != "unknown" else unknown(f"no generated {name}::apply: {OTHER_NODE}")
 

@@ -23,7 +23,7 @@ NOT_YET = SourceRef(path=None, line=None, layer=None, precision="unknown", reaso
 
 @dataclass(frozen=True)
 class Claim:
-    """`hop` without its children; `event` is what was observed of it, `call` the user's own call that led here."""
+    """A hop without its children, the event that was observed of it, and your own call that led to it."""
 
     hop: Hop
     event: Event | None = None
@@ -41,9 +41,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Context:
-    """What every pass may look at. `findings` is where a pass says what a reader must know beside the hops.
+    """What every pass may look at. A pass adds to `findings` what you must know beside the hops.
 
-    What is asked for each of many thousand hops is read once.
+    Answers that many thousand hops need are read once.
     """
 
     session: Session
@@ -89,7 +89,7 @@ class Context:
         return tuple(map(call_of, self.observations("dispatch", "call")))
 
     def effective(self, op: str, key: str) -> TableEntry | None:
-        """The table's entry for a key: the traced process's own where that differs from the catalogue's."""
+        """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
         return self._table(op).get(key)
 
     @remembered
@@ -109,7 +109,7 @@ class Context:
 
     @cached_property
     def _tensors(self) -> list[RecordedTensor]:
-        """What was recorded of each tensor that an operator was given."""
+        """Every tensor that an operator was given, as it was recorded."""
         given = [value for event in (*self.events("ops"), *self.events("frames")) for value in event.inputs]
         values = [item for value in given for item in (value if isinstance(value, tuple) else (value,))]
         return [value for value in values if isinstance(value, RecordedTensor)]
@@ -134,9 +134,9 @@ def number(claims: tuple[Claim, ...]) -> tuple[Hop, ...]:
 
 
 def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
-    """The number of each hop, by the claim's `id()`: in reading order from 1, what was concluded before mere frames.
+    """The number of each hop, by the claim's `id()`: from 1 in reading order, conclusions first, then mere frames.
 
-    So a number means the same hop the next time: Python's own calls differ from run to run, and come last.
+    A number means the same hop in the next run: Python's own calls differ from run to run, and come last.
     """
     ranked: tuple[list[Claim], ...] = ([], [], [])
     for claim in walk(claims):

@@ -37,10 +37,10 @@ TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
 def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The frames pass's tree where there is one (operators nest in frames there), else the ops pass's.
+    """The frames pass's tree if there is one (its operators nest in frames), else the ops pass's.
 
-    Where both passes ran the same operators, each carries both observations as evidence; where not (capture/trace.py
-    says so, and it becomes a finding), the frames pass speaks for itself.
+    If both passes ran the same operators, each hop carries both observations as evidence. If not, capture/trace.py says
+    so, which becomes a finding, and the hops carry only the frames pass's.
     """
     mine, theirs = operators(context.events("frames")), operators(context.events("ops"))
     agreed: dict[int, int] = {}
@@ -123,7 +123,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int, set[int]]:
-    """Per call the positions of the operators that it ran."""
+    """For each call the positions of the operators that it ran."""
     by_number = {event.event: event for event in context.events("dispatch")}
     inside: dict[int, set[int]] = {}
     for position, operator in enumerate(dispatched):
@@ -136,7 +136,7 @@ def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int
 
 
 def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
-    """Per top-level claim the positions, in the whole sequence, of the operators it holds."""
+    """For each top-level claim the positions, in the whole sequence, of the operators that it holds."""
     start = 0
     for claim in claims:
         held = sum(c.event is not None and c.event.is_operator for c in claim.walk())

@@ -44,7 +44,7 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _def_line(context: Context, path: str, first: int, function: str) -> int:
-    """Python's own first line of a decorated function is the decorator's: go on to the `def`."""
+    """The line of the `def`: Python's own first line of a decorated function is its decorator's."""
     wanted = re.compile(rf"\s*(?:async\s+)?def\s+{re.escape(function)}\b")
     lines = context.tree.lines(path)[first - 1 : first + 59]
     return next((line for line, text in enumerate(lines, first) if wanted.match(text)), first)

@@ -18,9 +18,9 @@ _FACTORY = re.compile(r"((?:\w+::)*\w+)\(\)")  # a hand-written function that ma
 
 
 def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Registration | None:
-    """The operator's registration that the entry was made from; None for a fallback or an entry nobody names.
+    """The operator's registration that the entry was made from; None for a fallback, or if no single registration fits.
 
-    The table says only a line, which is the macro's: of the operator's registrations those at that line.
+    The table names only the line of the macro: the registration is one of those at that line.
     """
     if FALLBACK in entry.reason:
         return None
@@ -104,7 +104,7 @@ def _python_kernel(store: Store, registration: Registration) -> PythonKernel | N
 
 
 def caller(registration: Registration) -> tuple[str, int] | None:
-    """The wrapper whose call tells overloads of its target apart."""
+    """The place of the wrapper. Its parameters tell overloads of the function that it calls apart."""
     if registration.body_path is None or registration.body_line is None:
         return None
     return registration.body_path, registration.body_line

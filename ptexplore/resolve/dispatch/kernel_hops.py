@@ -61,7 +61,7 @@ def _targets(context: Context, kernel: Hop, registration: Registration) -> Itera
 
 
 def stub_claims(context: Context, hop: Hop, body: SourceRef) -> tuple[Claim, ...]:
-    """A stub hop for every stub that `body`, the definition behind `hop`, calls; in each the device's kernels."""
+    """A hop for every stub that `body`, the definition of `hop`, calls. Each holds the kernels of the device."""
     device = device_of(context, hop.key)
     if device is None:
         return ()
@@ -70,7 +70,7 @@ def stub_claims(context: Context, hop: Hop, body: SourceRef) -> tuple[Claim, ...
 
 
 def device_of(context: Context, key: str | None) -> str | None:
-    """The backend that a kernel of this key works for; where the key names none, that of the tensors seen."""
+    """The backend that a kernel of this key works for. If the key names none: the backend of all tensors seen."""
     named = backend_of(key) if key is not None else None
     devices = context.devices or {"cpu"}
     return named or (BACKENDS.get(next(iter(devices))) if len(devices) == 1 else None)

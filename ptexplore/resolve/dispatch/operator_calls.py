@@ -75,7 +75,7 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
 
 
 def _added(context: Context) -> list[Operator]:
-    """The operators that the traced code registered itself, of those that it called."""
+    """The operators that the traced code both registered and called."""
     changed = [table_of(observation) for observation in context.session.observations if observation.kind == "table"]
     return [Operator(table.op, table.schema, (), ()) for table in changed if context.store.operator(table.op) is None]
 
@@ -107,10 +107,10 @@ def _entry(context: Context, operator: Operator) -> SourceRef:
 
 
 def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> list[Operator]:
-    """The one candidate whose kernel's text fits what ran inside `claim`; all of them where that tells nothing.
+    """The one candidate whose kernel's text fits what ran inside `claim`; all candidates if several fit, or none.
 
-    A kernel that calls an operator on the only way through it, which did not run, is ruled out. Where all candidates
-    are composite, the one that names an operator that ran is meant.
+    A candidate is ruled out if its kernel has no branches and calls an operator that did not run. If all candidates
+    are composite, those whose text names no operator that ran are ruled out too.
     """
     inside = {name.partition("::")[2] for name in _operators(claim)}
     bodies = {candidate.name: _composite_body(context, candidate) for candidate in candidates}
@@ -135,14 +135,14 @@ def _calls(body: str) -> set[str]:
 
 
 def _missing(context: Context, body: str | None, inside: set[str]) -> bool:
-    """Whether a kernel's text calls an operator, on the only way through it, that did not run."""
+    """Whether a kernel without branches calls an operator that did not run."""
     if body is None or _BRANCH.search(body):
         return False
     return any(name not in inside and context.store.operators_named(name) for name in _QUALIFIED.findall(body))
 
 
 def _composite_body(context: Context, operator: Operator) -> str | None:
-    """The text of a composite operator's kernel, where the traced device gets it and a tree of this version has it."""
+    """The text of a composite operator's kernel, if the device gets that kernel and a tree of this version has it."""
     device = device_of(context, None)
     entry = context.effective(operator.name, device) if device is not None else None
     if device is None or entry is None or MATH not in entry.reason:

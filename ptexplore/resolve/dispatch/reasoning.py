@@ -85,10 +85,10 @@ def _inside_steps(
 
 
 def _caller(context: Context, call: OperatorCall, child: Claim, innermost: LocalState) -> tuple[int, Claim, LocalState]:
-    """The step whose kernel called an operator, and the operator with the thread-local sets there.
+    """The number of the step whose kernel called an operator; the operator; the thread-local sets at that call.
 
-    The last step, whose sets are `innermost`, unless an outer kernel's own text calls it before it holds its guard:
-    that may have been either.
+    It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator before the kernel
+    holds its guard, either kernel may have called it.
     """
     for number, step in enumerate(call.steps[:-1]):
         if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
@@ -98,7 +98,7 @@ def _caller(context: Context, call: OperatorCall, child: Claim, innermost: Local
 
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
-    """The sets inside an operator of which no overload is known: as the kernels of all that it may be leave them."""
+    """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
     state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
     keys = (tensors.arguments(claim).raw | state.include) & ~state.exclude
     states = set()
@@ -124,7 +124,7 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
 def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[TableLookup]:
     """Follow table and redispatch until a kernel ends the call or where it goes on is not known.
 
-    `doubt` are keys that may be in the set besides: where they would decide, nothing more is said.
+    `doubt` are keys that may also be in the set. The walk ends where they would decide the next key.
     """
     op = claim.hop.op or ""
     schema = claim.hop.operator.schema if claim.hop.operator is not None else ""
@@ -151,12 +151,12 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
 
 
 def _decides(context: Context, doubt: int, keys: int) -> bool:
-    """Whether keys that may be in a set besides would be its highest."""
+    """Whether the highest key changes if the doubtful keys are in the set too."""
     return context.keys.highest(keys | doubt) != context.keys.highest(keys)
 
 
 def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) -> tuple[str, ...]:
-    """Why no key is named after these steps, where it is that an argument may carry another."""
+    """Why no key is named after these steps: an argument may carry another key. Empty if that is not the reason."""
     left = start
     if steps:
         last = steps[-1].onward
@@ -173,7 +173,7 @@ def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) 
 
 @dataclass(frozen=True, slots=True)
 class OperatorCall:
-    """One operator call with all its reasoning starts from; `unsaid` is why the steps stop short of its end."""
+    """One operator call, what its reasoning starts from, and its steps; `unsaid` tells why the steps end early."""
 
     claim: Claim
     arguments: Arguments
@@ -183,7 +183,7 @@ class OperatorCall:
     unsaid: tuple[str, ...]
 
     def status(self, number: int) -> Status:
-        """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
+        """Derived if all it follows from was seen; predicted if an argument's set was assumed or a kernel hidden."""
         shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in self.steps[:number])
         return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
 

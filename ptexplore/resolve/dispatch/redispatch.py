@@ -81,7 +81,7 @@ def onward(
 
 
 def _not_implemented(schema: str) -> Onward:
-    """The way on from the fallback for what has no derivative: by the alias annotations of the schema."""
+    """Where the fallback for operators without a derivative goes on: the alias annotations of the schema decide."""
     if not schema or is_aliasing(schema):
         why = f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd"
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
@@ -108,7 +108,7 @@ def _after(expression: str) -> str | None:
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
     """Whether a kernel's own text calls an operator, as a method, before it holds its guard.
 
-    So the autograd kernels of in-place operators do with clone(), to save what they write over
+    The autograd kernels of in-place operators call clone() in this way, to save what they overwrite
     (tools/autograd/gen_variable_type.py).
     """
     if registration is None or registration.guard is None or registration.body_path is None:

@@ -31,9 +31,9 @@ MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_eff
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Key sets by argument name, whether every one was read from the very tensor, and the observations of that.
+    """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
 
-    `doubt` are the bits that some argument may carry besides, and nothing tells.
+    `doubt` are further bits that some argument may carry; nothing tells whether it does.
     """
 
     sets: Mapping[str, int]
@@ -52,7 +52,7 @@ class Arguments:
 class KnownTensors:
     """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position.
 
-    An address counts from the call that recorded it: before, another tensor may have lain there; after, the
+    An address counts from the call that recorded it. Before that call another tensor may have been there; after it the
     recorder keeps the tensor alive.
     """
 
@@ -64,7 +64,7 @@ class KnownTensors:
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
-        """Read the dispatch pass; where it ran other operators than the base tree, nothing is known."""
+        """Read the dispatch pass. If it ran other operators than the base tree, no tensor is known."""
         position = {event.event: number for number, event in enumerate(operators(context.base))}
         by_impl: dict[int, tuple[int, int, int]] = {}
         dispatched = context.dispatched or ()
@@ -100,7 +100,7 @@ class KnownTensors:
         return Arguments(sets, not assumed, why, tuple(dict.fromkeys(evidence)), doubt)
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
-        """The keys that a tensor which nobody read may have from one that it is a view of."""
+        """The keys that a tensor may have from a tensor that it is a view of."""
         is_complex = tensor.dtype.removeprefix("torch.").startswith("complex")
         return self.keys.raw(
             key for key, since in self.made.items() if since < position and (is_complex or key != "Conjugate")
@@ -119,7 +119,7 @@ class KnownTensors:
 
 
 def _starts(events: Sequence[Event]) -> dict[int | None, int]:
-    """Per call of the user's the position of the first operator that ran in it or after it began."""
+    """For each of your calls, the position of the first operator that ran after the call began."""
     starts: dict[int | None, int] = {}
     position = 0
     for event in events:
@@ -130,7 +130,7 @@ def _starts(events: Sequence[Event]) -> dict[int | None, int]:
 
 
 def _made(context: Context) -> dict[str, int]:
-    """By key of such views where the first operator is that makes one; -1 where a tensor of yours has it."""
+    """For each such key the position of the first operator that makes a tensor with it; -1 if your tensors have it."""
     names = [event.name for event in operators(context.base)]
     first = {key: names.index(maker) for maker, key in MAKERS.items() if maker in names}
     for call in context.calls:
@@ -172,10 +172,10 @@ _BRANCH = re.compile(r"// (aten::[\w.]+)\(|\breturn torch::(\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class LocalState:
-    """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and what says so.
+    """Thread-local include and exclude sets (raw); whether they were read, or follow from guards; the reason.
 
-    `certain` is False where code that no text shows may have changed them, `known` where they may be one or the other,
-    so that nothing can be said of calls made with them.
+    `certain` is False if code without known text may have changed them. `known` is False if two states are possible:
+    nothing can then be said of calls made with them.
     """
 
     include: int
@@ -202,7 +202,7 @@ def first_state(context: Context) -> LocalState:
 
 
 def state_at(claim: Claim, state: LocalState) -> LocalState:
-    """The sets at a claim: those that were read there, else those around it."""
+    """The sets at a claim: as they were read at it, else `state`, the sets around it."""
     call, event = claim.call, claim.event
     if call is not None:
         return LocalState(call.tls_include, call.tls_exclude, True, "", (call.observation,))
@@ -214,7 +214,7 @@ def state_at(claim: Claim, state: LocalState) -> LocalState:
 def inside_kernel(
     context: Context, state: LocalState, guards: Sequence[str | None], innermost: str | None = None
 ) -> LocalState:
-    """The sets inside the innermost of a call's kernels: what the guards of the kernels around it exclude as well.
+    """The sets inside a call's innermost kernel: the guards of the kernels around it exclude further keys.
 
     `innermost` is that kernel's dispatch key.
     """
@@ -235,7 +235,7 @@ def excluded(keys: KeySets, guard: str | None) -> int:
 def inside_caller(context: Context, binding: Claim, operator: Claim, state: LocalState) -> LocalState:
     """The sets where a binding or a Python frame calls an operator.
 
-    Factories hold a guard; what a hidden body, or a frame between two readings, does to the sets is not known.
+    Factories hold a guard. What a hand-written body, or a frame between two readings, does to the sets is not known.
     """
     if _lifted(binding, operator):
         why = f"inside internal_new_from_data ({VALUES}), which holds {BELOW} around to() and lift_fresh()"
@@ -256,14 +256,14 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
 
 
 def _lifted(caller: Claim, operator: Claim) -> bool:
-    """Whether an operator is one of the pair that makes a tensor of Python's values; nothing else calls both so."""
+    """Whether an operator is one of the two that make a tensor of Python's values; nothing else calls this pair."""
     called = [claim for claim in caller.children if claim.hop.kind == "op"]
     pairs = [pair for pair in pairwise(called) if tuple(claim.hop.op for claim in pair) == LIFTED]
     return any(operator is claim for pair in pairs for claim in pair)
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:
-    """The torch:: factory through which the binding's text calls this operator, where that factory holds the guard."""
+    """The torch:: factory through which the binding's text calls this operator, if that factory holds the guard."""
     source = binding.hop.source
     if operator.hop.op is None or source.path is None or source.line is None or operator.hop.op.endswith("out"):
         return None

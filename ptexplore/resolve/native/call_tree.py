@@ -79,7 +79,7 @@ class NativeFrame:
         """Whether `other` ran inside this call, or is it."""
         return self.number <= other.number <= self.last
 
-    def below(self) -> Iterator[NativeFrame]:
+    def descendants(self) -> Iterator[NativeFrame]:
         """Every call inside this one, callers first."""
         return walk(self.children)
 

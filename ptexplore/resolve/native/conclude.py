@@ -56,14 +56,14 @@ def grow(part: SteppedPart) -> Growth:
     inside: dict[int, Branch | None] = {}
     cut = False
     for frame in part.frames:
-        above = inside[frame.parent.number] if frame.parent is not None else root
-        if above is None or above.depth >= DEEPEST:
+        parent = inside[frame.parent.number] if frame.parent is not None else root
+        if parent is None or parent.depth >= DEEPEST:
             inside[frame.number], cut = None, True
         elif frame.function.is_interpreter and opens[frame.number]:
-            inside[frame.number] = above
+            inside[frame.number] = parent
         else:
-            branch = Branch(above, frame, depth=above.depth + 1)
-            above.children.append(branch)
+            branch = Branch(parent, frame, depth=parent.depth + 1)
+            parent.children.append(branch)
             inside[frame.number] = of[frame] = branch
     return Growth(root, of, cut)
 
@@ -133,15 +133,15 @@ def _by_interpreter(branch: Branch) -> bool:
     first: Branch | None = branch
     while first is not None and first.frame is None:
         first = first.children[0] if first.children else None
-    above = branch.parent
-    while above is not None and above.frame is None:
-        above = above.parent
-    if above is None:
+    outer = branch.parent
+    while outer is not None and outer.frame is None:
+        outer = outer.parent
+    if outer is None:
         return True
     frame = first.frame.parent if first is not None and first.frame is not None else None
-    while frame is not None and frame is not above.frame and not frame.function.is_interpreter:
+    while frame is not None and frame is not outer.frame and not frame.function.is_interpreter:
         frame = frame.parent
-    return frame is not None and frame is not above.frame
+    return frame is not None and frame is not outer.frame
 
 
 def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:

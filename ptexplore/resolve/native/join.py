@@ -70,7 +70,7 @@ def _operator(
 def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
     """The claims of calls of the stepped operator, in order.
 
-    None of them where the run that was stepped called it another number of times: the numbers tell nothing then.
+    Empty if the stepped run called the operator another number of times: numbers then tell nothing.
     """
     base, _, overload = str(stepped.op).partition(".")
     calls = ((c, c.event.name) for c in walk(claims) if c.hop.kind == "op" and c.event is not None)
@@ -89,7 +89,10 @@ def _wanted(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
 
 
 def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
-    """Where some calls came boxed, past the entry points that are counted: the one with as many of them inside."""
+    """The claim with as many calls of the operator inside as the stepped call has, if only one claim has that many.
+
+    For calls that came boxed: the probe counts entry points, and a boxed call goes past them.
+    """
     if stepped.number is not None:
         return None
     named = f"aten::{str(stepped.op).partition('.')[0]}"
@@ -136,7 +139,7 @@ class Matchable:
 
 
 def claim_mark(claim: Claim) -> Matchable | None:
-    """How a claim can be known among the frames; None for those that leave none of their own."""
+    """How a claim can be recognised among the frames; None if it leaves no frame of its own."""
     event, hop = claim.event.type if claim.event is not None else None, claim.hop
     if hop.kind == "op" and event == "op":
         return Matchable("op", hop.op or hop.name)
@@ -152,7 +155,7 @@ def _last(name: str) -> str:
 def frame_mark(
     frame: NativeFrame, op_of: OpOf, bindings: Iterable[str], handles: Mapping[int, str]
 ) -> Matchable | None:
-    """How a frame can be known among the claims."""
+    """How a frame can be recognised among the claims; None if it can't."""
     seen = frame.function.landmark
     if seen.kind == "entry":
         return Matchable("op", op_of(seen.name) or seen.name)
@@ -166,7 +169,7 @@ def frame_mark(
 
 def handle_below(frame: NativeFrame) -> int | None:
     """The operator's handle that the first boundary below a call was given."""
-    for inner in frame.below():
+    for inner in frame.descendants():
         seen = inner.function.landmark
         if seen.kind in ("entry", "boxed-call"):
             return None
@@ -203,7 +206,7 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
 
 
 def _loose(mark: Matchable, vague: bool) -> Matchable:
-    """Without overloads where some claims have none."""
+    """The mark without its overload, if some claims have none."""
     return Matchable("op", mark.name.partition(".")[0]) if vague and mark.kind == "op" else mark
 
 
@@ -218,7 +221,7 @@ def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int
 
 
 def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right: range) -> Iterator[tuple[int, int]]:
-    """A gap with as many calls without a name as claims of that kind: these are those."""
+    """In a gap with as many unnamed calls as claims of a kind, each call is the claim at its position."""
     for kind in ("op", "node"):
         claims = [a for a in left if mine[a].kind == kind]
         frames = [b for b in right if theirs[b] == Matchable(kind, UNNAMED)]

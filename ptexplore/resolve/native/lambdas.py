@@ -9,10 +9,9 @@ sure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ptexplore.cpp.brackets import Brackets
 from ptexplore.cpp.symbol_names import Name, split
 from ptexplore.cpp.text import blank
 
@@ -49,7 +48,7 @@ class LambdaOffsets:
 def around(name: Name) -> tuple[Name | None, list[tuple[int, int]] | None]:
     """The function around a lambda, and how one gets to it: parameters and number of each lambda from outside in.
 
-    None for the function where there is none; for the way where other things than lambdas stand on it.
+    The function is None if there is none. The way is None if something else than lambdas stands on it.
     """
     first = next(index for index, part in enumerate(name.parts) if part.name.startswith("{"))
     is_function = first > 0 and name.parts[first - 1].parameters is not None
@@ -93,12 +92,10 @@ def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
 def makers(text: str) -> list[Maker]:
     """The outermost of what makes lambdas in a function's text, each with what is inside of it."""
     code = _DIRECTIVE.sub(lambda directive: blank(directive[0]), text)
-    brackets = Brackets(code)
+    ends = _ends(code)
     roots: list[Maker] = []
     stack: list[Maker] = []
-    for maker in sorted(
-        (*_written(code, brackets), *_used(code, brackets)), key=lambda maker: (maker.start, -maker.end)
-    ):
+    for maker in sorted((*_written(code, ends), *_used(code, ends)), key=lambda maker: (maker.start, -maker.end)):
         while stack and stack[-1].end <= maker.start:
             stack.pop()
         (stack[-1].inside if stack else roots).append(maker)
@@ -106,22 +103,36 @@ def makers(text: str) -> list[Maker]:
     return roots
 
 
-def _written(code: str, brackets: Brackets) -> Iterator[Maker]:
+def _written(code: str, ends: Mapping[int, int]) -> Iterator[Maker]:
     for match in _LAMBDA.finditer(code):
         opening, parameters = match.end(), 0
-        if code[opening] == "(":
-            closing = brackets.closing(opening)
-            listed = split(code[opening + 1 : closing])
+        if code[match.end()] == "(":
+            closing = ends.get(match.end(), len(code))
+            listed = split(code[match.end() + 1 : closing])
             parameters = -1 if any("..." in text or text.isupper() for text in listed) else len(listed)
-            opening = code.find("{", closing) if closing >= 0 else -1
-        closing = brackets.closing(opening) if opening >= 0 else -1
-        if closing >= 0:
-            yield Maker("lambda", match.start(1), closing + 1, None if parameters < 0 else parameters)
+            opening = code.find("{", closing)
+        if opening in ends:
+            yield Maker("lambda", match.start(1), ends[opening] + 1, None if parameters < 0 else parameters)
 
 
-def _used(code: str, brackets: Brackets) -> Iterator[Maker]:
+def _used(code: str, ends: Mapping[int, int]) -> Iterator[Maker]:
     for match in _MACRO.finditer(code):
-        closing = brackets.closing(match.end())
-        if closing >= 0:
+        if match.end() in ends:
             kind = "dispatch" if _DISPATCH.match(match[0]) else "macro"
-            yield Maker(kind, match.start(), closing + 1, 0)
+            yield Maker(kind, match.start(), ends[match.end()] + 1, 0)
+
+
+def _ends(code: str) -> dict[int, int]:
+    """Where each bracket closes.
+
+    Not as `cpp.brackets.Brackets` has it, for which a wrong bracket closes nothing: here it is passed over, since both
+    arms of an `#if` are in the text, and both may close what is opened before them.
+    """
+    stack: list[int] = []
+    ends: dict[int, int] = {}
+    for bracket in re.finditer(r"[\[\](){}]", code):
+        if bracket[0] in "([{":
+            stack.append(bracket.start())
+        elif stack and code[stack[-1]] + bracket[0] in ("()", "[]", "{}"):
+            ends[stack.pop()] = bracket.start()
+    return ends

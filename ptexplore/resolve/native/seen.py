@@ -20,7 +20,7 @@ BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "regi
 
 @dataclass(frozen=True)
 class Seen:
-    """The frames of one stepped part, with all that can be said of each."""
+    """The frames of one stepped part, and what can be said of each."""
 
     context: Context
     sites: Sites
@@ -50,7 +50,7 @@ class Seen:
 
     @cached_property
     def sources(self) -> list[SourceRef]:
-        """By frame the source of its function; callers first, since their files tell namesakes apart."""
+        """The source of each frame's function. Callers come first, since their files tell namesakes apart."""
         return [self._source(frame) for frame in self.part.frames]
 
     def _source(self, frame: NativeFrame) -> SourceRef:
@@ -78,7 +78,7 @@ class Seen:
         return named
 
     def inside(self, region: NativeFrame, name: str, taken: Set[NativeFrame]) -> NativeFrame | None:
-        """The first frame of that name below `region` that no operator called inside it owns, and nothing has taken."""
+        """The first frame of that name inside `region` that is of no operator called in it, and not taken yet."""
         owner = region.number if _owns(region) else self._owners[region.number]
         for frame in self._by_name.get(name, []):
             mine = self._owners[frame.number] == owner and frame.number != region.number
@@ -93,7 +93,7 @@ class Seen:
         return tuple(dict.fromkeys((*claim.hop.evidence, self.part.observation)))
 
     def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
-        """The claim as seen to run: what its frame tells is added, and the source by the very types of what ran."""
+        """The claim with what its frame tells; the source is that of the function that ran, if that is known better."""
         hop, source = claim.hop, self.sources[frame.number]
         is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
         is_better = is_it and BETTER.index(source.precision) >= max(1, BETTER.index(hop.source.precision))

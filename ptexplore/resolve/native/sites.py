@@ -50,7 +50,7 @@ class Sites:
     _paths: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)
 
     def of(self, frame: NativeFrame) -> SourceRef:
-        """The source of a frame's function. Callers come before what they call: one's file tells namesakes apart."""
+        """The source of a frame's function. Ask for callers first: the caller's file tells namesakes apart."""
         function, caller = frame.function, frame.parent
         is_internal = function.name.is_anonymous or _marked(function.name, function.mangled)
         near = self._paths.get(caller) if caller is not None and is_internal else None
@@ -61,7 +61,7 @@ class Sites:
         return source
 
     def _beside(self, namesakes: SourceRef, caller: Name) -> SourceRef:
-        """Of generated namesakes the one whose file alone names the template that was made for it, and called it."""
+        """Of generated namesakes the one in the only file that names the caller, a template."""
         candidates = namesakes.candidates
         if not caller.is_template or any(candidate.layer != "generated" for candidate in candidates):
             return namesakes
@@ -102,7 +102,7 @@ class Sites:
         return source.nothing(source.find(name.plain, Wanted()), name.plain)
 
     def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
-        """The definition whose types are the function's; else, in the first source with any, as many parameters."""
+        """The definition with the function's types; else, in the first source that has any, with as many parameters."""
         generated = self.lookup.store.definitions(name.plain) or self._bound(name)
         if len(generated) == 1:
             return in_runtime(self.lookup.tree, *generated[0])
@@ -134,7 +134,7 @@ class Sites:
         return [at for at, count in zip(places, counts, strict=True) if count == len(name.parameters or ())]
 
     def _lambda(self, name: Name, near: str | None) -> SourceRef:
-        """A lambda has no name of its own: its line is known where only one in the function around it can be meant."""
+        """A lambda has no name of its own: its line is known if only one lambda of its function can be meant."""
         outer, way = lambdas.around(name)
         if outer is None:
             return unknown("a lambda outside of any function: nothing tells which")
@@ -164,7 +164,7 @@ class Sites:
 
 
 def third_party(name: Name) -> str | None:
-    """The library beside PyTorch's own that a function's name says it is of; None where it says none."""
+    """The library, linked into torch, that a function's name belongs to; None if it is not one of these."""
     return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
 
 
@@ -209,7 +209,7 @@ def _marked(name: Name, mangled: str) -> bool:
 
 
 def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
-    """Whether a static function may have a name that does not say so: a C function's, a template's."""
+    """Whether the function may be static although its name does not say so: a C function, a template."""
     if not mangled.startswith("_Z"):
         return not mangled or symbol.path.endswith(".c")
     return bool(name.parts) and name.parts[-1].arguments is not None and symbol.template

@@ -42,9 +42,9 @@ class Registered:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Everything that can say where something stands. `sources` are asked in order, after the runtime tree.
+    """Everything that can say where code is. `sources` are asked in order, after the runtime tree.
 
-    `installed` is the index of the runtime tree's own text, where there is one already: it knows what headers define.
+    `installed` is the index of the runtime tree's own text, if it was built already: it knows what headers define.
     """
 
     tree: SourceTree
@@ -119,13 +119,13 @@ class Lookup:
     # --- registrations ---
 
     def registered(self, registration: Registration) -> Registered | None:
-        """A hand-written registration's macro, m.impl and function; None where no source has anything to say."""
+        """A hand-written registration's macro, m.impl and function; None if no source knows it."""
         if registration.origin != "handwritten" or registration.path is None or registration.macro_line is None:
             return None
         return self._registered_by(record_of(registration))
 
     def entry(self, entry: TableEntry, key: str, registration: Registration | None) -> SourceRef:
-        """The line that a table's entry names, as far as a tree's text bears it out."""
+        """The line that a table's entry names, with the precision that a tree's text confirms."""
         if entry.path is None:
             return unknown(f"the table's entry names no file of torch's: {entry.raw.strip() or 'nothing'}")
         if registration is not None and registration.confirmed:
@@ -136,7 +136,7 @@ class Lookup:
         return recorded(self.tree, entry.path, entry.line, False, self._unconfirmed(entry, registration))
 
     def fallback(self, entry: TableEntry, key: str) -> Registered | None:
-        """The m.fallback of a key, or the registration behind an entry that no record of the operator's explains."""
+        """The m.fallback of a key, or the registration behind an entry that none of the operator's records explains."""
         if entry.path is None or entry.line is None:
             return None
         record = DumpRecord(ANY, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
@@ -197,13 +197,13 @@ class Lookup:
         """The function template that torchgen writes around a batching rule; its header is in the wheel."""
         lines = self.tree.lines(PLUMBING_HEADER)
         head = re.compile(rf".* {re.escape(name)}\(.*\{{[ \t]*")
-        found = [number for number, line in enumerate(lines, 1) if name in line and head.fullmatch(line)]
-        if len(found) != 1:
-            return unknown(f"{PLUMBING_HEADER} holds {len(found)} functions {name}")
+        heads = [number for number, line in enumerate(lines, 1) if name in line and head.fullmatch(line)]
+        if len(heads) != 1:
+            return unknown(f"{PLUMBING_HEADER} holds {len(heads)} functions {name}")
         end = next(
-            (number for number, line in enumerate(lines[found[0] :], found[0] + 1) if line.startswith("}")), None
+            (number for number, line in enumerate(lines[heads[0] :], heads[0] + 1) if line.startswith("}")), None
         )
-        return in_runtime(self.tree, PLUMBING_HEADER, found[0], end)
+        return in_runtime(self.tree, PLUMBING_HEADER, heads[0], end)
 
     # --- bindings ---
 

@@ -45,7 +45,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A record of hand-written C++ that the checkout's text does not bear out."""
+    """A record of hand-written C++ that the checkout's text does not confirm."""
 
     op: str
     key: str | None
@@ -86,7 +86,7 @@ def decide(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store,
 
 
 def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
-    """The relation with its figures; `tree` is the checkout's. Worked out once for a state of its index, then kept."""
+    """The relation with its figures; `tree` is the checkout's. It is kept for as long as the index does not change."""
     file = index_file(f"checkout-{checkout.name}")
     kept = file.with_name(f"{file.name}.relation-{runtime.key}.json")
     status = index.path.stat()  # what changes whenever the index does
@@ -189,7 +189,7 @@ def record_of(registration: Registration) -> DumpRecord:
 
 
 def _missed(records: Iterable[Registration], tree: SourceTree, index: IndexStore) -> Iterator[Missed]:
-    """The records that the text does not bear out, file by file: each file's rows are asked for once."""
+    """The records that the text does not confirm, file by file: each file's rows are asked for once."""
     by_file: dict[str | None, list[Registration]] = {}
     for registration in records:
         by_file.setdefault(registration.path, []).append(registration)

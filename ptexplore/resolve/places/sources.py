@@ -60,13 +60,13 @@ class Source:
 
     @property
     def related(self) -> bool:
-        """Whether its text can bear out what the running binary's records say."""
+        """Whether its text can confirm what the running binary's records say."""
         return self.tree.info.relation != "version-skew"
 
     def ref(
         self, path: str, line: int, end_line: int | None = None, *, confirmed: bool = False, reason: str | None = None
     ) -> SourceRef:
-        """A place in this tree; `confirmed`: the binary's own record names this line and this text bears it out."""
+        """A place in this tree; `confirmed`: the binary's own record names this line, and this text confirms it."""
         relation = self.tree.info.relation
         if relation == "runtime":
             return in_runtime(self.tree, path, line, end_line)

@@ -58,7 +58,7 @@ class Stub:
 
 @dataclass(frozen=True)
 class Stubs:
-    """Stubs of all trees; what is asked for each of many hops is worked out once."""
+    """The stubs of all trees; answers are remembered, since many hops ask the same."""
 
     lookup: Lookup
 
