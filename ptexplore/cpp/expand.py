@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ptexplore.cpp.brackets import without_bodies
 from ptexplore.cpp.macros import Define
-from ptexplore.cpp.scopes import without_bodies
 from ptexplore.cpp.text import LITERAL, RAW_LITERAL
 
 _OTHER = (

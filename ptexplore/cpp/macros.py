@@ -1,8 +1,8 @@
-"""The macros of a source tree: who defines what, which are attributes, and which a text uses."""
+"""The macros of a source tree: who defines what, which are attributes, what changed since an index was made."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
@@ -150,25 +150,47 @@ _ELSEWHERE = {
 class MacroTable:
     """The macros that headers define, by name; several definitions of one name (in `#if` arms) are all kept.
 
-    Picklable. `digest` changes when any definition does: then files read with the old table are to be read again.
+    Picklable; `as_text` is what an index keeps of it.
     """
 
     def __init__(self, by_name: dict[str, tuple[Define, ...]]) -> None:
         self.by_name = by_name
 
-    @lazy
-    def digest(self) -> str:
-        """Of every definition, whatever the order of the files."""
-        lines = sorted(repr((*one[:3], one.likely)) for found in self.by_name.values() for one in found)
-        return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:16]
+    @classmethod
+    def from_text(cls, text: str) -> MacroTable:
+        """The table that `as_text` wrote."""
+        return cls(
+            {
+                name: tuple(Define(name, None if given is None else tuple(given), *rest) for given, *rest in found)
+                for name, found in json.loads(text).items()
+            }
+        )
+
+    def as_text(self) -> str:
+        """The table as JSON."""
+        return json.dumps({name: [define[1:] for define in found] for name, found in self.by_name.items()})
+
+    def changed_since(self, before: MacroTable) -> set[str]:
+        """The macros that mean something else now, by their own definitions or through a macro that these name."""
+        names = {
+            name
+            for name in before.by_name.keys() | self.by_name.keys()
+            if [*map(_meaning, before.get(name))] != [*map(_meaning, self.get(name))]
+        }
+        users: dict[str, set[str]] = {}
+        for name, found in self.by_name.items() if names else ():
+            for word in {word for define in found for word in _WORD.findall(define.body)}:
+                users.setdefault(word, set()).add(name)
+        waiting = list(names)
+        while waiting:
+            more = users.get(waiting.pop(), set()) - names
+            names |= more
+            waiting += more
+        return names
 
     def get(self, name: str) -> tuple[Define, ...]:
         """The definitions of a name, as `_rank` sorts them; none where no header defines it."""
         return self.by_name.get(name) or _ELSEWHERE.get(name) or ()
-
-    def used(self, text: str) -> set[str]:
-        """The macros of the table that a text names."""
-        return set(_WORD.findall(text)) & self.by_name.keys()
 
     @lazy
     def names(self) -> frozenset[str]:
@@ -230,3 +252,8 @@ def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
             )
         }
     )
+
+
+def _meaning(define: Define) -> tuple[object, ...]:
+    """All of a definition but where it stands."""
+    return define._replace(offset=0)

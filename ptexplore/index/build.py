@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ptexplore.cpp import macro_table
 from ptexplore.cpp.macros import HEADERS, MacroTable, collect
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.index.reading_plan import (
@@ -25,8 +24,7 @@ from ptexplore.index.reading_plan import (
     usable_index,
     what_to_read,
 )
-from ptexplore.index.tasks import Task, in_turn
-from ptexplore.index.workers import Result, Same, Unread, content, read_all, read_rows
+from ptexplore.index.workers import Result, Same, Task, Unread, content, in_turn, read_all, read_rows
 from ptexplore.locations import lock_file
 from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress, Silent
@@ -146,18 +144,18 @@ def _macros(
 ) -> MacroTable:
     """The macros of the headers: those some files were read with, where no header is to be read or gone."""
     if ahead is not None:
-        return macro_table.from_text(ahead.macros)
+        return MacroTable.from_text(ahead.macros)
     touched = {task[0] for task in plan.read} | set(plan.removed)
     kept = store.meta("macro_table") if store is not None and not source.headers else None
     if kept is not None and not any(path.endswith(HEADERS) for path in touched):
-        return macro_table.from_text(kept)
+        return MacroTable.from_text(kept)
     watcher.step(f"{source.tree}: collecting macros")
     return collect(headers((*source.headers, *source.files)))
 
 
 def _users(store: IndexStore, macros: MacroTable) -> set[str]:
     """The indexed files that name a macro which is not as it was, or one whose expansion comes to name it."""
-    changed = macro_table.changed(macro_table.from_text(store.meta("macro_table") or "{}"), macros)
+    changed = macros.changed_since(MacroTable.from_text(store.meta("macro_table") or "{}"))
     return set(store.files_with_any_word(sorted(changed)))
 
 
@@ -194,7 +192,7 @@ class _Changes:
             self.unread.sort(key=lambda one: one.path)
             facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
             facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
-            facts["macro_table"] = macro_table.as_text(self.macros())
+            facts["macro_table"] = self.macros().as_text()
             writer.put_meta(facts)
 
 

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ptexplore.cpp.brackets import CodeRanges
 from ptexplore.cpp.expand import Expander, TooLongError, names_any, tokens
 from ptexplore.cpp.macros import Define
-from ptexplore.cpp.scopes import CodeRanges
 from ptexplore.index.cpp.prepare import MacroUse, Prepared, blank
 
 _ACCESS = re.compile(r"^\s*(?:(?:public|private|protected)\s*:\s*)+")

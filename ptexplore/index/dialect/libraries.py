@@ -1,4 +1,6 @@
-"""Operator libraries: TORCH_LIBRARY(_FRAGMENT|_IMPL) blocks and every m.def, m.impl and m.fallback inside.
+"""Registrations of operators: TORCH_LIBRARY(_FRAGMENT|_IMPL) blocks with every m.def, m.impl and m.fallback inside.
+
+Older ways too: c10's RegisterOperators().op(…) and the JIT's lists of Operator(…).
 
 The macros are those of torch/library.h. The binary records the line of the macro that opens the block; a registration
 that another macro makes has the line of that macro's invocation.
@@ -10,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ptexplore.index.dialect.piece import LONGEST, Piece, literal, one_line
+from ptexplore.index.dialect.piece import LONGEST, Piece, kernel_name, literal, one_line
 from ptexplore.model.symbols import Dialect
 
 CATCH_ALL = "CompositeImplicitAutograd"  # what a kernel without a key is registered under
@@ -171,3 +173,42 @@ def _two(schema: str, kernel: str) -> str:
         return schema
     kernel = one_line(kernel)[:120]
     return f"{one_line(schema)[: LONGEST - len(kernel) - 2]}, {kernel}"
+
+
+_OP = re.compile(r"\.\s*op\s*\(")
+_OPERATOR = re.compile(r"\b(Operator|OperatorGenerator|OperatorGeneratorArgs|RegisterOperators\s+\w+)\s*[({]")
+_KERNEL = re.compile(r"\.\s*(kernel|catchAllKernel)\s*<")
+_OPTION_KEY = re.compile(r"DispatchKey::(\w+)")
+_SCHEMA = re.compile(r"[\w.]+::[\w.]+")
+
+
+def operators(piece: Piece) -> Iterator[Dialect]:
+    """A `def` row for every operator registered by an object and not by a library block."""
+    text = piece.text
+    if "RegisterOperators" in text.raw:
+        for match, closing in piece.calls(_OP):
+            yield from _row(piece, match, closing, "RegisterOperators.op")
+    for match, closing in piece.calls(_OPERATOR):
+        yield from _row(piece, match, closing, match[1].split()[0])
+
+
+def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
+    spans = piece.text.brackets.arguments(match.end(), closing, 2)
+    first = piece.said(*spans[0])
+    schema = literal(first) if not first.startswith("{") else None  # a list: its members are found by themselves
+    name = schema.partition("(")[0].strip() if schema else ""
+    if not _SCHEMA.fullmatch(name):
+        return
+    rest = piece.said(*spans[1]) if len(spans) > 1 else ""
+    options = _KERNEL.search(rest)
+    if options is not None:
+        key = _OPTION_KEY.search(rest)
+        inside = rest[options.end() :].partition(">(")[0].rpartition("&")[2]
+        target, context = kernel_name(inside), key[1] if key else None
+    else:
+        function = piece.arguments(*spans[1], 2)[0] if len(spans) > 1 else ""
+        target, context = piece.kernel(function, match.start()), None
+    said = piece.said(match.end(), closing)
+    yield piece.row(
+        "def", (match.start(), closing), name, said, context=context, target=target, macro=piece.macro or macro
+    )

@@ -1,16 +1,28 @@
-"""Every resolved use in the files of interest of one parsed unit, and the lines where something stayed unresolved."""
+"""What one process does with one unit: parse it, and give every resolved use in the files of interest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_uint
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from ptexplore.index.semantic import clang as c
-from ptexplore.index.semantic.clang import CONTINUE, RECURSE, VISITOR, Cursor
-from ptexplore.index.semantic.names import UnitNames
-from ptexplore.index.semantic.unit import Unit
+from ptexplore.index.semantic.arguments import Headers, arguments
+from ptexplore.index.semantic.clang import (
+    CONTINUE,
+    NAMESPACE,
+    RECURSE,
+    TRANSLATION_UNIT,
+    VISITOR,
+    Clang,
+    Cursor,
+    Diagnostic,
+    Unit,
+    load,
+    parsed,
+)
 from ptexplore.model.symbols import RefKind
 
 
@@ -146,3 +158,98 @@ class _Reader:
         written = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
         if path is not None:
             here.uses.add(ResolvedUse(line, written.rsplit("/", 1)[-1], "include", path))
+
+
+_CAPABILITIES = frozenset(("CPU_CAPABILITY", "DEFAULT"))  # what the namespace is called, undefined or in our parse
+
+
+class UnitNames:
+    """Names of one unit's declarations, each asked for once."""
+
+    def __init__(self, clang: Clang) -> None:
+        self._clang = clang
+        self._known: dict[int, tuple[str, str]] = {}
+        self._signed: dict[int, tuple[str, str]] = {}
+
+    def of(self, cursor: Cursor) -> tuple[str, str]:
+        """(last part, qualified name); anonymous and inline namespaces and CPU_CAPABILITY are looked through."""
+        key = cursor.data[0] or 0
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._make(cursor)
+        return known
+
+    def signed(self, function: Cursor) -> tuple[str, str]:
+        """As `of`, the qualified name with the parameters' types: "at::add(const Tensor &, int)"."""
+        key = function.data[0] or 0
+        known = self._signed.get(key)
+        if known is None:
+            name, qualified = self.of(function)
+            lib = self._clang.lib
+            spelled = self._clang.text(lib.clang_getCursorSpelling(function))
+            shown = self._clang.text(lib.clang_getCursorDisplayName(function))
+            rest = shown[len(spelled) :] if shown.startswith(spelled) else ""
+            known = self._signed[key] = name, qualified + rest[rest.find("(") :] if "(" in rest else qualified
+        return known
+
+    def _make(self, cursor: Cursor) -> tuple[str, str]:
+        name = self._clang.text(self._clang.lib.clang_getCursorSpelling(cursor))
+        if not name.startswith(("operator", "(")):  # a template's constructor is spelled with parameters: "Foo<T>"
+            name = name.partition("<")[0]
+        outer = self._outer(cursor)
+        return name, f"{outer}::{name}" if outer else name
+
+    def _outer(self, cursor: Cursor) -> str:
+        """The qualified name of what a declaration is in; "" at the top."""
+        lib = self._clang.lib
+        parent = lib.clang_getCursorSemanticParent(cursor)
+        if parent.kind == TRANSLATION_UNIT or 70 <= parent.kind <= 73:
+            return ""
+        name, qualified = self.of(parent)
+        if parent.kind == NAMESPACE and (
+            not name
+            or name.startswith("(")
+            or name in _CAPABILITIES
+            or lib.clang_Cursor_isInlineNamespace(parent)
+            or lib.clang_Cursor_isAnonymous(parent)
+        ):
+            return self._outer(parent)
+        return qualified
+
+
+SHOWN = 20  # diagnostics of one unit that are kept word for word; all are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One unit to parse, and the files (canonical) whose uses are wanted from it."""
+
+    headers: Headers
+    path: str
+    wanted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What a unit gave. `erring` are the files of interest in which libclang met an error."""
+
+    errors: int
+    warnings: int
+    messages: tuple[Diagnostic, ...]
+    erring: frozenset[str]
+    uses: dict[str, FileUses]
+    skipped: dict[str, list[tuple[int, int]]]
+
+
+def work(task: Work) -> UnitResult:
+    """Parse and read one unit. Raises ValueError where libclang makes nothing of it."""
+    clang = load()
+    file = str(Path(task.headers.root, task.path))
+    with parsed(clang, task.headers.root, file, arguments(task.headers, task.path)) as unit:
+        said = unit.diagnostics()
+        errors = [one for one in said if one.severity == "error"]
+        messages = (*errors, *(one for one in said if one.severity == "warning"))
+        uses = references(unit, task.wanted.__contains__)
+        skipped = {path: ranges for path, ranges in unit.skipped().items() if path in task.wanted}
+        erring = frozenset(one.path for one in errors)
+        return UnitResult(len(errors), len(said) - len(errors), messages[:SHOWN], erring, uses, skipped)
