@@ -14,6 +14,8 @@ _ARGUMENT = re.compile(r"[({\[,]")
 _OPENING = {")": "(", "}": "{", "]": "["}
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 _BRACES = re.compile(r"[{}]")
+_ANY_BRACKET = re.compile(r"[(){}\[\]<>]")
+_BRACKET_OR_SIGN = re.compile(r"[(){}\[\]<>,=]")  # the signs that a list is taken apart at
 
 
 class Brackets:
@@ -154,23 +156,22 @@ def closing_of(said: str, opening: int) -> int:
 
 def split(listed: str, sign: str = ",") -> list[str]:
     """A list taken apart at its outermost commas (or another sign); angle brackets count."""
-    if sign not in listed:
-        return [listed]
-    found: list[str] = []
+    if _ANY_BRACKET.search(listed) is None:
+        return listed.split(sign)
+    pieces: list[str] = []
     depth = start = 0
-    for at, char in enumerate(listed):
+    for match in _BRACKET_OR_SIGN.finditer(listed):
+        at, char = match.start(), match[0]
         if char in _CLOSING:
             depth += 1
-        elif char in ")]}>" and not (char == ">" and listed[at - 1 : at] in ("-", "=")):
+        elif char in ")]}" or (char == ">" and listed[at - 1 : at] not in ("-", "=")):
             depth -= 1
         elif char == sign and depth <= 0:
-            found.append(listed[start:at])
+            pieces.append(listed[start:at])
             start = at + 1
-    found.append(listed[start:])
-    return found
+    return [*pieces, listed[start:]]
 
 
-_BRACE = re.compile(r"[{}]")
 _NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
 _CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
 _ENUM = re.compile(r"\benum\b[^()=;]*$")
@@ -185,7 +186,7 @@ class CodeRanges:
         self._enums: set[int] = set()
         self._ends: list[int] = []
         last = open_ = 0
-        while match := _BRACE.search(text, last):
+        while match := _BRACES.search(text, last):
             at = match.start()
             head = text[max(text.rfind(";", last, at) + 1, last) : at]
             last = at + 1

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ptexplore.cpp.brackets import closing_of
+from ptexplore.cpp.macros import defines
 from ptexplore.cpp.text import Text
 from ptexplore.model.places import Runtime
 from ptexplore.source.tree import SourceTree
@@ -31,7 +33,6 @@ HEADERS = (
 )
 _TARGETS = "share/cmake/Caffe2/Caffe2Targets.cmake"
 _COMPILED = re.compile(r'INTERFACE_COMPILE_DEFINITIONS "([\w;]+)"')
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+(?:\([ \t]*\))?)(?![\w(])[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 _UNDEFINED = re.compile(r"^/\* #undef (\w+) \*/", re.MULTILINE)
 
 # Macros of systems, compilers and builds that no Linux wheel is of.
@@ -151,14 +152,12 @@ def _compiled_with(torch_dir: Path) -> list[str]:
 
 def _read(text: Text, defined: dict[str, str], undefined: set[str]) -> None:
     """Take over a header's object macros whose own `#if`s are certain; "NAME()" is a macro without arguments."""
-    known = Conditions(defined, frozenset(undefined))
-    for match in _UNDEFINED.finditer(text.raw):
-        undefined.add(match[1])
-    for match in _DEFINE.finditer(text.code):
-        guards = text.guards(text.line(match.start()))
-        if Conditions(known.defined, known.undefined).holds(guards, text.path):
-            name = re.sub(r"\s", "", match[1])
-            defined.setdefault(name, " ".join(match[2].replace("\\\n", " ").split()))
+    undefined_before = frozenset(undefined)
+    undefined.update(_UNDEFINED.findall(text.raw))
+    for define in defines(text):
+        guards = text.guards(text.line(define.offset))
+        if not define.parameters and Conditions(defined, undefined_before).holds(guards, text.path):
+            defined.setdefault(define.name + ("" if define.parameters is None else "()"), define.body)
 
 
 Macro = Callable[[str], "str | bool"]  # a macro's text; False: certainly not defined; True: nothing is known of it
@@ -286,14 +285,12 @@ class _Reader:
 
     def _arguments(self) -> str:
         """Pass over a call's brackets; what is between them."""
-        start = self.text.index("(", self.position)
-        depth = 0
-        for position in range(start, len(self.text)):
-            depth += {"(": 1, ")": -1}.get(self.text[position], 0)
-            if depth == 0:
-                self.position = position + 1
-                return self.text[start + 1 : position].strip()
-        raise _NotKnown
+        opening = self.text.index("(", self.position)
+        closing = closing_of(self.text, opening)
+        if closing < 0:
+            raise _NotKnown
+        self.position = closing + 1
+        return self.text[opening + 1 : closing].strip()
 
     def _sign(self, signs: dict[str, Callable[[int, int], int]]) -> str | None:
         match = _TOKEN.match(self.text, self.position)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from ptexplore.cpp.brackets import Brackets
 from ptexplore.lazy import lazy
 
-# Whole literals, with their prefix; the delimiter of a raw one is a group.
+# Whole literals, with their prefix; of a raw one, the delimiter and what it holds are groups.
 LITERAL = r"(?:u8|[uUL])?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
-RAW_LITERAL = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\(.*?\)\1\""
+RAW_LITERAL = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\((.*?)\)\1\""
 # Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
 COMMENT_OR_STRING = re.compile(
     r"//[^\n\\]*(?:\\\n?[^\n\\]*)*|/\*.*?(?:\*/|\Z)"

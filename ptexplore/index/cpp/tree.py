@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.cpp.names import CAST, name_parts, one_line
 from ptexplore.cpp.text import words
 from ptexplore.cpp.types import BUILTIN, parameter_types
+from ptexplore.lazy import lazy
 from ptexplore.model.symbols import Role, Symbol, SymbolKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
-    from ptexplore.model.symbols import Symbol
+    from ptexplore.lazy import lazy
 
 
 _QUERY = Path(__file__).with_name("definitions.scm")
@@ -68,21 +70,14 @@ def matches(source: bytes) -> tuple[list[Match], bool]:
 
     made, query = parser()
     root = made.parse(source).root_node
-    found = []
+    found: list[Match] = []
+    new = tuple.__new__  # what Match(…) comes to, in a third of the time
     for _, captured in tree_sitter.QueryCursor(query).matches(root):
         names = captured.pop("name", None)
+        name = names[0] if names else None
         for kind, (node,) in captured.items():
-            found.append(Match(node.start_byte, node.end_byte, kind, node, names[0] if names else None))
+            found.append(new(Match, (node.start_byte, node.end_byte, kind, node, name)))
     return found, root.has_error
-
-
-def in_order(found: Iterable[Match], marks: Iterable[int]) -> list[Match]:
-    """Matches and marks as they stand in the text, what is around another before it."""
-    return sorted([*(Match(mark, ROOT.end, "mark", None) for mark in marks), *found], key=_in_order)
-
-
-def _in_order(match: Match) -> tuple[int, int]:
-    return match[0], -match[1]
 
 
 def descend(declarator: Node) -> tuple[Node, Node | None]:
@@ -159,16 +154,6 @@ def placed(outer: OpenScope, parts: tuple[str, ...]) -> tuple[str, str]:
     return _placed_in(outer.qualified, outer.scope, parts)
 
 
-def function_name(node: Node, named: Node, listed: Node, text: str) -> tuple[int, str]:
-    """Where a function's name begins, and the name as written; given its declaration, its name and its parameters."""
-    start, end = named.start_byte, min(named.end_byte, listed.start_byte)
-    if text.find("operator", node.start_byte, start) >= 0:
-        conversion = _CONVERSION.search(text, node.start_byte, start)
-        if conversion:  # "inline A::operator float()" is taken for a type and a name
-            start = conversion.start()
-    return start, text[start:end]
-
-
 def end_of_body(node: Node, declarator: Node, function: Node, text: str) -> int:
     """Where the body of a declared function ends, 0 where it has none: `f() {};` is taken for a braced initialiser."""
     value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
@@ -193,40 +178,11 @@ def unnamed(node: Node, text: str, outer: OpenScope) -> OpenScope:
     return OpenScope(0, "class", qualified, join(scope, name), outer.hidden, name)
 
 
-def enumerators_frame(outer: OpenScope, parts: tuple[str, ...], *, scoped: bool) -> OpenScope:
-    """The scope of what an enumeration enumerates; without `scoped` that around it."""
-    if not scoped:
-        return OpenScope(0, "enum", outer.qualified, outer.scope, outer.hidden)
-    qualified, scope = placed(outer, parts)
-    return OpenScope(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
-
-
-def is_invocation(node: Node, named: Node, text: str, outer: OpenScope, classes: Set[str]) -> bool:
-    """Whether what looks like a function is a macro with a body behind it: in no class, without a type.
-
-    One called as one of `classes` is a constructor of a class that the parser lost.
-    """
-    if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
-        return False
-    return text[named.start_byte : named.end_byte] not in classes
-
-
-def through_using(parts: tuple[str, ...], text: str, at: int, symbols: Sequence[Symbol]) -> tuple[str, ...]:
-    """A member defined outside every namespace belongs to a class of a namespace that the text before it uses."""
-    if parts[0] in _TOP:
-        return parts
-    used = list(dict.fromkeys(match[1] for match in _USING.finditer(text, 0, at)))
-    opened = {symbol.qualified for symbol in symbols if symbol.kind in ("namespace", "class", "struct")}
-    if not used or parts[0] in opened:
-        return parts
-    best = [one for one in used if f"{one}::{parts[0]}" in opened] or [one for one in used if one in opened] or used
-    return (*best[-1].split("::"), *parts)
-
-
 _KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _INITIALISED = re.compile(rf"\w+\s*\(\s*{CAST}")
 _PURE = re.compile(r"\s*=\s*0")
+_OPENED = frozenset(("namespace", "class", "struct"))
 
 
 class Reader:
@@ -251,6 +207,7 @@ class Reader:
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
         self._classes: set[str] = set()  # names of those with a body
+        self._opened: set[str] = set()  # qualified names of namespaces, classes and structs
         self._around: OpenScope | None = None  # the namespace around a class
         self._braced = ROOT._replace(end=0)  # the body of a function that the grammar takes for a variable
         self.framed: dict[int, tuple[OpenScope, ...]] = {}
@@ -266,7 +223,10 @@ class Reader:
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
-        for start, end, kind, node, named in in_order(found, marks):
+        events = [*(Match(mark, ROOT.end, "mark", None) for mark in marks), *found]
+        events.sort(key=itemgetter(1), reverse=True)  # what is around another stands before it
+        events.sort(key=itemgetter(0))
+        for start, end, kind, node, named in events:
             while stack[-1].end <= start:
                 stack.pop()
             if kind == "bases":
@@ -324,6 +284,8 @@ class Reader:
         )  # fmt: skip
         self.symbols.append(symbol)
         self.offsets.append(offset)
+        if kind in _OPENED:
+            self._opened.add(qualified)
         return symbol
 
     def namespace(self, node: Node, named: Node | None, outer: OpenScope, begin: int, _: bool) -> OpenScope | None:
@@ -373,7 +335,10 @@ class Reader:
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
         words = self.text[node.start_byte : named.start_byte].split()
-        return enumerators_frame(outer, parts, scoped="class" in words or "struct" in words)
+        if "class" not in words and "struct" not in words:  # its enumerators are names of what is around it
+            return OpenScope(0, "enum", outer.qualified, outer.scope, outer.hidden)
+        qualified, scope = placed(outer, parts)
+        return OpenScope(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
 
     def enumerator(self, node: Node, named: Node, outer: OpenScope, begin: int, _: bool) -> None:
         if outer.kind != "code":
@@ -385,11 +350,20 @@ class Reader:
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
         named, function = descend(declarator)
-        if function is None or is_invocation(node, named, self.text, outer, self._classes):
+        if function is None or self._is_invocation(node, named, outer):
             return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
         return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
+
+    def _is_invocation(self, node: Node, named: Node, outer: OpenScope) -> bool:
+        """Whether what looks like a function is a macro with a body behind it: in no class, without a type.
+
+        One called as a class of the text is a constructor of a class that the parser lost.
+        """
+        if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
+            return False
+        return self.text[named.start_byte : named.end_byte] not in self._classes
 
     def code(self, symbol: Symbol | None, outer: OpenScope) -> OpenScope:
         """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
@@ -414,23 +388,45 @@ class Reader:
         listed = function.child_by_field_name("parameters")
         if listed is None:
             return None
-        head = text[node.start_byte : named.start_byte]
-        name_start, written = function_name(node, named, listed, text)
+        start, name_start, listed_start = node.start_byte, named.start_byte, listed.start_byte
+        head = text[start:name_start]
+        if "operator" in head:
+            conversion = _CONVERSION.search(head)
+            if conversion:  # "inline A::operator float()" is taken for a type and a name
+                name_start = start + conversion.start()
+        written = text[name_start : min(named.end_byte, listed_start)]
         parts = name_parts(written)
-        if parts[-1] in _KEYWORDS or not parts[-1]:
+        name = parts[-1]
+        if name in _KEYWORDS or not name:
             return None
         if len(parts) > 1 and not outer.qualified and role == "definition":
-            parts = through_using(parts, text, name_start, self.symbols)
-        at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
+            parts = self._through_using(parts, name_start)
+        at = written.rfind("operator" if name.startswith("operator") else name)
         if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
         static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
-        signature = self.shown[self.whole(listed.start_byte) : self.whole(function.end_byte - 1) + 1]
+        signature = self.shown[self.whole(listed_start) : self.whole(function.end_byte - 1) + 1]
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
             signature=one_line(signature),
-            parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
+            parameters=parameter_types(text[listed_start : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
+
+    def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
+        """A member defined outside every namespace belongs to a class of a namespace that the text before it uses."""
+        if parts[0] in _TOP or parts[0] in self._opened:
+            return parts
+        used = list(dict.fromkeys(name for end, name in self._used if end <= at))
+        if not used:
+            return parts
+        opened = self._opened
+        best = [name for name in used if f"{name}::{parts[0]}" in opened] or [name for name in used if name in opened]
+        return (*(best or used)[-1].split("::"), *parts)
+
+    @lazy
+    def _used(self) -> list[tuple[int, str]]:
+        """The namespaces that the text uses, each with the offset behind the directive."""
+        return [(match.end(), match[1]) for match in _USING.finditer(self.text)]
 
     def declaration(self, node: Node, _: None, outer: OpenScope, begin: int, template: bool) -> None:
         if outer.kind == "code":

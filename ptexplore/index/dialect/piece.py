@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from ptexplore.cpp.brackets import closing_of, split
 from ptexplore.cpp.expand import Expander, TooLongError
 from ptexplore.cpp.macros import Define, FileMacros
-from ptexplore.cpp.text import Text
+from ptexplore.cpp.text import RAW_LITERAL, Text
 from ptexplore.model.symbols import Dialect, DialectKind
 
 LONGEST = 300  # characters of Dialect.text
 LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at
 _LONGEST_DIRECTIVE = 20_000
-_STRING = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
+_STRING = re.compile(rf'{RAW_LITERAL}|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 _PLAIN_STRING = re.compile(r"(?:\(\s*char\s*\*\s*\)\s*)?(?:u8|[uUL])?R?\"")
 _DIRECTIVE_START = re.compile(r"[ \t]*#")
 

@@ -203,7 +203,6 @@ def _canonical(name: str, root: str) -> str:
     return os.path.normpath(name)
 
 
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*", re.MULTILINE)
 _OPERATOR = re.compile(r"operator\s*(?=\W)")
 _JUDGED = frozenset(
     ("call", "address", "inherit", "override", "type")
@@ -269,5 +268,6 @@ def _is_written(use: ResolvedUse, lines: list[str]) -> bool:
 
 def _in_macros(text: Text) -> Iterator[int]:
     """The lines of macro definitions."""
-    for match in _DEFINE.finditer(text.code):
-        yield from range(text.line(match.start()), text.line(match.end()) + 1)
+    for directive in text.directives:
+        if directive.word == "define":
+            yield from range(text.line(directive.start), text.line(directive.end) + 1)
