@@ -51,10 +51,10 @@ class Brackets:
 
     def closing(self, opening: int) -> int:
         """The offset of the bracket that closes the one at `opening`; -1 where none does."""
-        found = self._pairs.get(opening)
-        if found is None and "_marks" not in self.__dict__:
-            found = self._look(opening)
-        return -1 if found is None or found < opening else found
+        closing = self._pairs.get(opening)
+        if closing is None and "_marks" not in self.__dict__:
+            closing = self._look(opening)
+        return -1 if closing is None or closing < opening else closing
 
     def _look(self, start: int) -> int | None:
         bare, pairs = self.bare, self._pairs
@@ -104,20 +104,20 @@ class Brackets:
 
         With `limit`, at most that many: the last one holds the rest.
         """
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         begin = at = start
-        while len(found) != limit - 1:
+        while len(spans) != limit - 1:
             match = _ARGUMENT.search(self.bare, at, stop)
             if match is None:
                 break
             at = match.end()
             if match[0] == ",":
-                found.append((begin, match.start()))
+                spans.append((begin, match.start()))
                 begin = at
             else:
                 closing = self.closing(match.start())
                 at = closing + 1 if 0 <= closing < stop else at
-        return [self._trimmed(*one) for one in (*found, (begin, stop))]
+        return [self._trimmed(*span) for span in (*spans, (begin, stop))]
 
     def _trimmed(self, start: int, stop: int) -> tuple[int, int]:
         while start < stop and self.bare[start].isspace():
@@ -127,19 +127,19 @@ class Brackets:
         return start, stop
 
 
-def closing_of(said: str, opening: int) -> int:
+def closing_of(text: str, opening: int) -> int:
     """The offset of the bracket that closes the one at `opening`, angle brackets counted; -1 where none does."""
     stack: list[str] = []
     at = opening
-    while at < len(said):
-        sign = said[at]
+    while at < len(text):
+        sign = text[at]
         if sign == '"':
-            at = said.find('"', at + 1)
+            at = text.find('"', at + 1)
             if at < 0:
                 return -1
         elif sign in "({[" or (sign == "<" and (not stack or stack[-1] in (">", ")"))):
             stack.append(_CLOSING[sign])
-        elif sign == ">" and said[at - 1] == "-":
+        elif sign == ">" and text[at - 1] == "-":
             pass
         elif sign in ")}]>":
             while stack and stack[-1] == ">" and sign != ">":  # a `<` that was a comparison

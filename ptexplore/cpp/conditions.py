@@ -72,12 +72,12 @@ class Conditions:
         if self.left_out is not None and self.left_out.match(path):
             return False
         host = not path.endswith(_CUDA_SOURCES)
-        found = [self._one(guard, host) for guard in guards]
-        if False in found:
+        values = [self._condition(guard, host) for guard in guards]
+        if False in values:
             return False
-        return None if None in found else True
+        return None if None in values else True
 
-    def _one(self, condition: str, host: bool) -> bool | None:
+    def _condition(self, condition: str, host: bool) -> bool | None:
         asked = (condition, host)
         if asked not in self._done:
             value = evaluate(condition, lambda name: self._macro(name, host))
@@ -99,9 +99,9 @@ def conditions(runtime: Runtime, tree: SourceTree) -> Conditions:
     for name in _compiled_with(Path(runtime.torch_dir)):
         defined.setdefault(name, "1")
     for path in HEADERS:
-        found = tree.read(path)
-        if found is not None:
-            _read(Text(path, found.text), defined, undefined)
+        header = tree.read(path)
+        if header is not None:
+            _read(Text(path, header.text), defined, undefined)
     return Conditions(defined, frozenset(undefined - set(defined)), _left_out(runtime))
 
 
@@ -269,19 +269,19 @@ class _Reader:
         self.position = match.end()
         if bracket and not self._take(")"):
             raise _NotKnown
-        found = self.macro(match[2])
-        if found is True and isinstance(self.macro(f"{match[2]}()"), str):
+        text = self.macro(match[2])
+        if text is True and isinstance(self.macro(f"{match[2]}()"), str):
             return 1
-        return None if found is True else int(found is not False)
+        return None if text is True else int(text is not False)
 
     def _name(self, name: str) -> int | None:
         """A macro's value; one that is certainly not defined counts as 0."""
         if self.text[self.position :].lstrip().startswith("("):
             name = f"{name}()" if self._arguments() == "" else ""
-        found: str | bool = self.macro(name) if name else True
-        if found is True:
+        text: str | bool = self.macro(name) if name else True
+        if text is True:
             return None
-        return 0 if found is False else evaluate(found, self.macro, self.depth + 1) if found else None
+        return 0 if text is False else evaluate(text, self.macro, self.depth + 1) if text else None
 
     def _arguments(self) -> str:
         """Pass over a call's brackets; what is between them."""

@@ -55,7 +55,7 @@ class Define(NamedTuple):
 
 def defines(text: Text) -> list[Define]:
     """Every `#define` of one file, in order."""
-    found = []
+    made = []
     for directive in text.directives:
         if directive.word != "define":
             continue
@@ -64,10 +64,10 @@ def defines(text: Text) -> list[Define]:
         if match is None:
             continue
         given = match[2]
-        parameters = None if given is None else tuple(one for one in _split(given) if one)
+        parameters = None if given is None else tuple(parameter for parameter in _split(given) if parameter)
         body = _one_line(text.code_between(match.end(), directive.end))
-        found.append(Define(match[1], parameters, body, match.start(1), _is_likely(text, directive)))
-    return found
+        made.append(Define(match[1], parameters, body, match.start(1), _is_likely(text, directive)))
+    return made
 
 
 def _one_line(body: str) -> str:
@@ -75,7 +75,7 @@ def _one_line(body: str) -> str:
     body = body.replace("\\\n", "")
     if '"' not in body and "'" not in body:
         return " ".join(body.split())
-    return _BLANKS_OR_LITERAL.sub(lambda found: found[1] or " ", body).strip()
+    return _BLANKS_OR_LITERAL.sub(lambda match: match[1] or " ", body).strip()
 
 
 def _is_likely(text: Text, directive: Directive) -> bool:
@@ -84,7 +84,7 @@ def _is_likely(text: Text, directive: Directive) -> bool:
 
 
 def _split(given: str) -> list[str]:
-    return [" ".join(one.replace("\\\n", " ").split()) for one in given.split(",")]
+    return [" ".join(parameter.replace("\\\n", " ").split()) for parameter in given.split(",")]
 
 
 class FileMacros:
@@ -97,19 +97,19 @@ class FileMacros:
     @lazy
     def own(self) -> dict[str, list[Define]]:
         """The definitions of the file itself, by name."""
-        found: dict[str, list[Define]] = {}
+        by_name: dict[str, list[Define]] = {}
         for define in defines(self.text):
-            found.setdefault(define.name, []).append(define)
-        return found
+            by_name.setdefault(define.name, []).append(define)
+        return by_name
 
     @lazy
     def _undefined(self) -> dict[str, list[int]]:
         """Where the file takes a macro back, unless that is for another platform."""
-        found: dict[str, list[int]] = {}
+        by_name: dict[str, list[int]] = {}
         for directive in self.text.directives:
             if directive.word == "undef" and _is_likely(self.text, directive):
-                found.setdefault(directive.rest.strip(), []).append(directive.start)
-        return found
+                by_name.setdefault(directive.rest.strip(), []).append(directive.start)
+        return by_name
 
     @property
     def known(self) -> tuple[Set[str], Set[str]]:
@@ -161,14 +161,16 @@ class MacroTable:
         """The table that `as_text` wrote."""
         return cls(
             {
-                name: tuple(Define(name, None if given is None else tuple(given), *rest) for given, *rest in found)
-                for name, found in json.loads(text).items()
+                name: tuple(
+                    Define(name, None if given is None else tuple(given), *rest) for given, *rest in definitions
+                )
+                for name, definitions in json.loads(text).items()
             }
         )
 
     def as_text(self) -> str:
         """The table as JSON."""
-        return json.dumps({name: [define[1:] for define in found] for name, found in self.by_name.items()})
+        return json.dumps({name: [define[1:] for define in definitions] for name, definitions in self.by_name.items()})
 
     def changed_since(self, before: MacroTable) -> set[str]:
         """The macros that mean something else now, by their own definitions or through a macro that these name."""
@@ -178,8 +180,8 @@ class MacroTable:
             if [*map(_meaning, before.get(name))] != [*map(_meaning, self.get(name))]
         }
         users: dict[str, set[str]] = {}
-        for name, found in self.by_name.items() if names else ():
-            for word in {word for define in found for word in _WORD.findall(define.body)}:
+        for name, definitions in self.by_name.items() if names else ():
+            for word in {word for define in definitions for word in _WORD.findall(define.body)}:
                 users.setdefault(word, set()).add(name)
         waiting = list(names)
         while waiting:
@@ -210,14 +212,14 @@ class MacroTable:
 
 def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -> frozenset[str]:
     """Of `by_name` those macros whose every definition is empty or made of attributes alone; with `known`."""
-    found = set(known)
-    pending = {name: all_ for name, all_ in by_name.items() if name not in found}
+    learnt = set(known)
+    pending = {name: all_ for name, all_ in by_name.items() if name not in learnt}
     while True:
-        more = [name for name, all_ in pending.items() if all(_is_attribute(one, found) for one in all_)]
+        more = [name for name, all_ in pending.items() if all(_is_attribute(define, learnt) for define in all_)]
         if not more:
-            return frozenset(found)
+            return frozenset(learnt)
         for name in more:
-            found.add(name)
+            learnt.add(name)
             del pending[name]
 
 
@@ -240,15 +242,16 @@ def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
             continue
         for define in defines(Text(path, raw)):
             known = by_name.setdefault(define.name, [])
-            if not any(one[1:3] == define[1:3] for one in known):
+            if not any(before[1:3] == define[1:3] for before in known):
                 known.append(define)
     # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
     return MacroTable(
         {
-            name: tuple(sorted(found, key=_rank))
-            for name, found in sorted(by_name.items())
+            name: tuple(sorted(definitions, key=_rank))
+            for name, definitions in sorted(by_name.items())
             if not (
-                name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once")) and not any(one.body for one in found)
+                name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once"))
+                and not any(before.body for before in definitions)
             )
         }
     )

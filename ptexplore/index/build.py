@@ -58,7 +58,7 @@ def build(source: IndexInput, target: Path, *, jobs: int | None = None, progress
     started = time.monotonic()
     with _errors(target), _locked(target, watcher) as waited:
         if waited:  # long enough for files to change
-            source = replace(source, files=[one._replace(state=None) for one in source.files])
+            source = replace(source, files=[listed._replace(state=None) for listed in source.files])
         try:
             built = _build(source, target, jobs or available(), watcher)
         except StaleIndex:  # damage that shows only where it is read: what is there is no use
@@ -81,7 +81,7 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
     known = store.known() if store is not None else {}
     plan = what_to_read(source.files, known)
     if store is not None and is_current(store, source.identity) and not plan.removed and same_unread(store, plan):
-        return 0, len(known), 0, tuple(Unread(*one) for one in unread_files(store)), False
+        return 0, len(known), 0, tuple(Unread(*row) for row in unread_files(store)), False
     ahead = _read_ahead(source) if store is None else None
     macros = functools.cache(functools.partial(_macros, source, store, plan, ahead, watcher))
     if store is not None:
@@ -93,7 +93,7 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
     taken = _still_so(ahead, source.files) if ahead is not None else []
     if ahead is not None:
         done = {file.path for file, _ in taken}
-        plan = replace(plan, read=[one for one in plan.read if one[0] not in done])
+        plan = replace(plan, read=[row for row in plan.read if row[0] not in done])
         first = ahead.next_file
     if store is not None:
         store.close()
@@ -109,20 +109,20 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
 
 def _read_ahead(source: IndexInput) -> ReadAhead | None:
     """What was read of the source's files before, if that was with the headers that it has now."""
-    found = kept(source.read_ahead) if source.read_ahead is not None and not source.headers else None
-    return found if found is not None and found.headers == header_state(source.files) else None
+    ahead = kept(source.read_ahead) if source.read_ahead is not None and not source.headers else None
+    return ahead if ahead is not None and ahead.headers == header_state(source.files) else None
 
 
 def _still_so(ahead: ReadAhead, files: Sequence[Listed]) -> list[tuple[PackedFile, int]]:
     """The files read ahead whose content is as it was, each with its time of change."""
     where = {listed.path: listed.file for listed in files}
-    found = []
+    unchanged = []
     for file in ahead.files:
         with contextlib.suppress(OSError, ValueError):
             data, stamp = content(where.get(file.path, ""))
             if hashlib.sha256(data).hexdigest() == file.sha:
-                found.append((file, stamp))
-    return found
+                unchanged.append((file, stamp))
+    return unchanged
 
 
 def _behind_first(results: Iterator[Result], taken: Sequence[tuple[PackedFile, int]]) -> Iterator[Result]:
@@ -189,9 +189,9 @@ class _Changes:
                     self.read += 1
             writer.restamp(stamps)
             worn = int(writer.meta("worn") or 0) + self.replaced + len(removed)
-            self.unread.sort(key=lambda one: one.path)
+            self.unread.sort(key=lambda file: file.path)
             facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
-            facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
+            facts["unread"] = json.dumps([[file.path, file.why] for file in self.unread])
             facts["macro_table"] = self.macros().as_text()
             writer.put_meta(facts)
 

@@ -64,12 +64,12 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
     source = raw.encode("utf-8", "replace")
     tree = _tools().parser.parse(source)
     reader = _Reader(path, source)
-    found = _tools().captures(tree.root_node)
-    reader.definitions(found)
-    reader.calls(found.get("call", ()))
-    for node in found.get("decorator", ()):
+    captured = _tools().captures(tree.root_node)
+    reader.definitions(captured)
+    reader.calls(captured.get("call", ()))
+    for node in captured.get("decorator", ()):
         reader.decorator(node)
-    for node in found.get("import", ()):
+    for node in captured.get("import", ()):
         reader.imports(node)
     reader.operators(tree.root_node)
     problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
@@ -104,7 +104,7 @@ class _Reader:
 
     # --- symbols ---
 
-    def definitions(self, found: dict[str, list[Node]]) -> None:
+    def definitions(self, captured: dict[str, list[Node]]) -> None:
         """The module and everything it, its classes and its functions define, in the order of the text."""
         module = module_name(self.path)
         lines = self.source.count(b"\n") + (not self.source.endswith(b"\n"))
@@ -112,7 +112,7 @@ class _Reader:
         outer = module[: -len(last)].removesuffix(".")
         self.symbols.append(Symbol(self.path, last, module, "namespace", 1, max(lines, 1), 1, scope=outer))
         order = [(node.start_byte, kind, node) for kind in ("class", "function", "assigned", "alias") for node in
-                 found.get(kind, ())]  # fmt: skip
+                 captured.get(kind, ())]  # fmt: skip
         order.sort(key=lambda item: item[0])
         stack = [_Open(len(self.source) + 1, module, module, function=False)]
         for start, kind, node in order:

@@ -32,12 +32,12 @@ def extract(
         expander.counter = 0
         invocations = Invocations(prepared, view, expander)
         made = invocations.replace()
-        one, failed = _read(prepared, view, invocations.code, made)
+        view_reader, failed = _read(prepared, view, invocations.code, made)
         if reader is None:
-            reader = one
+            reader = view_reader
             problems += ["the parser met what it does not understand"] * failed
         else:
-            _add_hidden(reader, one, prepared, number)
+            _add_hidden(reader, view_reader, prepared, number)
     assert reader is not None  # there is always a first view
     refs = references(prepared, reader)
     return reader.symbols + _macro_symbols(prepared), refs, problems
@@ -76,17 +76,19 @@ def _without_bodies(
     bodies = code.bodies if code.balanced else []
     cuts = Cuts(bodies)
     short = cuts.left(view.decode("ascii"))
-    found, failed = matches(short.encode("ascii"))
+    in_text, failed = matches(short.encode("ascii"))
     if failed and bodies:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
         for start, end in bodies:
             blank(empty, start, end)
         cuts, short = Cuts([]), empty.decode("ascii")
-        found, failed = matches(bytes(empty))
-    marks = {at: cuts.shorter(at) for at in [*(one.begin for one in made), *(start for start, _ in local)]}
+        in_text, failed = matches(bytes(empty))
+    marks = {
+        at: cuts.shorter(at) for at in [*(invocation.begin for invocation in made), *(start for start, _ in local)]
+    }
     reader = Reader(text.path, short, text.line, text.guards, text.bare, cuts.whole)
-    reader.placeholders = frozenset(one.head for one in made if one.head is not None)
-    reader.read(found, marks=tuple(sorted(set(marks.values()))))
+    reader.placeholders = frozenset(invocation.head for invocation in made if invocation.head is not None)
+    reader.read(in_text, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
     return reader, failed
 
@@ -99,15 +101,15 @@ def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int,
     heads = {offset: at for at, offset in enumerate(reader.offsets)}
     dropped: set[int] = set()
     named: dict[int, Symbol] = {}
-    for one, (symbols, function) in zip(made, declared(prepared, made, reader.framed), strict=True):
-        at = heads.get(one.head) if one.head is not None else None
+    for invocation, (symbols, function) in zip(made, declared(prepared, made, reader.framed), strict=True):
+        at = heads.get(invocation.head) if invocation.head is not None else None
         if at is not None:
             dropped.add(at)
             _extend_last(symbols, reader.symbols[at])
-        if one.head is not None and function is not None:
-            named[one.head] = function
+        if invocation.head is not None and function is not None:
+            named[invocation.head] = function
         reader.symbols += symbols
-        reader.offsets += [one.use.start] * len(symbols)
+        reader.offsets += [invocation.use.start] * len(symbols)
     if dropped:
         reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
         reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
@@ -141,18 +143,18 @@ def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) 
 def _macro_symbols(prepared: Prepared) -> list[Symbol]:
     """Every #define of the file."""
     text = prepared.text
-    found = []
+    symbols = []
     for defined in prepared.macros.own.values():
-        for one in defined:
-            line = text.line(one.offset)
-            directive = next((d for d in text.directives if d.start <= one.offset < d.end), None)
+        for define in defined:
+            line = text.line(define.offset)
+            directive = next((d for d in text.directives if d.start <= define.offset < d.end), None)
             end = text.line(directive.end) if directive else line
-            signature = "" if one.parameters is None else f"({', '.join(one.parameters)})"
-            found.append(
+            signature = "" if define.parameters is None else f"({', '.join(define.parameters)})"
+            symbols.append(
                 Symbol(
                     text.path,
-                    one.name,
-                    one.name,
+                    define.name,
+                    define.name,
                     "macro",
                     line,
                     end,
@@ -161,7 +163,7 @@ def _macro_symbols(prepared: Prepared) -> list[Symbol]:
                     guards=text.guards(line),
                 )
             )
-    return found
+    return symbols
 
 
 class Cuts:
@@ -208,9 +210,9 @@ def declared(
     prepared: Prepared, made: Sequence[Made], framed: dict[int, tuple[OpenScope, ...]]
 ) -> list[ExpandedSymbols]:
     """What each invocation declares, given the scopes around the statements that they begin."""
-    pieces = [_Piece(one, text, framed[one.begin]) for one in made for text in one.texts]
+    pieces = [_Piece(invocation, text, framed[invocation.begin]) for invocation in made for text in invocation.texts]
     readers = iter(_readers(prepared, pieces))
-    return [_placed(prepared, one, [next(readers) for _ in one.texts]) for one in made]
+    return [_placed(prepared, invocation, [next(readers) for _ in invocation.texts]) for invocation in made]
 
 
 class _Piece(NamedTuple):
@@ -235,34 +237,36 @@ def _readers(prepared: Prepared, pieces: Sequence[_Piece]) -> list[Reader]:
     sources = [piece.source for piece in pieces]
     written = "".join(sources)
     parsed = rewrite(path, written)
-    found, failed = matches(parsed.encode("ascii", "replace"))
+    in_text, failed = matches(parsed.encode("ascii", "replace"))
     if failed and len(pieces) > 1:
         half = len(pieces) // 2
         return _readers(prepared, pieces[:half]) + _readers(prepared, pieces[half:])
     starts = [0, *accumulate(map(len, sources))][:-1]
     return [
         _reader(prepared, piece, written, parsed, part, start)
-        for piece, part, start in zip(pieces, _parted(found, starts), starts, strict=True)
+        for piece, part, start in zip(pieces, _parted(in_text, starts), starts, strict=True)
     ]
 
 
-def _parted(found: Sequence[Match], starts: Sequence[int]) -> list[list[Match]]:
+def _parted(in_text: Sequence[Match], starts: Sequence[int]) -> list[list[Match]]:
     """The matches in each stretch of a text, given where the stretches begin."""
     parts: list[list[Match]] = [[] for _ in starts]
-    for match in found:
+    for match in in_text:
         parts[bisect_right(starts, match.start) - 1].append(match)
     return parts
 
 
-def _reader(prepared: Prepared, piece: _Piece, written: str, parsed: str, found: Sequence[Match], start: int) -> Reader:
+def _reader(
+    prepared: Prepared, piece: _Piece, written: str, parsed: str, in_text: Sequence[Match], start: int
+) -> Reader:
     """A reader of one expansion, which begins at `start` of a parsed text."""
     line = prepared.text.line(piece.made.use.start)
     guards = prepared.text.guards(line)
     reader = Reader(prepared.text.path, parsed, lambda _: line, lambda _: guards, written)
     kind = piece.frames[-1].kind
     if kind in ("class", "enum"):  # the one put around it
-        found = [match for match in found if match.start > start]
-    reader.read(found, piece.frames)
+        in_text = [match for match in in_text if match.start > start]
+    reader.read(in_text, piece.frames)
     return reader
 
 
@@ -327,10 +331,10 @@ Body = tuple[int, int]  # where it begins and ends, its braces left out
 
 def with_classes(view: str, code: CodeRanges) -> list[Body]:
     """The bodies that hold a class of their own."""
-    found = [one.start() for word in _LOCAL_CLASSES for one in word.finditer(view)]
-    if not any(map(code.holds, found)):
+    offsets = [match.start() for word in _LOCAL_CLASSES for match in word.finditer(view)]
+    if not any(map(code.holds, offsets)):
         return []
-    return [(start, end) for start, end in code.bodies if any(start <= at < end for at in found)]
+    return [(start, end) for start, end in code.bodies if any(start <= at < end for at in offsets)]
 
 
 def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body, OpenScope]]) -> None:

@@ -119,7 +119,9 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
             closing = made.text.brackets.closing(opening)
             brackets = None if closing < 0 else (opening + 1, closing)
         if name in made.attributes:
-            takes = name in BRACKETED or any(one.parameters is not None for one in made.macros.definitions(name, start))
+            takes = name in BRACKETED or any(
+                define.parameters is not None for define in made.macros.definitions(name, start)
+            )
             blank(buffer, start, brackets[1] + 1 if takes and brackets else end)
         made.uses.append(MacroUse(name, start, end, brackets))
 
@@ -176,13 +178,13 @@ def _chosen(groups: list[tuple[_Group, list[bool]]], parse: int) -> list[Span]:
 
 def _groups(text: Text) -> list[_Group]:
     """Every `#if`, in the order of their beginnings."""
-    found: list[_Group] = []
+    groups: list[_Group] = []
     stack: list[_Group] = []
     for directive in text.directives:
         word = directive.word
         if word in ("if", "ifdef", "ifndef"):
             stack.append(_Group([(directive.condition, directive.end, len(text.bare))]))
-            found.append(stack[-1])
+            groups.append(stack[-1])
         elif word in ("elif", "else", "endif") and stack:
             arms = stack[-1].arms
             arms[-1] = (*arms[-1][:2], directive.start)
@@ -190,7 +192,7 @@ def _groups(text: Text) -> list[_Group]:
                 stack.pop()
             else:
                 arms.append((directive.condition if word == "elif" else "", directive.end, len(text.bare)))
-    return found
+    return groups
 
 
 def _whole(arm: str) -> bool:

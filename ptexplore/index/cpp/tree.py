@@ -117,11 +117,11 @@ def descend(declarator: Node) -> tuple[Node, Node | None]:
 
 def _abstract(node: Node) -> Node | None:
     """The parameters of a conversion operator."""
-    found = node.child_by_field_name("declarator")
-    while found is not None and found.type != "abstract_function_declarator":
-        children = found.named_children
-        found = found.child_by_field_name("declarator") or (children[-1] if children else None)
-    return found
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "abstract_function_declarator":
+        children = declarator.named_children
+        declarator = declarator.child_by_field_name("declarator") or (children[-1] if children else None)
+    return declarator
 
 
 @lru_cache(maxsize=65536)
@@ -215,7 +215,7 @@ class Reader:
 
     def read(
         self,
-        found: Sequence[Match],
+        in_text: Sequence[Match],
         base: tuple[OpenScope, ...] = (ROOT,),
         marks: tuple[int, ...] = (),
     ) -> None:
@@ -223,7 +223,7 @@ class Reader:
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
-        events = [*(Match(mark, ROOT.end, "mark", None) for mark in marks), *found]
+        events = [*(Match(mark, ROOT.end, "mark", None) for mark in marks), *in_text]
         events.sort(key=itemgetter(1), reverse=True)  # what is around another stands before it
         events.sort(key=itemgetter(0))
         for start, end, kind, node, named in events:
@@ -245,7 +245,7 @@ class Reader:
             outer = stack[-1]
             template = begin is not None and start < template_end
             if outer.kind == "class":  # what a class befriends belongs to the namespace around it
-                self._around = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
+                self._around = next((scope for scope in reversed(stack) if scope.kind != "class"), stack[0])
                 outer = self._around if start < friend_end else outer
             frame = _HANDLERS[kind](self, node, named, outer, begin if template else start, template)
             begin, friend_end = None, 0

@@ -100,7 +100,7 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
 def _names_any(text: Text, carriers: frozenset[str]) -> bool:
     """Whether a text names one of `carriers`, comments and literals looked through too."""
     if text.words is None:
-        return any(one in text.raw for one in carriers)
+        return any(name in text.raw for name in carriers)
     return not _encoded(carriers).isdisjoint(text.words.all)
 
 
@@ -139,20 +139,20 @@ def _header_carriers(macros: MacroTable) -> frozenset[str]:
 def _carriers(macros: Iterable[Define], known: frozenset[str]) -> frozenset[str]:
     """Of `macros` those whose body holds a dialect macro, directly or through another or a `known` one; with these."""
     names: dict[str, set[str]] = {}
-    found = set(known)
+    carriers = set(known)
     for define in macros:
         if _KEPT.fullmatch(define.name):
             continue
         if _INVOKES.search(define.body):
-            found.add(define.name)
+            carriers.add(define.name)
         else:
             names.setdefault(define.name, set()).update(_WORD.findall(define.body))
-    grown = bool(found)
+    grown = bool(carriers)
     while grown:
-        more = {name for name, used in names.items() if name not in found and used & found}
+        more = {name for name, used in names.items() if name not in carriers and used & carriers}
         grown = bool(more)
-        found |= more
-    return frozenset(found)
+        carriers |= more
+    return frozenset(carriers)
 
 
 _DEFINED = re.compile(r"[ \t]+(\w+)\(([^()\n]*(?:\\\n[^()\n]*)*)\)")
@@ -168,7 +168,7 @@ def lists(text: Text) -> Iterator[Dialect]:
         if match is None or "(" not in text.raw[match.end() : directive.end]:
             continue
         body = " ".join(text.code_between(match.end(), directive.end).replace("\\\n", " ").split())
-        if any(_repeats(body, one.strip()) for one in match[2].replace("\\\n", " ").split(",")):
+        if any(_repeats(body, parameter.strip()) for parameter in match[2].replace("\\\n", " ").split(",")):
             line, end = text.line(match.start()), text.line(directive.end)
             yield Dialect(
                 text.path, line, end, "list", match[1], macro="define", text=one_line(body), guards=text.guards(line)

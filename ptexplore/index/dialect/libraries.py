@@ -40,7 +40,7 @@ class _Block:
     variable: str
     line: int
     macro: str
-    said: str  # the macro with its arguments
+    written: str  # the macro with its arguments
     begin: int
     start: int
     stop: int
@@ -51,7 +51,7 @@ def libraries(piece: Piece) -> Iterator[Dialect]:
     """The rows of every block of a piece."""
     for block in _blocks(piece):
         span, macro = (block.begin, block.stop), piece.macro or block.macro
-        yield piece.row("library", span, block.namespace, block.said, context=block.key, macro=macro)
+        yield piece.row("library", span, block.namespace, block.written, context=block.key, macro=macro)
         yield from _entries(piece, block, block.start, block.stop)
 
 
@@ -73,7 +73,7 @@ def _blocks(piece: Piece) -> Iterator[_Block]:
 def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
     text = piece.text
     macro = text.code[match.start() : match.end() - 1].strip()
-    said = piece.said(match.start(), closing + 1)
+    written = piece.written(match.start(), closing + 1)
     arguments = piece.arguments(match.end(), closing)
     key = arguments[1].rsplit("::", 1)[-1] if match[2] == "_IMPL" and len(arguments) > 1 else None
     line = piece.lines(match.start(), closing)[0]
@@ -82,7 +82,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
         if before is None:
             return None
         start, stop = closing + 1, text.brackets.scope_end(closing + 1)
-        return _Block(arguments[0], key, before[1], line, macro, said, match.start(), start, stop)
+        return _Block(arguments[0], key, before[1], line, macro, written, match.start(), start, stop)
     opening = closing + 1
     while opening < len(text.bare) and text.bare[opening].isspace():
         opening += 1
@@ -93,7 +93,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
         end = text.bare.find("\n}", opening) + 1 or len(text.bare)
     variable = arguments[2 if match[2] == "_IMPL" else 1] if len(arguments) > (match[2] == "_IMPL") + 1 else "m"
     tags = tuple(_TAG_VARIABLE.findall(text.bare, opening, end))
-    return _Block(arguments[0], key, variable, line, macro, said, match.start(), opening + 1, end, tags)
+    return _Block(arguments[0], key, variable, line, macro, written, match.start(), opening + 1, end, tags)
 
 
 def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
@@ -139,8 +139,8 @@ def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> D
         name: str | None = "*"
         rest = first
     else:
-        said = literal(first)
-        name = said.partition("(")[0].strip() if said else None
+        schema = literal(first)
+        name = schema.partition("(")[0].strip() if schema else None
     if not name:
         return None
     name = name if "::" in name else f"{block.namespace}::{name}"
@@ -194,12 +194,12 @@ def operators(piece: Piece) -> Iterator[Dialect]:
 
 def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
     spans = piece.text.brackets.arguments(match.end(), closing, 2)
-    first = piece.said(*spans[0])
+    first = piece.written(*spans[0])
     schema = literal(first) if not first.startswith("{") else None  # a list: its members are found by themselves
     name = schema.partition("(")[0].strip() if schema else ""
     if not _SCHEMA.fullmatch(name):
         return
-    rest = piece.said(*spans[1]) if len(spans) > 1 else ""
+    rest = piece.written(*spans[1]) if len(spans) > 1 else ""
     options = _KERNEL.search(rest)
     if options is not None:
         key = _OPTION_KEY.search(rest)
@@ -208,7 +208,7 @@ def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterat
     else:
         function = piece.arguments(*spans[1], 2)[0] if len(spans) > 1 else ""
         target, context = piece.kernel(function, match.start()), None
-    said = piece.said(match.end(), closing)
+    written = piece.written(match.end(), closing)
     yield piece.row(
-        "def", (match.start(), closing), name, said, context=context, target=target, macro=piece.macro or macro
+        "def", (match.start(), closing), name, written, context=context, target=target, macro=piece.macro or macro
     )

@@ -43,9 +43,9 @@ class Piece:
 
     def arguments(self, start: int, stop: int, limit: int = 0) -> list[str]:
         """The arguments between two offsets as written, each at most LONGEST_ARGUMENT characters of it."""
-        return [self.said(*one) for one in self.text.brackets.arguments(start, stop, limit)]
+        return [self.written(*span) for span in self.text.brackets.arguments(start, stop, limit)]
 
-    def said(self, start: int, stop: int) -> str:
+    def written(self, start: int, stop: int) -> str:
         """What stands between two offsets, comments blanked; the begin of it where it is very long."""
         return self.text.code[start : min(stop, start + LONGEST_ARGUMENT)]
 
@@ -53,11 +53,11 @@ class Piece:
         """First and last line, in the file, of what stands between two offsets."""
         return self.at or (self.text.line(start), self.text.line(stop))
 
-    def row(self, kind: DialectKind, span: tuple[int, int], name: str, said: str, **more: object) -> Dialect:
-        """A row of this piece; `said` becomes its text."""
+    def row(self, kind: DialectKind, span: tuple[int, int], name: str, written: str, **more: object) -> Dialect:
+        """A row of this piece; `written` becomes its text."""
         line, end = self.lines(*span)
         guards = self.guards if self.at else self.text.guards(line)
-        return Dialect(self.text.path, line, end, kind, name, text=one_line(said), guards=guards, **more)  # type: ignore[arg-type]
+        return Dialect(self.text.path, line, end, kind, name, text=one_line(written), guards=guards, **more)  # type: ignore[arg-type]
 
     def expanded(
         self, start: int, stop: int, macro: str, needed: Callable[[Define], bool] | None = None
@@ -144,8 +144,8 @@ def plain_literal(code: str) -> str | None:
 
 def literal(code: str) -> str | None:
     """All string literals of an expression joined, as the compiler joins neighbours; None where there is none."""
-    found = [match[2] if match[2] is not None else match[3] for match in _STRING.finditer(code)]
-    return "".join(found) if found else None
+    strings = [match[2] if match[2] is not None else match[3] for match in _STRING.finditer(code)]
+    return "".join(strings) if strings else None
 
 
 _NAME = re.compile(r"(?:::)?\s*~?[A-Za-z_]\w*")
@@ -173,76 +173,78 @@ def kernel_name(expression: str, expand: Callable[[str], str | None] | None = No
     wrapped = _TORCH_FN.fullmatch(expression)
     if wrapped is not None:
         return wrapped[1]
-    said = " ".join(expression[:_LONGEST].split())
+    inside = " ".join(expression[:_LONGEST].split())
     for _ in range(12):  # each step takes one layer off
-        said = said.strip().lstrip("&").strip()
-        if said in _NOTHING or said.startswith("["):
+        inside = inside.strip().lstrip("&").strip()
+        if inside in _NOTHING or inside.startswith("["):
             return None
-        inner = _inner(said)
+        inner = _inner(inside)
         if inner is None:
             break
-        said = inner
-    name = _plain(said)
-    if (name is None or _MACRO.fullmatch(name)) and expand is not None and _MACRO.match(said):
-        code = expand(said)
-        return name if code == said else kernel_name(code) if code is not None else None
+        inside = inner
+    name = _plain(inside)
+    if (name is None or _MACRO.fullmatch(name)) and expand is not None and _MACRO.match(inside):
+        code = expand(inside)
+        return name if code == inside else kernel_name(code) if code is not None else None
     return name
 
 
-def _inner(said: str) -> str | None:
+def _inner(expression: str) -> str | None:
     """What is left when the outermost layer comes off; None where there is no such layer."""
-    if said.startswith("("):
-        closing = closing_of(said, 0)
+    if expression.startswith("("):
+        closing = closing_of(expression, 0)
         if closing < 0:
             return None
-        return said[1:closing] if closing == len(said) - 1 else said[closing + 1 :]  # parentheses, or a C cast
-    cast = _CAST.match(said)
+        return (
+            expression[1:closing] if closing == len(expression) - 1 else expression[closing + 1 :]
+        )  # parentheses, or a C cast
+    cast = _CAST.match(expression)
     if cast is not None:
-        angle = closing_of(said, cast.end())
-        opening = said.find("(", angle) if angle >= 0 else -1
-        return said[opening + 1 : closing_of(said, opening)] if opening >= 0 else None
-    wrapper = _WRAPPER.match(said)
+        angle = closing_of(expression, cast.end())
+        opening = expression.find("(", angle) if angle >= 0 else -1
+        return expression[opening + 1 : closing_of(expression, opening)] if opening >= 0 else None
+    wrapper = _WRAPPER.match(expression)
     if wrapper is not None:
-        closing = closing_of(said, wrapper.end())
+        closing = closing_of(expression, wrapper.end())
         if closing < 0:
             return None
-        arguments = split(said[wrapper.end() + 1 : closing])
+        arguments = split(expression[wrapper.end() + 1 : closing])
         return arguments[1] if wrapper[1] == "dispatch" and len(arguments) > 1 else arguments[0]
-    boxed = _BOXED.match(said)
+    boxed = _BOXED.match(expression)
     if boxed is not None:
-        closing = closing_of(said, boxed.end())
-        return split(said[boxed.end() + 1 : closing])[0] if closing >= 0 else None
+        closing = closing_of(expression, boxed.end())
+        return split(expression[boxed.end() + 1 : closing])[0] if closing >= 0 else None
     return None
 
 
-def _plain(said: str) -> str | None:
+def _plain(expression: str) -> str | None:
     """`a::b<c>::d` -> "a::b::d"; None where anything else is left over."""
     parts, at = [], 0
-    if said.startswith("::"):
+    if expression.startswith("::"):
         at = 2
     while True:
-        name = _NAME.match(said, at)
+        name = _NAME.match(expression, at)
         if name is None:
             return None
         word = name[0].replace(" ", "")
         at = name.end()
         if word != "template":
             parts.append(word)
-        while at < len(said) and said[at] == " ":
+        while at < len(expression) and expression[at] == " ":
             at += 1
-        if said[at : at + 1] == "<":
-            at = closing_of(said, at) + 1
+        if expression[at : at + 1] == "<":
+            at = closing_of(expression, at) + 1
             if at == 0:
                 return None
-        rest = said[at:].lstrip()
+        rest = expression[at:].lstrip()
         if not rest:
             break
         if word == "template":
             continue
         if not rest.startswith("::"):
             return None
-        at = said.index("::", at) + 2
-        while said[at : at + 1] == " ":
+        at = expression.index("::", at) + 2
+        while expression[at : at + 1] == " ":
             at += 1
     kept = [part for part in parts if part != "CPU_CAPABILITY"]
     return "::".join(kept) or None

@@ -32,18 +32,18 @@ def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
     word = match[1]
     macro = piece.macro or f"{word}_DISPATCH"
     span = (match.start(), closing)
-    said = piece.said(match.end(), closing)
+    written = piece.written(match.end(), closing)
     arguments = piece.arguments(match.end(), closing)
     if word == "DECLARE":  # a function type may hold commas; the stub's name is the last
         *signature, stub = arguments
-        return piece.row("stub-declare", span, stub, said, context=", ".join(signature), macro=macro)
+        return piece.row("stub-declare", span, stub, written, context=", ".join(signature), macro=macro)
     if not _NAME.fullmatch(arguments[0]):
         return None
     stub = arguments[0].rpartition("::")[
         2
     ]  # REGISTER_DISPATCH(cpublas::gemm_stub, …): the stub is declared as gemm_stub
     if word == "DEFINE":
-        return piece.row("stub-define", span, stub, said, macro=macro)
+        return piece.row("stub-define", span, stub, written, macro=macro)
     kernel = ", ".join(arguments[1:])
     device = _device(word, piece.text.path)
     if word == "REGISTER_ARCH":
@@ -69,13 +69,13 @@ def structured(piece: Piece) -> Iterator[Dialect]:
         if not name.isidentifier():
             continue
         macro = piece.macro or match[0].rstrip("( \t\n")
-        said = piece.said(match.start(), closing + 1)
+        written = piece.written(match.start(), closing + 1)
         span = (match.start(), closing)
         if match[1]:
             yield piece.row(
-                "structured-impl", span, name, said, target=f"at::native::structured_{name}::impl", macro=macro
+                "structured-impl", span, name, written, target=f"at::native::structured_{name}::impl", macro=macro
             )
         else:
             yield piece.row(
-                "structured-meta", span, name, said, target=f"at::meta::structured_{name}::meta", macro=macro
+                "structured-meta", span, name, written, target=f"at::meta::structured_{name}::meta", macro=macro
             )

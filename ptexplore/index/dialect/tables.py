@@ -63,8 +63,8 @@ def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | N
     if name is None or len(arguments) < 2:
         return None
     target = piece.kernel(arguments[1], opening)
-    said = piece.said(opening, closing + 1)
-    return piece.row("method", (opening, closing), name, said, context=table, target=target, macro="PyMethodDef")
+    written = piece.written(opening, closing + 1)
+    return piece.row("method", (opening, closing), name, written, context=table, target=target, macro="PyMethodDef")
 
 
 def pybind(piece: Piece) -> Iterator[Dialect]:
@@ -86,10 +86,10 @@ def pybind(piece: Piece) -> Iterator[Dialect]:
             continue  # a TorchScript class: its methods are not Python's
         if match[1] is None:
             made = piece.expanded(match.start(2), closing + 1, match[2])
-            found = [_bound(made, *one, receiver) for one in made.calls(_MADE)] if made is not None else []
+            rows = [_bound(made, *call, receiver) for call in made.calls(_MADE)] if made is not None else []
         else:
-            found = [_bound(piece, match, closing, receiver)]
-        yield from (row for row in found if row is not None)
+            rows = [_bound(piece, match, closing, receiver)]
+        yield from (row for row in rows if row is not None)
 
 
 def _makes(definitions: Iterable[Define]) -> bool:
@@ -99,13 +99,13 @@ def _makes(definitions: Iterable[Define]) -> bool:
 
 def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> Dialect | None:
     spans = piece.text.brackets.arguments(match.end(), closing, 2)
-    name = plain_literal(piece.said(*spans[0]))
+    name = plain_literal(piece.written(*spans[0]))
     if name is None or len(spans) < 2:
         return None
-    said = piece.said(*spans[1])
-    target = _function(said, piece.arguments(*spans[1], 2)[0], piece, match.start())
+    written = piece.written(*spans[1])
+    target = _function(written, piece.arguments(*spans[1], 2)[0], piece, match.start())
     span = (match.start(), closing)
-    return piece.row("pybind", span, name, said, context=receiver, target=target, macro=piece.macro or match[1])
+    return piece.row("pybind", span, name, written, context=receiver, target=target, macro=piece.macro or match[1])
 
 
 def _function(everything: str, first: str, piece: Piece, at: int) -> str | None:
@@ -119,9 +119,9 @@ def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
     begin = piece.text.brackets.statement(at, floor)
     if chained is not None and begin == floor:
         return chained[1]
-    said = one_line(_CHAINED.split(_DIRECTIVE.sub("", piece.said(begin, at)))[0])
-    before, equals, after = said.partition(" = ")
-    return (after if equals and "(" not in before else said).removeprefix("return ")[:_RECEIVER]
+    expression = one_line(_CHAINED.split(_DIRECTIVE.sub("", piece.written(begin, at)))[0])
+    before, equals, after = expression.partition(" = ")
+    return (after if equals and "(" not in before else expression).removeprefix("return ")[:_RECEIVER]
 
 
 def flags(piece: Piece) -> Iterator[Dialect]:
@@ -131,5 +131,5 @@ def flags(piece: Piece) -> Iterator[Dialect]:
         kind = _FLAG_TYPES.get(match[1]) or arguments.pop(0)
         if arguments and arguments[0].isidentifier():
             macro = piece.macro or match[0].rstrip("( \t\n")
-            said = piece.said(match.end(), closing)
-            yield piece.row("flag", (match.start(), closing), arguments[0], said, context=kind, macro=macro)
+            written = piece.written(match.end(), closing)
+            yield piece.row("flag", (match.start(), closing), arguments[0], written, context=kind, macro=macro)

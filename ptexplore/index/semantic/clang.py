@@ -219,43 +219,43 @@ class Unit:
 
     def files(self) -> set[str]:
         """The tree's files that the unit read."""
-        found: set[str] = set()
+        paths: set[str] = set()
 
         def note(file: int, _stack: object, _depth: int, _data: object) -> None:
             path = self.path(file)
             if path is not None:
-                found.add(path)
+                paths.add(path)
 
         self.clang.lib.clang_getInclusions(self.handle, INCLUDED(note), None)
-        return found
+        return paths
 
     def diagnostics(self) -> list[Diagnostic]:
         """Warnings and errors, in order."""
-        lib, found = self.clang.lib, []
+        lib, diagnostics = self.clang.lib, []
         for at in range(lib.clang_getNumDiagnostics(self.handle)):
-            one = c_void_p(lib.clang_getDiagnostic(self.handle, at))
-            severity = lib.clang_getDiagnosticSeverity(one)
+            diagnostic = c_void_p(lib.clang_getDiagnostic(self.handle, at))
+            severity = lib.clang_getDiagnosticSeverity(diagnostic)
             if severity >= WARNING:
-                file, line = self.clang.place(lib.clang_getDiagnosticLocation(one))
-                text = self.clang.text(lib.clang_getDiagnosticSpelling(one))
+                file, line = self.clang.place(lib.clang_getDiagnosticLocation(diagnostic))
+                text = self.clang.text(lib.clang_getDiagnosticSpelling(diagnostic))
                 path = self.path(file) or self._name(file)
-                found.append(Diagnostic("error" if severity >= ERROR else "warning", path, line, text))
-            lib.clang_disposeDiagnostic(one)
-        return found
+                diagnostics.append(Diagnostic("error" if severity >= ERROR else "warning", path, line, text))
+            lib.clang_disposeDiagnostic(diagnostic)
+        return diagnostics
 
     def skipped(self) -> dict[str, list[tuple[int, int]]]:
         """Of every file of the tree in the unit: the (first, last) lines that the preprocessor left out."""
         lib = self.clang.lib
         ranges: dict[str, list[tuple[int, int]]] = {}
-        found = lib.clang_getAllSkippedRanges(self.handle)
-        for at in range(found.contents.count):
-            one = found.contents.ranges[at]
-            file, first = self.clang.place(lib.clang_getRangeStart(one))
-            _, last = self.clang.place(lib.clang_getRangeEnd(one))
+        skipped = lib.clang_getAllSkippedRanges(self.handle)
+        for at in range(skipped.contents.count):
+            extent = skipped.contents.ranges[at]
+            file, first = self.clang.place(lib.clang_getRangeStart(extent))
+            _, last = self.clang.place(lib.clang_getRangeEnd(extent))
             path = self.path(file)
             if path is not None:
                 ranges.setdefault(path, []).append((first, last))
-        lib.clang_disposeSourceRangeList(found)
+        lib.clang_disposeSourceRangeList(skipped)
         return ranges
 
 
@@ -268,7 +268,7 @@ def parsed(
     `macros`: keep macro uses and includes too. Raises ValueError where libclang makes nothing of it at all.
     """
     lib = clang.lib
-    words = [one.encode() for one in ("-resource-dir", clang.resources, *arguments)]
+    words = [word.encode() for word in ("-resource-dir", clang.resources, *arguments)]
     unsaved = None if text is None else byref(_unsaved(file, text))
     index, handle = c_void_p(lib.clang_createIndex(0, 0)), c_void_p()
     options = KEEP_GOING | (DETAILED_PREPROCESSING if macros else 0)

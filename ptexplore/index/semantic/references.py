@@ -72,74 +72,74 @@ class _Reader:
     def _file(self, file: int) -> FileUses | None:
         if file not in self._files:
             path = self._unit.path(file)
-            there = path is not None and self._wanted(path)
-            self._files[file] = self._found.setdefault(path, FileUses()) if there and path is not None else None
+            is_wanted = path is not None and self._wanted(path)
+            self._files[file] = self._found.setdefault(path, FileUses()) if is_wanted and path is not None else None
         return self._files[file]
 
     def _visit(self, cursor: Cursor, _parent: Cursor, _data: object) -> int:
         kind = cursor.kind
         file, line = self._clang.place(self._lib.clang_getCursorLocation(cursor))
-        here = self._file(file)
-        if here is None:
+        file_uses = self._file(file)
+        if file_uses is None:
             # A namespace of another of the tree's files can hold an #include of one of interest.
             inside = kind in (c.NAMESPACE, c.LINKAGE_SPEC) and self._unit.path(file) is not None
             return RECURSE if inside or not file else CONTINUE
         if kind in _WORTH:
-            self._take(here, cursor, kind, line)
+            self._take(file_uses, cursor, kind, line)
         return RECURSE
 
-    def _take(self, here: FileUses, cursor: Cursor, kind: int, line: int) -> None:
+    def _take(self, file_uses: FileUses, cursor: Cursor, kind: int, line: int) -> None:
         if kind in c.FUNCTIONS:
-            self._overrides(here, cursor, line)
+            self._overrides(file_uses, cursor, line)
         elif kind == c.INCLUSION:
-            self._include(here, cursor, line)
+            self._include(file_uses, cursor, line)
         elif kind == c.MACRO_EXPANSION:
             name = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
-            here.uses.add(ResolvedUse(line, name, "macro", name))
+            file_uses.uses.add(ResolvedUse(line, name, "macro", name))
         elif kind == c.OVERLOADED_REF:
-            self._overloaded(here, cursor, line)
+            self._overloaded(file_uses, cursor, line)
         else:
-            self._resolved(here, cursor, kind, line)
+            self._resolved(file_uses, cursor, kind, line)
 
-    def _resolved(self, here: FileUses, cursor: Cursor, kind: int, line: int) -> None:
+    def _resolved(self, file_uses: FileUses, cursor: Cursor, kind: int, line: int) -> None:
         target = self._lib.clang_getCursorReferenced(cursor)
         if 70 <= target.kind <= 73:
             if kind in (c.CALL_EXPR, c.MEMBER_REF_EXPR, c.DECL_REF_EXPR):
-                here.open_lines.add(line)
+                file_uses.open_lines.add(line)
             return
         key = target.data[0] or 0
         if kind == c.CALL_EXPR:
             if target.kind == c.CONSTRUCTOR:
-                self._add(here, line, "call", target)
+                self._add(file_uses, line, "call", target)
             elif target.kind in c.FUNCTIONS:
                 self._callees[key] = self._callees.get(key, 0) + 1
         elif kind in (c.DECL_REF_EXPR, c.MEMBER_REF_EXPR):
             if target.kind in c.FUNCTIONS:
                 waiting = self._callees.get(key, 0)
                 self._callees[key] = max(waiting - 1, 0)
-                self._add(here, line, "call" if waiting else "address", target)
+                self._add(file_uses, line, "call" if waiting else "address", target)
         elif kind == c.BASE_SPECIFIER:
-            self._add(here, line, "inherit", target)
+            self._add(file_uses, line, "inherit", target)
         elif target.kind in c.TYPES:
-            self._add(here, line, "type", target)
+            self._add(file_uses, line, "type", target)
 
-    def _add(self, here: FileUses, line: int, kind: RefKind, target: Cursor) -> None:
+    def _add(self, file_uses: FileUses, line: int, kind: RefKind, target: Cursor) -> None:
         name, qualified = self._names.signed(target) if target.kind in c.FUNCTIONS else self._names.of(target)
         if name:
-            here.uses.add(ResolvedUse(line, name, kind, qualified))
+            file_uses.uses.add(ResolvedUse(line, name, kind, qualified))
 
-    def _overloaded(self, here: FileUses, cursor: Cursor, line: int) -> None:
+    def _overloaded(self, file_uses: FileUses, cursor: Cursor, line: int) -> None:
         """In a template: which overload it is depends on its arguments; their one qualified name does not."""
         lib = self._lib
         several = [lib.clang_getOverloadedDecl(cursor, at) for at in range(lib.clang_getNumOverloadedDecls(cursor))]
-        names = {self._names.of(one) for one in several if not 70 <= one.kind <= 73}
+        names = {self._names.of(declaration) for declaration in several if not 70 <= declaration.kind <= 73}
         if len(names) == 1:
             ((name, qualified),) = names
-            here.uses.add(ResolvedUse(line, name, "call", qualified))
+            file_uses.uses.add(ResolvedUse(line, name, "call", qualified))
         else:
-            here.open_lines.add(line)
+            file_uses.open_lines.add(line)
 
-    def _overrides(self, here: FileUses, cursor: Cursor, line: int) -> None:
+    def _overrides(self, file_uses: FileUses, cursor: Cursor, line: int) -> None:
         if cursor.kind not in (c.CXX_METHOD, c.DESTRUCTOR, c.CONVERSION):
             return
         several, count = POINTER(Cursor)(), c_uint()
@@ -147,17 +147,17 @@ class _Reader:
         if not count.value:
             return
         name = self._names.of(cursor)[0]
-        here.uses.update(
+        file_uses.uses.update(
             ResolvedUse(line, name, "override", self._names.signed(several[at])[1]) for at in range(count.value)
         )
         self._lib.clang_disposeOverriddenCursors(several)
 
-    def _include(self, here: FileUses, cursor: Cursor, line: int) -> None:
+    def _include(self, file_uses: FileUses, cursor: Cursor, line: int) -> None:
         file = self._lib.clang_getIncludedFile(cursor)
         path = self._unit.path(file) if file else None
         written = self._clang.text(self._lib.clang_getCursorSpelling(cursor))
         if path is not None:
-            here.uses.add(ResolvedUse(line, written.rsplit("/", 1)[-1], "include", path))
+            file_uses.uses.add(ResolvedUse(line, written.rsplit("/", 1)[-1], "include", path))
 
 
 _CAPABILITIES = frozenset(("CPU_CAPABILITY", "DEFAULT"))  # what the namespace is called, undefined or in our parse
@@ -246,10 +246,10 @@ def work(task: Work) -> UnitResult:
     clang = load()
     file = str(Path(task.headers.root, task.path))
     with parsed(clang, task.headers.root, file, arguments(task.headers, task.path)) as unit:
-        said = unit.diagnostics()
-        errors = [one for one in said if one.severity == "error"]
-        messages = (*errors, *(one for one in said if one.severity == "warning"))
+        diagnostics = unit.diagnostics()
+        errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+        messages = (*errors, *(diagnostic for diagnostic in diagnostics if diagnostic.severity == "warning"))
         uses = references(unit, task.wanted.__contains__)
         skipped = {path: ranges for path, ranges in unit.skipped().items() if path in task.wanted}
-        erring = frozenset(one.path for one in errors)
-        return UnitResult(len(errors), len(said) - len(errors), messages[:SHOWN], erring, uses, skipped)
+        erring = frozenset(diagnostic.path for diagnostic in errors)
+        return UnitResult(len(errors), len(diagnostics) - len(errors), messages[:SHOWN], erring, uses, skipped)

@@ -75,7 +75,7 @@ def refine(
     _parse(chosen.units, headers, chosen, jobs, timeout, watcher, done, resolved)
     alone = [path for path in chosen.headers if path not in resolved]
     _parse(alone, headers, chosen, jobs, timeout, watcher, done, resolved)
-    done.units.sort(key=lambda one: (one.failed is None, -one.errors, -one.warnings, one.path))
+    done.units.sort(key=lambda report: (report.failed is None, -report.errors, -report.warnings, report.path))
     _write(target, headers.root, resolved, done)
     done.seconds = time.monotonic() - started
     return done
@@ -100,16 +100,16 @@ def _is_header(path: str) -> bool:
 
 
 def _report(outcome: TaskOutcome[Work, UnitResult]) -> UnitReport:
-    found = outcome.result
-    if found is None:
+    result = outcome.result
+    if result is None:
         return UnitReport(outcome.task.path, 0, 0, (), outcome.failed)
-    return UnitReport(outcome.task.path, found.errors, found.warnings, found.messages, None)
+    return UnitReport(outcome.task.path, result.errors, result.warnings, result.messages, None)
 
 
-def _take(found: UnitResult, resolved: dict[str, Resolved]) -> None:
-    for path, uses in found.uses.items():
-        one = resolved.setdefault(path, Resolved())
-        one.add(uses, found.skipped.get(path, ()), erring=path in found.erring)
+def _take(result: UnitResult, resolved: dict[str, Resolved]) -> None:
+    for path, uses in result.uses.items():
+        file = resolved.setdefault(path, Resolved())
+        file.add(uses, result.skipped.get(path, ()), erring=path in result.erring)
 
 
 def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> None:
@@ -123,33 +123,33 @@ def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined
                 for path, refs in changes.items():
                     writer.replace_refs(path, refs, "libclang")
                 before = json.loads(writer.meta("semantic") or "{}")
-                said = {one.path: [one.errors, one.warnings, one.failed] for one in done.units}
-                writer.put_meta({"semantic": json.dumps(before | said)})
+                reports = {report.path: [report.errors, report.warnings, report.failed] for report in done.units}
+                writer.put_meta({"semantic": json.dumps(before | reports)})
         except OSError as error:
             why = f"{error.filename or target}: {error.strerror or error}"
             raise PtexploreError("the index cannot be written", why, "make room there, then try again") from error
 
 
 def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> list[tuple[str, list[Ref]]]:
-    found = []
+    changes = []
     store = IndexStore.open(target)
     try:
-        for path, one in sorted(resolved.items()):
+        for path, uses in sorted(resolved.items()):
             known = store.file(path)
             data = Path(root, path).read_bytes()
             if known is None or hashlib.sha256(data).hexdigest() != known.sha:
                 done.changed.append(path)
                 continue
             before = store.refs_in(path)
-            refs = merge(path, data.decode("utf-8", "replace").replace("\r\n", "\n"), before, one)
+            refs = merge(path, data.decode("utf-8", "replace").replace("\r\n", "\n"), before, uses)
             done.files += 1
             done.before += len(before)
             done.resolved += sum(ref.extractor == "libclang" for ref in refs)
             done.kept += sum(ref.extractor != "libclang" for ref in refs)
-            found.append((path, refs))
+            changes.append((path, refs))
     finally:
         store.close()
-    return found
+    return changes
 
 
 CORE = ("c10/core", "aten/src/ATen/core", "torch/csrc/autograd")
@@ -174,26 +174,26 @@ def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Cho
     Of "core" (and of nothing named) tests are left out: they need headers that no wheel has. Raises
     PtexploreError(USAGE) where a name holds no C++.
     """
-    known = sorted(one.path for one in files if one.language == "cpp")
-    found: set[str] = set()
+    known = sorted(file.path for file in files if file.language == "cpp")
+    chosen: set[str] = set()
     for name in named or ("core",):
         if name == "core":
-            found |= {path for path in known if _below(path, CORE) and not is_test_file(path)}
+            chosen |= {path for path in known if _below(path, CORE) and not is_test_file(path)}
             continue
-        here = {path for path in known if _below(path, (_canonical(name, root),))}
-        if not here:
+        inside = {path for path in known if _below(path, (_canonical(name, root),))}
+        if not inside:
             why = "no C or C++ file of the checkout is, or lies below, that path"
             raise PtexploreError(f"{name} has nothing to parse", why, "ptexplore index --semantic core", USAGE)
-        found |= here
+        chosen |= inside
     by_kind: dict[str, list[str]] = {"units": [], "headers": [], "others": []}
-    for path in sorted(found):
+    for path in sorted(chosen):
         suffix = PurePosixPath(path).suffix
         by_kind["units" if suffix in SOURCES else "headers" if suffix in HEADERS else "others"].append(path)
     return Chosen(tuple(by_kind["units"]), tuple(by_kind["headers"]), tuple(by_kind["others"]))
 
 
 def _below(path: str, folders: Iterable[str]) -> bool:
-    return any(path == one or path.startswith(f"{one}/") or not one for one in folders)
+    return any(path == folder or path.startswith(f"{folder}/") or not folder for folder in folders)
 
 
 def _canonical(name: str, root: str) -> str:
@@ -218,10 +218,10 @@ class Resolved:
     skipped: set[int] | None = None
     erring: bool = False
 
-    def add(self, found: FileUses, skipped: Iterable[tuple[int, int]], *, erring: bool) -> None:
+    def add(self, uses: FileUses, skipped: Iterable[tuple[int, int]], *, erring: bool) -> None:
         """Take in what one more unit says."""
-        self.uses |= found.uses
-        self.open_lines |= found.open_lines
+        self.uses |= uses.uses
+        self.open_lines |= uses.open_lines
         lines = {line for first, last in skipped for line in range(first, last + 1)}
         self.skipped = lines if self.skipped is None else self.skipped & lines
         self.erring |= erring
@@ -236,7 +236,7 @@ def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> li
     """
     text = Text(path, raw)
     before = list(matched)
-    written = {(one.line, one.name): one.text for one in before}
+    written = {(ref.line, ref.name): ref.text for ref in before}
     lines = text.code.split("\n")
     kept = [use for use in resolved.uses if _is_written(use, lines)]
     refs = [
@@ -245,12 +245,12 @@ def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> li
     ]
     done = {(use.line, use.name) for use in kept}
     unjudged = (resolved.skipped or set()) | resolved.open_lines | set(_in_macros(text))
-    for one in before:
-        if (one.line, one.name) in done:
+    for ref in before:
+        if (ref.line, ref.name) in done:
             continue
-        if resolved.erring or one.kind not in _JUDGED or one.line in unjudged:
-            refs.append(one)
-    return sorted(set(refs), key=lambda one: (one.line, one.name, one.kind, one.target or ""))
+        if resolved.erring or ref.kind not in _JUDGED or ref.line in unjudged:
+            refs.append(ref)
+    return sorted(set(refs), key=lambda ref: (ref.line, ref.name, ref.kind, ref.target or ""))
 
 
 def _is_written(use: ResolvedUse, lines: list[str]) -> bool:
