@@ -13,6 +13,7 @@ _BRACKET = re.compile(r"[(){}\[\]]")
 _ARGUMENT = re.compile(r"[({\[,]")
 _OPENING = {")": "(", "}": "{", "]": "["}
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
+_BLANKS = re.compile(r"\s*")
 _BRACES = re.compile(r"[{}]")
 _ANY_BRACKET = re.compile(r"[(){}\[\]<>]")
 _BRACKET_OR_SIGN = re.compile(r"[(){}\[\]<>,=]")  # the signs that a list is taken apart at
@@ -73,6 +74,10 @@ class Brackets:
                 return at
         pairs.update(dict.fromkeys(stack, -1))
         return None
+
+    def behind_blanks(self, at: int) -> int:
+        """Where the next sign stands that is no blank, from an offset on; the end of the text where none does."""
+        return _BLANKS.match(self.bare, at).end()  # type: ignore[union-attr]
 
     def scope_end(self, start: int) -> int:
         """Where the braces close that `start` stands in; the end of the text where it stands in none."""

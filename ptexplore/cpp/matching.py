@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ptexplore.cpp.conditions import Conditions
+from ptexplore.cpp.names import without_angles
 from ptexplore.cpp.symbol_names import Name, split
 from ptexplore.cpp.types import concrete_types, plain_type, plain_types
 from ptexplore.model.symbols import Symbol
@@ -22,7 +23,6 @@ _CERTAIN = {
 _VALUE = re.compile(r"^const |[&*]+$")
 _LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
 _TEMPLATE = re.compile(r"(?:const )?(\w+)<")
-_ARGUMENTS = re.compile(r"<[^<>]*>")
 _NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
 _QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
 
@@ -82,7 +82,7 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
         for given_type, written, other in zip(mine, _real(written), theirs, strict=True)
     ):
         return 0
-    return 2 if [_shape(given_type) for given_type in mine] == [_shape(given_type) for given_type in theirs] else 1
+    return 2 if [*map(without_angles, mine)] == [*map(without_angles, theirs)] else 1
 
 
 def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -124,13 +124,6 @@ def takes(name: Name, symbol: Symbol) -> bool:
         if argument is not None and other is not None and argument[1] != other[1]
     }
     return templates <= taken
-
-
-def _shape(plain: str) -> str:
-    """A type without its template arguments."""
-    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
-        plain = shorter
-    return plain
 
 
 def qualifiers(text: str) -> str:

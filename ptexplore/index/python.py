@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.model.symbols import Ref, RefKind, Symbol, SymbolKind
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
+    from tree_sitter import Node, Parser, QueryCursor
 
 _QUERY = """
 (function_definition) @function
@@ -36,21 +36,14 @@ _PLACE = itemgetter(1, 2, 3, 4)  # line, name, text, kind
 _LONGEST = 400  # characters of a signature that are kept
 
 
-class _Tools(NamedTuple):
-    parser: Parser
-    query: Query
-    captures: Any
-
-
 @cache
-def _tools() -> _Tools:
-    """The grammar, made once a process."""
+def _tools() -> tuple[Parser, QueryCursor]:
+    """The parser and the query over its trees, made once a process."""
     import tree_sitter_python
     from tree_sitter import Language, Parser, Query, QueryCursor
 
     language = Language(tree_sitter_python.language())
-    query = Query(language, _QUERY)
-    return _Tools(Parser(language), query, QueryCursor(query).captures)
+    return Parser(language), QueryCursor(Query(language, _QUERY))
 
 
 def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
@@ -62,9 +55,10 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
     name without overload ("add").
     """
     source = raw.encode("utf-8", "replace")
-    tree = _tools().parser.parse(source)
+    parser, cursor = _tools()
+    tree = parser.parse(source)
     reader = _Reader(path, source)
-    captured = _tools().captures(tree.root_node)
+    captured = cursor.captures(tree.root_node)
     reader.definitions(captured)
     reader.calls(captured.get("call", ()))
     for node in captured.get("decorator", ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from ptexplore.cpp.brackets import CodeRanges
@@ -143,26 +143,14 @@ def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) 
 def _macro_symbols(prepared: Prepared) -> list[Symbol]:
     """Every #define of the file."""
     text = prepared.text
+    ends = [directive.end for directive in text.directives]
     symbols = []
-    for defined in prepared.macros.own.values():
-        for define in defined:
-            line = text.line(define.offset)
-            directive = next((d for d in text.directives if d.start <= define.offset < d.end), None)
-            end = text.line(directive.end) if directive else line
-            signature = "" if define.parameters is None else f"({', '.join(define.parameters)})"
-            symbols.append(
-                Symbol(
-                    text.path,
-                    define.name,
-                    define.name,
-                    "macro",
-                    line,
-                    end,
-                    line,
-                    signature=signature,
-                    guards=text.guards(line),
-                )
-            )
+    for define in chain.from_iterable(prepared.macros.own.values()):
+        name, line, end_line = define.name, text.line(define.offset), text.line(ends[bisect_right(ends, define.offset)])
+        signature = "" if define.parameters is None else f"({', '.join(define.parameters)})"
+        symbols.append(
+            Symbol(text.path, name, name, "macro", line, end_line, line, signature=signature, guards=text.guards(line))
+        )
     return symbols
 
 

@@ -130,11 +130,7 @@ Span = tuple[int, int]
 _MOST = 3  # parses of one file
 
 
-@dataclass(slots=True)
-class _Group:
-    """One `#if` with all its arms: (condition, start, end)."""
-
-    arms: list[tuple[str, int, int]] = field(default_factory=list)
+_Arms = list[tuple[str, int, int]]  # of one `#if`: condition, start, end
 
 
 def hidden_spans(text: Text) -> list[list[Span]]:
@@ -144,49 +140,43 @@ def hidden_spans(text: Text) -> list[list[Span]]:
     excludes its alternatives; equal conditions choose equally throughout one parse.
     """
     groups = _groups(text)
-    always: list[Span] = []
-    open_: list[tuple[_Group, list[bool]]] = []
-    for group in groups:
-        always += [(start, end) for condition, start, end in group.arms if condition in ("0", "false", "!(1)")]
-        whole = [_whole(text.bare[start:end]) for _, start, end in group.arms]
-        if not all(whole):
-            open_.append((group, whole))
-    wanted = max((len(group.arms) for group, _ in open_), default=1)
-    single = all(len(group.arms) == 1 for group, _ in open_)
-    return [always + _chosen(open_, parse) for parse in range(1 if single else min(wanted, _MOST))]
+    never = [arm[1:] for arms in groups for arm in arms if arm[0] in ("0", "false", "!(1)")]
+    excluding = [arms for arms in groups if not all(_is_whole(text.bare[start:end]) for _, start, end in arms)]
+    wanted = max(map(len, excluding), default=1)
+    return [never + _chosen(excluding, parse) for parse in range(min(wanted, _MOST))]
 
 
-def _chosen(groups: list[tuple[_Group, list[bool]]], parse: int) -> list[Span]:
+def _chosen(groups: list[_Arms], parse: int) -> list[Span]:
     """The arms to hide in one parse."""
     truth: dict[str, bool] = {}
     hidden: list[Span] = []
-    for group, _ in groups:
-        condition, positive = _normal(group.arms[0][0])
+    for arms in groups:
+        condition, positive = _normal(arms[0][0])
         known = truth.get(condition)
-        if len(group.arms) == 1:
+        if len(arms) == 1:
             if known is not None and known != positive:
-                hidden.append(group.arms[0][1:])
+                hidden.append(arms[0][1:])
             continue
-        keep = min(parse, len(group.arms) - 1)
+        keep = min(parse, len(arms) - 1)
         if known is not None:
             keep = 0 if known == positive else max(keep, 1)
         else:
             truth[condition] = (keep == 0) == positive
-        hidden += [arm[1:] for at, arm in enumerate(group.arms) if at != keep]
+        hidden += [arm[1:] for at, arm in enumerate(arms) if at != keep]
     return hidden
 
 
-def _groups(text: Text) -> list[_Group]:
+def _groups(text: Text) -> list[_Arms]:
     """Every `#if`, in the order of their beginnings."""
-    groups: list[_Group] = []
-    stack: list[_Group] = []
+    groups: list[_Arms] = []
+    stack: list[_Arms] = []
     for directive in text.directives:
         word = directive.word
         if word in ("if", "ifdef", "ifndef"):
-            stack.append(_Group([(directive.condition, directive.end, len(text.bare))]))
+            stack.append([(directive.condition, directive.end, len(text.bare))])
             groups.append(stack[-1])
         elif word in ("elif", "else", "endif") and stack:
-            arms = stack[-1].arms
+            arms = stack[-1]
             arms[-1] = (*arms[-1][:2], directive.start)
             if word == "endif":
                 stack.pop()
@@ -195,7 +185,7 @@ def _groups(text: Text) -> list[_Group]:
     return groups
 
 
-def _whole(arm: str) -> bool:
+def _is_whole(arm: str) -> bool:
     """Whether an arm closes what it opens and ends where a declaration or statement may end."""
     if "{" in arm or "}" in arm:
         opening, closing = arm.find("{"), arm.find("}")

@@ -47,7 +47,6 @@ class OpenScope(NamedTuple):
     qualified: str
     scope: str
     hidden: bool  # an anonymous namespace is around it
-    name: str = ""  # a class's own
     placeholder: int = -1  # where the one stands whose macro gives a function its name, in the file's text
 
 
@@ -175,7 +174,7 @@ def unnamed(node: Node, text: str, outer: OpenScope) -> OpenScope:
         return OpenScope(0, "class", outer.qualified, outer.scope, outer.hidden)
     name = text[declarator.start_byte : declarator.end_byte]
     qualified, scope = placed(outer, (name,))
-    return OpenScope(0, "class", qualified, join(scope, name), outer.hidden, name)
+    return OpenScope(0, "class", qualified, join(scope, name), outer.hidden)
 
 
 _KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
@@ -320,7 +319,7 @@ class Reader:
             self._add(
                 kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
             )
-        return OpenScope(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
+        return OpenScope(0, "class", qualified, join(scope, parts[-1]), outer.hidden)
 
     def forward(self, node: Node, named: Node | None, outer: OpenScope, begin: int, template: bool) -> None:
         if named is None or outer.kind == "code":
@@ -369,7 +368,7 @@ class Reader:
         """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
         at = -1 if symbol is None else self.offsets[-1]
         if symbol is None or at in self.placeholders:
-            return OpenScope(0, "code", outer.qualified, outer.scope, outer.hidden, "", at)
+            return OpenScope(0, "code", outer.qualified, outer.scope, outer.hidden, at)
         return OpenScope(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
 
     def _function(

@@ -83,9 +83,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
             return None
         start, stop = closing + 1, text.brackets.scope_end(closing + 1)
         return _Block(arguments[0], key, before[1], line, macro, written, match.start(), start, stop)
-    opening = closing + 1
-    while opening < len(text.bare) and text.bare[opening].isspace():
-        opening += 1
+    opening = text.brackets.behind_blanks(closing + 1)
     if text.bare[opening : opening + 1] != "{" or len(arguments) < 2:
         return None
     end = piece.text.brackets.closing(opening)
@@ -104,9 +102,7 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
         if spans and match.start() < spans[-1][1]:
             continue  # in a kernel's own body
         spans.append((match.start(), closing))
-        row = _entry(piece, block, match, closing)
-        if row is not None:
-            yield row
+        yield from filter(None, (_entry(piece, block, match, closing),))
     if piece.at is not None:
         return  # an expansion holds no invocation any more
     at = 0
@@ -123,9 +119,7 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
 def _made(piece: Piece, block: _Block, name: str, begin: int, end: int) -> Iterator[Dialect]:
     """The registrations that one macro invocation of the block makes."""
     bare = piece.text.bare
-    opening = end
-    while opening < len(bare) and bare[opening].isspace():
-        opening += 1
+    opening = piece.text.brackets.behind_blanks(end)
     closing = piece.text.brackets.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
     made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
     if made is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ptexplore.cpp.brackets import closing_of, split
 from ptexplore.cpp.expand import Expander, TooLongError
 from ptexplore.cpp.macros import Define, FileMacros
+from ptexplore.cpp.names import without_angles
 from ptexplore.cpp.text import RAW_LITERAL, Text
 from ptexplore.model.symbols import Dialect, DialectKind
 
@@ -148,7 +149,8 @@ def literal(code: str) -> str | None:
     return "".join(strings) if strings else None
 
 
-_NAME = re.compile(r"(?:::)?\s*~?[A-Za-z_]\w*")
+_QUALIFIED = re.compile(r"(?:::)? *(~?[A-Za-z_]\w*(?: *:: *~?[A-Za-z_]\w*)*)")
+_TEMPLATE_WORD = re.compile(r"\btemplate ")
 _CAST = re.compile(r"(?:std::)?(?:static_cast|reinterpret_cast|const_cast|c10::guts::\w+_cast)\s*(?=<)")
 _WRAPPER = re.compile(
     r"(?:(?:::)?(?:\w+::)*)(TORCH_FN|TORCH_BOXED_FN|TORCH_FN_TYPE|dispatch|makeUnboxedOnly|makeFromUnboxedFunction"
@@ -219,32 +221,8 @@ def _inner(expression: str) -> str | None:
 
 def _plain(expression: str) -> str | None:
     """`a::b<c>::d` -> "a::b::d"; None where anything else is left over."""
-    parts, at = [], 0
-    if expression.startswith("::"):
-        at = 2
-    while True:
-        name = _NAME.match(expression, at)
-        if name is None:
-            return None
-        word = name[0].replace(" ", "")
-        at = name.end()
-        if word != "template":
-            parts.append(word)
-        while at < len(expression) and expression[at] == " ":
-            at += 1
-        if expression[at : at + 1] == "<":
-            at = closing_of(expression, at) + 1
-            if at == 0:
-                return None
-        rest = expression[at:].lstrip()
-        if not rest:
-            break
-        if word == "template":
-            continue
-        if not rest.startswith("::"):
-            return None
-        at = expression.index("::", at) + 2
-        while expression[at : at + 1] == " ":
-            at += 1
-    kept = [part for part in parts if part != "CPU_CAPABILITY"]
-    return "::".join(kept) or None
+    if expression.count("<") != expression.count(">"):
+        return None
+    name = _QUALIFIED.fullmatch(_TEMPLATE_WORD.sub("", without_angles(expression)).strip())
+    parts = [part.replace(" ", "") for part in name[1].split("::")] if name is not None else []
+    return "::".join(part for part in parts if part != "CPU_CAPABILITY") or None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ptexplore.index.dialect.piece import Piece
-from ptexplore.model.symbols import Dialect
+from ptexplore.model.symbols import Dialect, DialectKind
 
 _STUB = re.compile(r"\b(DECLARE|DEFINE|(?:ALSO_)?REGISTER(?:_\w+?)??)_DISPATCH\s*\(")
 _STRUCTURED = re.compile(r"\bTORCH_(?:(IMPL)|(?:PRECOMPUTE_)?META)_FUNC(2)?\s*\(")
@@ -22,10 +22,7 @@ def stubs(piece: Piece) -> Iterator[Dialect]:
     What REGISTER_DISPATCH registers for depends on the compiler that reads the file: here on the file's suffix
     (CUDA, MPS, else CPU: every CPU capability that is built).
     """
-    for match, closing in piece.calls(_STUB, word="_DISPATCH"):
-        row = _stub(piece, match, closing)
-        if row is not None:
-            yield row
+    yield from filter(None, (_stub(piece, *call) for call in piece.calls(_STUB, word="_DISPATCH")))
 
 
 def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
@@ -39,9 +36,8 @@ def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
         return piece.row("stub-declare", span, stub, written, context=", ".join(signature), macro=macro)
     if not _NAME.fullmatch(arguments[0]):
         return None
-    stub = arguments[0].rpartition("::")[
-        2
-    ]  # REGISTER_DISPATCH(cpublas::gemm_stub, …): the stub is declared as gemm_stub
+    # REGISTER_DISPATCH(cpublas::gemm_stub, …): the stub is declared as gemm_stub
+    stub = arguments[0].rpartition("::")[2]
     if word == "DEFINE":
         return piece.row("stub-define", span, stub, written, macro=macro)
     kernel = ", ".join(arguments[1:])
@@ -71,11 +67,6 @@ def structured(piece: Piece) -> Iterator[Dialect]:
         macro = piece.macro or match[0].rstrip("( \t\n")
         written = piece.written(match.start(), closing + 1)
         span = (match.start(), closing)
-        if match[1]:
-            yield piece.row(
-                "structured-impl", span, name, written, target=f"at::native::structured_{name}::impl", macro=macro
-            )
-        else:
-            yield piece.row(
-                "structured-meta", span, name, written, target=f"at::meta::structured_{name}::meta", macro=macro
-            )
+        kind: DialectKind = "structured-impl" if match[1] else "structured-meta"
+        function = f"at::native::structured_{name}::impl" if match[1] else f"at::meta::structured_{name}::meta"
+        yield piece.row(kind, span, name, written, target=function, macro=macro)

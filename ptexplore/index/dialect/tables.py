@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ptexplore.cpp.macros import Define
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.libraries import block_spans
 from ptexplore.index.dialect.piece import Piece, literal, one_line, plain_literal
 from ptexplore.model.symbols import Dialect
@@ -35,26 +36,18 @@ _OTHER_CLASSES = re.compile(r"\b(?:torch|jit|m|module)\s*(?:::|\.)\s*(?:jit::)?c
 
 def methods(piece: Piece) -> Iterator[Dialect]:
     """The rows of every PyMethodDef table of a piece."""
-    text = piece.text
-    for match in _TABLE.finditer(text.bare):
-        closing = piece.text.brackets.closing(match.end() - 1)
-        if closing < 0 or piece.directive(match.start()):
-            continue
-        at = match.end()
-        single = text.bare[at:closing].lstrip().startswith('"')
-        if single:
-            row = _method(piece, match[1], match.end() - 1, closing)
-            if row is not None:
-                yield row
-        while not single:
-            opening = text.bare.find("{", at, closing)
-            end = piece.text.brackets.closing(opening) if opening >= 0 else -1
-            if end < 0:
-                break
-            row = _method(piece, match[1], opening, end)
-            if row is not None:
-                yield row
-            at = end + 1
+    for match, closing in piece.calls(_TABLE):
+        single = piece.text.bare[match.end() : closing].lstrip().startswith('"')
+        spans = [(match.end() - 1, closing)] if single else _braced(piece.text, match.end(), closing)
+        yield from filter(None, (_method(piece, match[1], *span) for span in spans))
+
+
+def _braced(text: Text, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The braces between two offsets that stand in no others, up to the first that does not close."""
+    opening = text.bare.find("{", start, stop)
+    while opening >= 0 and (closing := text.brackets.closing(opening)) >= 0:
+        yield opening, closing
+        opening = text.bare.find("{", closing, stop)
 
 
 def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | None:
@@ -89,7 +82,7 @@ def pybind(piece: Piece) -> Iterator[Dialect]:
             rows = [_bound(made, *call, receiver) for call in made.calls(_MADE)] if made is not None else []
         else:
             rows = [_bound(piece, match, closing, receiver)]
-        yield from (row for row in rows if row is not None)
+        yield from filter(None, rows)
 
 
 def _makes(definitions: Iterable[Define]) -> bool:
