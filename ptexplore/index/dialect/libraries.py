@@ -102,7 +102,9 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
         if spans and match.start() < spans[-1][1]:
             continue  # in a kernel's own body
         spans.append((match.start(), closing))
-        yield from filter(None, (_entry(piece, block, match, closing),))
+        row = _entry(piece, block, match, closing)
+        if row is not None:
+            yield row
     if piece.at is not None:
         return  # an expansion holds no invocation any more
     at = 0

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ptexplore.cpp.brackets import closing_of, split
 from ptexplore.cpp.expand import Expander, TooLongError
 from ptexplore.cpp.macros import Define, FileMacros
-from ptexplore.cpp.names import without_angles
 from ptexplore.cpp.text import RAW_LITERAL, Text
 from ptexplore.model.symbols import Dialect, DialectKind
 
@@ -221,8 +220,11 @@ def _inner(expression: str) -> str | None:
 
 def _plain(expression: str) -> str | None:
     """`a::b<c>::d` -> "a::b::d"; None where anything else is left over."""
-    if expression.count("<") != expression.count(">"):
-        return None
-    name = _QUALIFIED.fullmatch(_TEMPLATE_WORD.sub("", without_angles(expression)).strip())
+    while (opening := expression.find("<")) >= 0:
+        closing = closing_of(expression, opening)
+        if closing < 0:
+            return None
+        expression = expression[:opening] + expression[closing + 1 :]
+    name = _QUALIFIED.fullmatch(_TEMPLATE_WORD.sub("", expression).strip())
     parts = [part.replace(" ", "") for part in name[1].split("::")] if name is not None else []
     return "::".join(part for part in parts if part != "CPU_CAPABILITY") or None
