@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import dispatch, names, native, passes
-from .stepper.stepper import Unavailable
+from .stepper import Unavailable
 from .syntax import Refused
 
 TEXT_LIMIT = 4000  # characters kept of an error's own message

@@ -20,7 +20,7 @@ import torch
 from . import autograd, events, native_call, passes
 from . import torch_api as api
 from .names import Namespace
-from .stepper.stepper import Stepper, Steps, Unavailable, rows_of, why_not
+from .stepper import Stepper, Steps, Unavailable, rows_of, why_not
 from .syntax import Refused, check_script, parse
 from .values import describe, type_name
 

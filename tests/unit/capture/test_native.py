@@ -136,12 +136,12 @@ def test_what_is_cut_ends_where_stepping_ended() -> None:
 
 
 def test_the_landmarks_of_an_addition(tmp_path: Path) -> None:
-    stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
+    stepper = pytest.importorskip("ptexplore.probe.stepper")
     if stepper.why_not() is not None:
         pytest.skip(stepper.why_not())
     code = """
 import base64, importlib, json, torch
-S = importlib.import_module("ptexplore.probe.stepper.stepper")
+S = importlib.import_module("ptexplore.probe.stepper")
 torch.set_num_threads(1)
 a, b = torch.randn(3, 3, requires_grad=True), torch.randn(3, 3)
 for _ in range(3): torch.add(a, b)

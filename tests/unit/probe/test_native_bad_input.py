@@ -16,7 +16,7 @@ import pytest
 
 from tests.stepping import Forks, forks
 
-stepper = importlib.import_module("ptexplore.probe.stepper.stepper")
+stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 PASS = """

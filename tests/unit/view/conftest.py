@@ -44,7 +44,7 @@ EXPRESSIONS = {
 }
 CODE = """
 import base64, importlib, json, sys, torch
-S = importlib.import_module("ptexplore.probe.stepper.stepper")
+S = importlib.import_module("ptexplore.probe.stepper")
 F, t = torch.nn.functional, torch.randn
 torch.set_num_threads(1)
 names = dict(torch=torch, F=F, a=t(3, 3), b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
@@ -70,7 +70,7 @@ class Recorded:
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
     """Each of EXPRESSIONS, stepped."""
-    stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
+    stepper = pytest.importorskip("ptexplore.probe.stepper")
     if stepper.why_not() is not None:
         pytest.skip(stepper.why_not())
     found, maps = json.loads(made_once(tmp_path_factory, "stepped.json", _step).read_text(encoding="utf-8"))

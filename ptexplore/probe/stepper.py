@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import trap_code as code
-from .assembly import assemble
+from . import machine_code as code
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
@@ -102,7 +101,7 @@ class Stepper:
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
         self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
         self._handler, run, clock = self._place(
-            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.clock()
+            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.CLOCK
         )
         prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
         self._run = prototype(run)
@@ -112,7 +111,7 @@ class Stepper:
         if self.step(int)[1].instructions < 10:
             raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
 
-    def _place(self, *programs: Sequence[Any]) -> list[int]:
+    def _place(self, *programs: str) -> list[int]:
         """Put programs into memory that can be executed; where each begins."""
         self._code = _memory(mmap.PAGESIZE)
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
@@ -120,7 +119,7 @@ class Stepper:
         for program in programs:
             self._code.write(bytes(-self._code.tell() % 16))
             places.append(base + self._code.tell())
-            self._code.write(assemble(program)[0])
+            self._code.write(code.assemble(program)[0])
         self._protect(base, mmap.PROT_READ | mmap.PROT_EXEC, "memory that can be executed")
         return places
 
