@@ -22,13 +22,13 @@ OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class FrameRecorder:
-    """What the hook saw: `marked` by marker name, `cut` at the limit, `lost` where ends were not seen."""
+    """What the hook saw: `marked` by marker name, `lost` where ends were not seen."""
 
     def __init__(self, user_files: tuple[str, ...]) -> None:
         self.marked: dict[str, dict[str, Any]] = {}
-        self.cut = False
+        self._cut = False
         self.lost = False
-        self.other_threads: set[int] = set()
+        self._other_threads: set[int] = set()
         self._thread = threading.get_ident()
         self._numbers = itertools.count()
         self._prefix = api.torch_dir() + os.sep
@@ -50,6 +50,15 @@ class FrameRecorder:
         else:  # c_return, c_exception
             self._leave(argument)
 
+    def cuts(self) -> Iterator[str]:
+        """What is not told, in words."""
+        if self._cut:
+            yield f"Python frames are told up to the {LIMIT}th"
+        if self.lost:
+            yield "the traced code took the profile hook away: some Python frames are not told"
+        if self._other_threads and not api.records_all_threads():
+            yield f"{len(self._other_threads)} more threads called torch; this torch's profiler records only one"
+
     def close(self) -> None:
         """Close what an exception, or code that took our hook away, left open in this thread."""
         self._unwind(0)
@@ -66,10 +75,8 @@ class FrameRecorder:
     @property
     def _open(self) -> list[tuple[object, str, Any]]:
         """This thread's open markers, innermost last, each with the frame or builtin it is for."""
-        found: list[tuple[object, str, Any]] | None = getattr(self._mine, "open", None)
-        if found is None:
-            found = self._mine.open = []
-        return found
+        markers: list[tuple[object, str, Any]] = vars(self._mine).setdefault("open", [])
+        return markers
 
     def _is_wanted(self, code: CodeType) -> bool:
         wanted = self._wanted.get(code)
@@ -81,13 +88,13 @@ class FrameRecorder:
     def _enter(self, owner: object, data: dict[str, Any]) -> None:
         number = next(self._numbers)
         if number >= LIMIT:
-            self.cut = True
+            self._cut = True
             return
         name = f"f:{number}"
         self.marked[name] = data
         thread = threading.get_ident()
         if thread != self._thread:
-            self.other_threads.add(thread)
+            self._other_threads.add(thread)
         mark = api.marker(name)
         mark.__enter__()
         self._open.append((owner, name, mark))
@@ -104,9 +111,9 @@ class FrameRecorder:
                 return  # a builtin's end always meets its own beginning at the top
 
     @staticmethod
-    def _same_builtin(one: object, other: object) -> bool:
+    def _same_builtin(owner: object, other: object) -> bool:
         # A builtin bound anew for the return event is equal, not identical.
-        return type(one) is type(other) and not isinstance(one, FrameType) and _identity(one) == _identity(other)
+        return type(owner) is type(other) and not isinstance(owner, FrameType) and _identity(owner) == _identity(other)
 
     def _frame(self, frame: FrameType) -> dict[str, Any]:
         code, back = frame.f_code, frame.f_back

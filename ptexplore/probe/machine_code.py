@@ -4,9 +4,9 @@ The handler runs after every instruction (the trap flag: Intel 64 manual, volume
 (int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
 would start a thread or process, or block SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
 
-Programs are texts in Intel's syntax, a line an instruction, with labels and comments. `assemble` makes bytes of them; it
-knows the few instructions that are used here. What a text says is what a disassembler reads back: a test holds the two
-against each other.
+Programs are texts in Intel's syntax, a line an instruction, with labels and comments. `assemble` makes bytes of them;
+it knows the few instructions that are used here. What a text says is what a disassembler reads back: a test holds
+the two against each other.
 """
 
 from __future__ import annotations
@@ -339,12 +339,12 @@ _MEMORY = re.compile(r"(?:(?:qword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
 # "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four and
 # eight bytes, "cd" the way to a label.
 _ENCODINGS = {
-    "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "movabs rn": "48 b8+ io",
-    "mov br": "48 88 /r", "movzx rb": "48 0f b6 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
-    "shr rn": "48 c1 /5 ib", "push r": "50+", "pop r": "58+", "push m": "ff /6", "pushfq": "9c", "popfq": "9d", "call r": "ff /2", "ret": "c3",
-    "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf", "xrstor64 m": "48 0f ae /5", "jmp l": "e9 cd",
-    "jb l": "0f 82 cd", "jae l": "0f 83 cd", "je l": "0f 84 cd", "jne l": "0f 85 cd", "jbe l": "0f 86 cd",
-    "ja l": "0f 87 cd",
+    "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
+    "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
+    "shr rn": "48 c1 /5 ib", "push r": "50+", "pop r": "58+", "push m": "ff /6", "pushfq": "9c", "popfq": "9d",
+    "call r": "ff /2", "ret": "c3", "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf", "xrstor64 m": "48 0f ae /5",
+    "jmp l": "e9 cd", "jb l": "0f 82 cd", "jae l": "0f 83 cd", "je l": "0f 84 cd", "jne l": "0f 85 cd",
+    "jbe l": "0f 86 cd", "ja l": "0f 87 cd",
 }  # fmt: skip
 for _digit, _name in ((0, "add"), (1, "or"), (4, "and"), (5, "sub"), (7, "cmp")):
     _ENCODINGS |= dict.fromkeys((f"{_name} rn", f"{_name} mn"), f"48 81 /{_digit} id")

@@ -88,7 +88,7 @@ def _step(file: Path) -> None:
 def _hops(root: SteppedCall, demangler: Demangler) -> tuple[Hop, ...]:
     made: dict[int, Hop] = {}
     numbers = count(1)
-    for call in reversed(list(root.walk())):
+    for _, call in reversed(list(root.walk())):
         library = call.place.library
         symbol = demangler.demangle(call.place.mangled)
         made[id(call)] = Hop(
