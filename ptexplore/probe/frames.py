@@ -31,7 +31,7 @@ class FrameRecorder:
         self._other_threads: set[int] = set()
         self._thread = threading.get_ident()
         self._numbers = itertools.count()
-        self._prefix = api.torch_dir() + os.sep
+        self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
         self._mine = threading.local()
@@ -79,11 +79,10 @@ class FrameRecorder:
         return markers
 
     def _is_wanted(self, code: CodeType) -> bool:
-        wanted = self._wanted.get(code)
-        if wanted is None:
-            wanted = code.co_filename.startswith(self._prefix) or code.co_filename in self._user_files
-            self._wanted[code] = wanted
-        return wanted
+        if code not in self._wanted:
+            file = code.co_filename
+            self._wanted[code] = file.startswith(self._prefix) or file in self._user_files
+        return self._wanted[code]
 
     def _enter(self, owner: object, data: dict[str, Any]) -> None:
         number = next(self._numbers)

@@ -314,7 +314,7 @@ def times_called(op: str, called: Called) -> int | None:
 
 
 def _located(ops: Iterable[str]) -> Iterator[tuple[str, int]]:
-    path = os.path.join(api.torch_dir(), "lib", LIBRARY)
+    path = os.path.join(api.TORCH_DIR, "lib", LIBRARY)
     library = ctypes.CDLL(path)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
         start, end = _names(data)
