@@ -60,7 +60,6 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
     return {"passes": [reference, recorder], "position": position, "operators": [name, other], "text": text}
 
 
-RECORDERS = ("ops", "frames", "dispatch")
 NATIVE = "native"
 NOT_ASKED = "the native pass was not asked for"
 ONCE = "--once runs it a single time, and the native pass runs it again"
@@ -163,11 +162,10 @@ def _check(request: TraceRequest) -> None:
 
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
-    ran = {name: "once" in heard.passes or name in heard.passes for name in RECORDERS}
     captured = Captured(
-        ops=ran["ops"],
-        frames=ran["frames"],
-        dispatch=ran["dispatch"] and request.script is None,
+        ops=True,
+        frames=True,
+        dispatch=request.script is None,
         native=heard.stepped,
         reason=heard.why_not_native,
         warm=first["imported"] if first.get("warm") else None,

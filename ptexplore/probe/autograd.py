@@ -73,14 +73,11 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
     numbers: dict[Any, int] = {}
     with api.without_overrides():
         pending = [t.grad_fn for t in tensors(result) if t.grad_fn is not None]
-    order: list[Any] = []
-    while pending and len(order) < GRAPH_LIMIT:
+    while pending and len(numbers) < GRAPH_LIMIT:
         node = pending.pop()
-        if node is None or node in numbers:
-            continue
-        numbers[node] = len(order)
-        order.append(node)
-        pending += [following for following, _ in node.next_functions]
+        if node is not None and node not in numbers:
+            numbers[node] = len(numbers)
+            pending += [following for following, _ in node.next_functions]
     nodes = [
         {
             "id": numbers[node],
@@ -88,6 +85,6 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
             "sequence": api.sequence_number(node),
             "next": [numbers[following] for following, _ in node.next_functions if following in numbers],
         }
-        for node in order
+        for node in numbers
     ]
     return nodes, bool(pending)

@@ -32,9 +32,8 @@ def record() -> dict[str, Any]:
     lines: dict[str, int] = {}
     operators = [_operator(op, lines) for op in api.operator_names()]
     bits = {name: api.key_bits(name) for name in api.key_names()}
-    version = torch.version
     return {
-        "torch": {"version": torch.__version__, "git_version": version.git_version, "torch_dir": api.TORCH_DIR},
+        "torch": {"version": torch.__version__, "git_version": torch.version.git_version, "torch_dir": api.TORCH_DIR},
         "keys": [{"name": name, "raw": of[0], "after": of[1]} for name, of in bits.items() if of is not None],
         "num_backends": api.backend_count(),
         "operators": operators,
@@ -70,8 +69,7 @@ def _names() -> Iterator[dict[str, Any]]:
             if described is not None:
                 yield {"name": f"{module_name}.{name}", **described}
     for name in sorted(dir(torch.Tensor)):
-        value = inspect.getattr_static(torch.Tensor, name, None)
-        described = _describe(value, name)
+        described = _describe(inspect.getattr_static(torch.Tensor, name, None), name)
         if described is not None:
             yield {"name": f"torch.Tensor.{name}", **described}
 
@@ -115,10 +113,9 @@ def _def_line(code: Any) -> int:
 
 
 def _kernels() -> Iterator[dict[str, Any]]:
-    for op, key, function in api.python_kernels():
-        yield _kernel(op, "kernel", key, function)
-    for op, key, function in api.custom_kernels():
-        yield _kernel(op, "custom", key, function)
+    for role, kernels in (("kernel", api.python_kernels()), ("custom", api.custom_kernels())):
+        for op, key, function in kernels:
+            yield _kernel(op, role, key, function)
     for role, table in api.decomposition_tables().items():
         for overload, function in table.items():
             if hasattr(overload, "name"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import difflib
 import math
 import random
 import re
 import symtable
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -26,26 +28,18 @@ _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floo
 _NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
 
 
+@dataclass(eq=False)
 class Refused(Exception):
     """What the user wrote cannot be run.
 
     `kind` says how, `where` is (line, column) in `source`, both from 1, and `close` are near names.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        message: str,
-        *,
-        where: tuple[int, int] | None = None,
-        source: str | None = None,
-        close: list[str] | None = None,
-    ):
-        super().__init__(message)
-        self.kind = kind
-        self.where = where
-        self.source = source
-        self.close = close or []
+    kind: str
+    message: str
+    where: tuple[int, int] | None = None
+    source: str | None = None
+    close: list[str] = field(default_factory=list)
 
 
 def parse(expression: str, label: str) -> ast.Expression:
@@ -206,7 +200,7 @@ class Namespace:
         given = {name for name, _, _ in variables}
         for name in dict.fromkeys(name for names, _ in needs for name in names):
             if name not in given and before.get(name, self) is not self.values.get(name, self):
-                self._tell(name, "--setup")
+                self._bind(name, self.values[name], "--setup")
         for names, called in needs:
             self._seeded(names, called, given)
         for name, parsed, _ in variables:
@@ -222,19 +216,17 @@ class Namespace:
         texts = [self.request.get("expression") or "", *self.request["setup"]]
         texts += [text for _, text in self.request["variables"]]
         if self.request.get("script") or any(re.search(r"\b(np|numpy)\b", text) for text in texts):
-            try:
+            with contextlib.suppress(ImportError):
                 import numpy
-            except ImportError:
-                return
-            numpy.random.seed(seed)
-            self.values["np"] = numpy
+
+                numpy.random.seed(seed)
+                self.values["np"] = numpy
 
     def _sample(self) -> None:
         """Bind what a survey's sample gives: fresh values each time."""
         sample = self.request.get("sample")
         for name, value in sample()[1].items() if sample is not None else ():
-            self.values[name] = value
-            self._tell(name, "OpInfo")
+            self._bind(name, value, "OpInfo")
 
     def digest(self, result: Any) -> str | None:
         """A digest of a result; of a survey's sample also what became of its inputs, and their gradients."""
@@ -262,8 +254,7 @@ class Namespace:
                 raise Refused("name", f"name {name!r} is not defined", close=self._near(name, given))
             if name in called:
                 raise Refused("name", f"name {name!r} is called, so it can be no seeded tensor")
-            self.values[name] = torch.randn(*SIZE)
-            self._tell(name, "seeded")
+            self._bind(name, torch.randn(*SIZE), "seeded")
 
     def _near(self, name: str, given: set[str]) -> list[str]:
         """Names near an unknown one: those in sight, and torch's functions by their full names."""
@@ -275,22 +266,22 @@ class Namespace:
 
     def _variable(self, name: str, parsed: ast.Expression) -> None:
         try:
-            self.values[name] = eval(compile(parsed, f"<--var {name}>", "eval"), self.values)
+            value = eval(compile(parsed, f"<--var {name}>", "eval"), self.values)
         except BaseException as error:
             raise Refused("variable", f"--var {name} raised {type(error).__name__}: {text_of(error)}") from error
-        self._tell(name, "--var")
+        self._bind(name, value, "--var")
 
-    def _tell(self, name: str, how: str) -> None:
-        self.bound.append({"name": name, "description": describe(self.values[name]), "how": how})
+    def _bind(self, name: str, value: Any, how: str) -> None:
+        self.values[name] = value
+        self.bound.append({"name": name, "description": describe(value), "how": how})
 
     def _require_grad(self, in_place: set[str]) -> None:
         """Make bound floating-point tensors require grad; non-leaves where the expression works in place."""
         for entry in self.bound:
             name = entry["name"]
             value: Any = self.values.get(name)
-            if entry["how"] == "--setup" or not issubclass(type(value), torch.Tensor):
-                continue
-            if not (value.is_floating_point() or value.is_complex()):
+            is_tensor = issubclass(type(value), torch.Tensor)
+            if entry["how"] == "--setup" or not is_tensor or not (value.is_floating_point() or value.is_complex()):
                 continue
             value = value if value.requires_grad else value.detach().requires_grad_()
             entry["description"] = describe(value)

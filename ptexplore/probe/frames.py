@@ -28,8 +28,7 @@ class FrameRecorder:
         self.marked: dict[str, dict[str, Any]] = {}
         self._cut = False
         self.lost = False
-        self._other_threads: set[int] = set()
-        self._thread = threading.get_ident()
+        self._threads: set[int] = set()
         self._numbers = itertools.count()
         self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
@@ -56,15 +55,15 @@ class FrameRecorder:
             yield f"Python frames are told up to the {LIMIT}th"
         if self.lost:
             yield "the traced code took the profile hook away: some Python frames are not told"
-        if self._other_threads and not api.records_all_threads():
-            yield f"{len(self._other_threads)} more threads called torch; this torch's profiler records only one"
+        others = self._threads - {threading.get_ident()}
+        if others and not api.records_all_threads():
+            yield f"{len(others)} more threads called torch; this torch's profiler records only one"
 
-    def close(self) -> None:
-        """Close what an exception, or code that took our hook away, left open in this thread."""
-        self._unwind(0)
+    def unwind(self, position: int = 0) -> None:
+        """Close what an exception, or code that took our hook away, left open in this thread, down to a position.
 
-    def _unwind(self, position: int) -> None:
-        """Close open markers down to a position; nobody saw where they end, so they are not told."""
+        Nobody saw where these markers end, so they are not told.
+        """
         held = self._open
         while len(held) > position:
             _, name, mark = held.pop()
@@ -91,9 +90,7 @@ class FrameRecorder:
             return
         name = f"f:{number}"
         self.marked[name] = data
-        thread = threading.get_ident()
-        if thread != self._thread:
-            self._other_threads.add(thread)
+        self._threads.add(threading.get_ident())
         mark = api.marker(name)
         mark.__enter__()
         self._open.append((owner, name, mark))
@@ -103,7 +100,7 @@ class FrameRecorder:
         held = self._open
         for position in range(len(held) - 1, -1, -1):
             if held[position][0] is owner or self._same_builtin(held[position][0], owner):
-                self._unwind(position + 1)
+                self.unwind(position + 1)
                 held.pop()[2].__exit__(None, None, None)
                 return
             if not isinstance(owner, FrameType):
@@ -162,4 +159,4 @@ def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
     finally:
         sys.setprofile(before)
         threading.setprofile(before_threads)
-        recorder.close()
+        recorder.unwind()

@@ -63,12 +63,6 @@ def work(request: dict[str, Any], channel: Any) -> None:
     trace.run_passes(request, known, channel)
 
 
-def abandon() -> None:
-    """Nobody listens any more (ptexplore was killed): end, and take along whatever the user's code started."""
-    if os.getpgid(0) == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-
-
 def main() -> None:
     """Read the request, import torch, work, and say that all is said."""
     load_siblings()
@@ -80,7 +74,9 @@ def main() -> None:
         try:
             work(request, channel)
         except BrokenPipeError:
-            abandon()
+            # Nobody listens any more (ptexplore was killed): end, and take along whatever the user's code started.
+            if os.getpgid(0) == os.getpid():
+                os.killpg(0, signal.SIGKILL)
         except Exception:
             channel.send({"type": "broken", "message": traceback.format_exc()[-4000:]})
             return

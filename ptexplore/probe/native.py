@@ -84,7 +84,6 @@ class _Once:
     """One evaluation of the expression with names of its own: every evaluation sees the same fresh inputs."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        self.request = request
         self.evaluation = passes.prepared(RECORDER, request)
         self.value: Any = None
         self.forward: Steps | None = None
@@ -99,28 +98,25 @@ class _Once:
         """Evaluate at full speed, backward included; `how` may do something about it. What `how` returned."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
-            return how(self._both)
+            return how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
 
     def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
+        parts = []
+
+        def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
+            value, steps = stepper.step(function, *given)
+            self.forward = self.forward or steps
+            parts.append(_part(phase, steps))
+            return value
+
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
-            with passes.stage("expression"):  # outside of what is stepped, as little of ours as can be inside
-                self.value, self.forward = stepper.step(self.evaluation.evaluate)
-            parts = [_part("forward", self.forward)]
-            if self.request["backward"]:
-                starts = autograd.roots(self.value)
-                with passes.stage("backward"):
-                    parts.append(_part("backward", stepper.step(autograd.run_backward, starts)[1]))
+            self._evaluate(step)
         return parts
 
-    def _both(self) -> None:
-        with passes.stage("script" if self.request.get("script") else "expression"):
-            self.value = self.evaluation.evaluate()
-        if self.request["backward"]:
-            starts = autograd.roots(self.value)
-            with passes.stage("backward"):
-                autograd.run_backward(starts)
+    def _evaluate(self, perform: Callable[..., Any]) -> None:
+        self.value, _ = passes.phases(self.evaluation, autograd.run_backward, perform)
 
 
 @dataclass

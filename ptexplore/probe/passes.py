@@ -17,13 +17,12 @@ from .expression import Namespace, Refused, check_attributes, parse, read, text_
 from .values import describe, type_name
 
 
+@dataclass(eq=False)
 class Raised(Exception):
     """The user's own code raised; `stage` says where: "expression", "backward", "script", "context"."""
 
-    def __init__(self, stage: str, error: BaseException) -> None:
-        super().__init__(stage)
-        self.stage = stage
-        self.error = error
+    stage: str
+    error: BaseException
 
 
 @dataclass
@@ -136,27 +135,32 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
         cuts += hooked.cuts()
     if calls is not None and calls.cut:
         cuts.append(f"the expression's calls are told up to the {dispatch.CALLS}th")
-    return described, {name: list(_of(tree, name)) for name in _recorders(running.recorder)}
+    # A single run speaks for all three recorders: the same events, each with the markers it is about.
+    recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
+    return described, {name: list(_of(tree, name)) for name in recorders}
 
 
 def _evaluated(running: Pass) -> tuple[Any, autograd.Starts]:
     """The result, and what backward was run from where it was asked for."""
     before = len(sys.modules)
     try:
-        with stage("script" if running.request.get("script") else "expression"):
-            result = running.evaluate()
-        if not running.request["backward"]:
-            return result, []
-        starts = autograd.roots(result)
-        with stage("backward"):
-            return result, autograd.backward(starts)
+        return phases(running, autograd.backward, lambda _, function, *given: function(*given))
     finally:
         running.imported = max(len(sys.modules) - before, 0)
 
 
-def _recorders(recorder: str) -> tuple[str, ...]:
-    """A single run speaks for all three recorders: the same events, each with the markers it is about."""
-    return ("ops", "frames", "dispatch") if recorder == "once" else (recorder,)
+def phases(running: Pass, backward: Callable[..., Any], perform: Callable[..., Any]) -> tuple[Any, Any]:
+    """What the evaluation gave, and what `backward` gave; [] where none is asked for.
+
+    Each is called by `perform`, which gets the phase, the function and its arguments.
+    """
+    with stage("script" if running.request.get("script") else "expression"):
+        result = perform("forward", running.evaluate)
+    if not running.request["backward"]:
+        return result, []
+    starts = autograd.roots(result)
+    with stage("backward"):
+        return result, perform("backward", backward, starts)
 
 
 def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:

@@ -187,8 +187,7 @@ class Stepper:
             code.STOP: NEVER,
             code.SIGNALS_MEANWHILE: _meanwhile(),
         }
-        for position in range(code.STATE):
-            self._state[position] = given.get(8 * position, 0)
+        self._state[:] = [given.get(8 * position, 0) for position in range(code.STATE)]
         before = ctypes.addressof(self._state) + code.BEFORE
         new, now = _Action(), (ctypes.c_uint64 * 4)()
         new.handler, new.flags = self._handler, SA_SIGINFO | (SA_NODEFER if self._alone else 0)
@@ -231,7 +230,6 @@ class Stepper:
             raise Unavailable(f"this system refuses {purpose}: {os.strerror(ctypes.get_errno())}")
 
     def _steps(self, seconds: float) -> Steps:
-        used = int(self._state[code.CURSOR // 8]) - self._begin
         cut = {
             code.FULL: "the log was full",
             code.LIMIT: f"it runs more than {self.most:,} instructions",
@@ -240,7 +238,12 @@ class Stepper:
             code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
             code.STARTS: "from here on the code starts a thread, a process or another program",
         }.get(int(self._state[code.STATUS // 8]))
-        return Steps(self._log[:used], int(self._state[code.COUNT // 8]), cut, seconds)
+        return Steps(
+            self._log[: int(self._state[code.CURSOR // 8]) - self._begin],
+            int(self._state[code.COUNT // 8]),
+            cut,
+            seconds,
+        )
 
 
 def _meanwhile() -> int:

@@ -107,8 +107,6 @@ def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
 
 def address(tensor: Any) -> int:
     """The TensorImpl's address: what the profiler records as impl_ptr."""
-    if type(tensor) is torch.Tensor:
-        return int(tensor._cdata)
     with without_overrides():
         return int(tensor._cdata)
 
@@ -243,12 +241,9 @@ def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
 
 def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     """What `torch.library.custom_op` was given: operator, dispatch key, callable. [] where a torch keeps none."""
-    try:
-        definitions = dict(torch._library.custom_ops.OPDEFS)
-    except AttributeError:
-        return []
+    definitions = getattr(getattr(torch._library, "custom_ops", None), "OPDEFS", {})
     kernels = []
-    for op, definition in definitions.items():
+    for op, definition in dict(definitions).items():
         devices = [device.upper() for device in getattr(definition, "_backend_fns", {}) if device]
         attributes = dict.fromkeys(devices or ["CompositeExplicitAutograd"], "_init_fn")
         attributes |= {"Meta": "_abstract_fn", "Autograd": "_backward_fn"}

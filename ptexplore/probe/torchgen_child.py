@@ -51,14 +51,12 @@ def main() -> None:
             watch_files(report)
             WORKS[arguments.work](arguments, report)
             assert_origin(arguments.torchgen.resolve())
+            report({"finished": True})
         except OSError as error:
             name = error.filename and str(error.filename)
             report({"errno": error.errno, "strerror": error.strerror or str(error), "filename": name})
-            sys.exit(1)
         except Exception as error:
             report({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
-            sys.exit(1)
-        report({"finished": True})
 
 
 def load_torchgen(folder: Path) -> None:
@@ -109,7 +107,6 @@ def generate_aten(arguments: argparse.Namespace, _: Report) -> None:
     """Write build/aten/src/ATen and AOTInductor's shims below `arguments.out`, as cmake/Codegen.cmake does."""
     from torchgen import gen
 
-    out = arguments.out
     assert_origin(arguments.torchgen.resolve())
     pose_as("torchgen/gen.py")
     sys.argv = [
@@ -117,16 +114,16 @@ def generate_aten(arguments: argparse.Namespace, _: Report) -> None:
         "--source-path",
         str(arguments.packaged / "ATen"),
         "--install_dir",
-        str(out / "build/aten/src/ATen"),
+        str(arguments.out / "build/aten/src/ATen"),
         "--per-operator-headers",  # without it the line numbers are not those of the wheel
         "--aoti_install_dir",
-        str(out / "torch/csrc/inductor/aoti_torch/generated"),
+        str(arguments.out / "torch/csrc/inductor/aoti_torch/generated"),
         "--generate",
         "sources",
     ]
     known = Path(str(gen.__file__)).read_text(encoding="utf-8")  # its options differ from release to release
     if '"--headeronly-install-dir"' in known:
-        sys.argv += ["--headeronly-install-dir", str(out / "build/torch/headeronly/core")]
+        sys.argv += ["--headeronly-install-dir", str(arguments.out / "build/torch/headeronly/core")]
     sys.argv += [f"--{flag}" for flag in arguments.flag if f'"--{flag}"' in known]
     gen.main()
 

@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from . import dispatch, native, passes
@@ -96,12 +97,8 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
-
-    def run() -> dict[str, Any]:
-        message = native.run(request) if recorder == native.RECORDER else passes.run(recorder, request, known)
-        return {"type": "pass", "recorder": recorder, **message}
-
-    return encoded(run, recorder)
+    run = partial(native.run, request) if recorder == native.RECORDER else partial(passes.run, recorder, request, known)
+    return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
 
 
 def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
@@ -111,7 +108,7 @@ def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
         message = run()
     except Refused as error:
         place = {"where": error.where, "source": error.source}
-        message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
+        message = {"type": "refused", "kind": error.kind, "message": error.message, "close": error.close, **place}
     except passes.Raised as raised:
         message = _raised(raised.stage, raised.error)
     except Unavailable as error:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ptexplore.capture.native.symbols import Demangler, FunctionAddress, Symbols
+from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 
 _WORD = 8
 _TOP = (1 << 64) - 1
@@ -116,12 +116,11 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
     the folder where function tables are kept by build id.
     """
     maps = next((str(o["data"]["text"]) for o in observations if o["kind"] == "maps"), "")
-    symbols, demangler = Symbols(maps, cache), Demangler()
+    symbols = Symbols(maps, cache)
     read = []
     for seen in observations:
         if seen["kind"] == "steps":
-            data = _part(seen["data"], symbols, demangler)
-            read.append({"recorder": "native", "kind": "calls", "data": data})
+            read.append({"recorder": "native", "kind": "calls", "data": _part(seen["data"], symbols)})
         elif seen["kind"] != "maps":
             read.append(dict(seen))
     if symbols.unreadable:
@@ -129,19 +128,18 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
     return read
 
 
-def _part(data: Mapping[str, Any], symbols: Symbols, demangler: Demangler) -> dict[str, Any]:
-    rows = zlib.decompress(base64.b64decode(data["rows"]))
-    root = build(rows, int(data["instructions"]), symbols)
-    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **_listed(root, demangler)}
+def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
+    root = build(zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols)
+    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **_listed(root)}
 
 
-def _listed(root: SteppedCall, demangler: Demangler) -> dict[str, Any]:
+def _listed(root: SteppedCall) -> dict[str, Any]:
     """The calls in the order of entry as parallel lists, each function named once."""
     depths, entered = zip(*root.walk(), strict=True)
     calls: tuple[SteppedCall, ...] = entered[1:]
     numbers: dict[FunctionAddress, int] = {}
     function = [numbers.setdefault(call.place, len(numbers)) for call in calls]
-    names = [demangler.demangle(place.mangled) if place.mangled else "" for place in numbers]
+    names = [demangle(place.mangled) if place.mangled else "" for place in numbers]
     closed: Counter[str] = Counter()
     for call in calls:
         if not call.place.library.startswith(OPEN):

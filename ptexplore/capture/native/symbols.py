@@ -14,8 +14,9 @@ import mmap
 import os
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -38,12 +39,19 @@ class NotElf(Exception):
     """The file is no 64-bit little-endian ELF file of a form that is understood."""
 
 
-class ElfSymbol(NamedTuple):
-    """What lies at an address: its kind, where it starts (a virtual address of the file), and its mangled name."""
+@dataclass(frozen=True, slots=True)
+class FunctionAddress:
+    """What lies at an address: the library's file name, its kind, the address it starts at, its mangled name."""
 
-    kind: Literal["function", "plt", "unknown"]
+    library: str
+    kind: Literal["function", "plt", "unknown", "none"]
     start: int
-    name: str
+    mangled: str
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it is the unlikely part that the compiler moved away from a function: no function of its own."""
+        return ".cold" in self.mangled
 
 
 class Section(NamedTuple):
@@ -62,7 +70,7 @@ class Elf:
     """One file's functions by address. Raises NotElf, OSError."""
 
     def __init__(self, path: str, cache: Path | None = None) -> None:
-        self.path = path
+        self.library = os.path.basename(path)
         with open(path, "rb") as file:
             try:
                 self._bytes = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -88,18 +96,20 @@ class Elf:
                 return address + offset - start
         return offset
 
-    def at(self, address: int) -> ElfSymbol:
-        """What lies at a virtual address."""
+    def at(self, address: int) -> FunctionAddress:
+        """What lies at a virtual address of the file."""
         for table in self._slots:
             if table.address <= address < table.address + table.size:
                 number = (address - table.address) // _SLOT
-                return ElfSymbol("plt", table.address + number * _SLOT, self._import(table.name, number))
+                name = self._import(table.name, number)
+                return FunctionAddress(self.library, "plt", table.address + number * _SLOT, name)
         wanted = self._starts.dtype.type(address)  # of another type, numpy converts the whole table for each search
         index = int(self._starts.searchsorted(wanted, side="right")) - 1
         start, size = (int(self._starts[index]), int(self._sizes[index])) if index >= 0 else (0, -1)
         if index < 0 or (size and address >= start + size):
-            return ElfSymbol("unknown", address, "")
-        return ElfSymbol("function", start, self._text(self._strings, int(self._names[index])))
+            return FunctionAddress(self.library, "unknown", address, "")
+        name = self._text(self._strings, int(self._names[index]))
+        return FunctionAddress(self.library, "function", start, name)
 
     def _import(self, table: str, slot: int) -> str:
         """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
@@ -192,21 +202,6 @@ def _kept(file: Path) -> Any | None:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionAddress:
-    """A function as the process has it: the library's file name, the address it starts at, its mangled name."""
-
-    library: str
-    kind: Literal["function", "plt", "unknown", "none"]
-    start: int
-    mangled: str
-
-    @property
-    def is_cold(self) -> bool:
-        """Whether it is the unlikely part that the compiler moved away from a function: no function of its own."""
-        return ".cold" in self.mangled
-
-
-@dataclass(frozen=True, slots=True)
 class Region:
     """An executable part of the process's memory."""
 
@@ -232,7 +227,6 @@ class Symbols:
 
     def __init__(self, maps: str, cache: Path | None = None) -> None:
         self._regions = regions(maps)
-        self._lows = [region.low for region in self._regions]
         self._cache = cache
         self._elfs: dict[str, Elf | None] = {}
         self._known: dict[int, FunctionAddress] = {}
@@ -245,18 +239,18 @@ class Symbols:
         return self._known[address]
 
     def _at(self, address: int) -> FunctionAddress:
-        index = bisect_right(self._lows, address) - 1
+        index = bisect_right(self._regions, address, key=attrgetter("low")) - 1
         if index < 0 or address >= self._regions[index].high:
             return FunctionAddress("", "none", address, "")
         region = self._regions[index]
         if region.path not in self._elfs:
             self._elfs[region.path] = self._open(region.path)
-        library, elf = os.path.basename(region.path) or "anonymous memory", self._elfs[region.path]
+        elf = self._elfs[region.path]
         if elf is None:
-            return FunctionAddress(library, "none", region.low, "")
+            return FunctionAddress(os.path.basename(region.path) or "anonymous memory", "none", region.low, "")
         virtual = elf.address_of(address - region.low + region.offset)
-        symbol = elf.at(virtual)
-        return FunctionAddress(library, symbol.kind, address - (virtual - symbol.start), symbol.name)
+        function = elf.at(virtual)
+        return replace(function, start=address - (virtual - function.start))
 
     def _open(self, path: str) -> Elf | None:
         if not path.startswith("/"):
@@ -271,40 +265,29 @@ class Symbols:
         return elf
 
 
-class Demangler:
-    """C++ names as people write them, by libstdc++'s own `__cxa_demangle` (the Itanium C++ ABI)."""
+@cache
+def _demangler() -> Any:
+    """libstdc++'s own `__cxa_demangle` (the Itanium C++ ABI), and `free`; None on a system without that library."""
+    try:
+        library = ctypes.CDLL(ctypes.util.find_library("stdc++") or "libstdc++.so.6")
+    except OSError:
+        return None
+    library.__cxa_demangle.restype = ctypes.c_void_p
+    library.__cxa_demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    library.free.argtypes = [ctypes.c_void_p]
+    return library.__cxa_demangle, library.free
 
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
 
-    @cached_property
-    def _library(self) -> Any:
-        """The two functions that it takes; None on a system without that library."""
-        try:
-            library = ctypes.CDLL(ctypes.util.find_library("stdc++") or "libstdc++.so.6")
-        except OSError:
-            return None
-        # by subscript: a name with two underscores would be mangled by the class around it
-        demangle, free = library["__cxa_demangle"], library["free"]
-        demangle.restype = ctypes.c_void_p
-        demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-        free.argtypes = [ctypes.c_void_p]
-        return demangle, free
-
-    def demangle(self, mangled: str) -> str:
-        """The demangled name with its parameters; a suffix that the compiler gave ("[clone .cold]") is left out."""
-        if mangled not in self._known:
-            self._known[mangled] = self._demangle(mangled)
-        return self._known[mangled]
-
-    def _demangle(self, mangled: str) -> str:
-        base = mangled.partition(".")[0]
-        if not base.startswith("_Z") or self._library is None:
-            return mangled
-        demangle, free = self._library
-        pointer = demangle(base.encode(), None, None, ctypes.byref(ctypes.c_int()))
-        if not pointer:
-            return mangled
-        text = ctypes.string_at(pointer).decode("utf-8", "replace")
-        free(pointer)
-        return text
+@cache
+def demangle(mangled: str) -> str:
+    """A C++ name as people write it, with its parameters, but without the compiler's suffix ("[clone .cold]")."""
+    base = mangled.partition(".")[0]
+    if not base.startswith("_Z") or _demangler() is None:
+        return mangled
+    demangled, free = _demangler()
+    pointer = demangled(base.encode(), None, None, ctypes.byref(ctypes.c_int()))
+    if not pointer:
+        return mangled
+    text = ctypes.string_at(pointer).decode("utf-8", "replace")
+    free(pointer)
+    return text

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.capture.native.record import SteppedCall, build
-from ptexplore.capture.native.symbols import Demangler, Symbols
+from ptexplore.capture.native.symbols import Symbols, demangle
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, NativeCall
 from ptexplore.view.trace.native_names import plain
@@ -74,9 +74,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
     if stepper.why_not() is not None:
         pytest.skip(stepper.why_not())
     found, maps = json.loads(made_once(tmp_path_factory, "stepped.json", _step).read_text(encoding="utf-8"))
-    symbols, demangler = Symbols(maps, tmp_path_factory.mktemp("symbols")), Demangler()
+    symbols = Symbols(maps, tmp_path_factory.mktemp("symbols"))
     trees = {name: build(base64.b64decode(rows), steps, symbols) for name, (rows, steps) in found.items()}
-    return {name: Recorded(root, _hops(root, demangler)) for name, root in trees.items()}
+    return {name: Recorded(root, _hops(root)) for name, root in trees.items()}
 
 
 def _step(file: Path) -> None:
@@ -85,12 +85,12 @@ def _step(file: Path) -> None:
         subprocess.run(command, cwd=ROOT, stdout=out, check=True)
 
 
-def _hops(root: SteppedCall, demangler: Demangler) -> tuple[Hop, ...]:
+def _hops(root: SteppedCall) -> tuple[Hop, ...]:
     made: dict[int, Hop] = {}
     numbers = count(1)
     for _, call in reversed(list(root.walk())):
         library = call.place.library
-        symbol = demangler.demangle(call.place.mangled)
+        symbol = demangle(call.place.mangled)
         made[id(call)] = Hop(
             next(numbers),
             "native" if library.startswith(("libtorch", "libc10")) else "closed",
