@@ -65,7 +65,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(1)
     runs = _Runs(request)
     if asked is None and runs.are_short():
-        once, parts = _whole(runs)
+        once, parts = _step_all(runs)
     else:
         once, parts = _operator_call(runs, asked)
     pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": round(runs.projected, 3)}
@@ -180,7 +180,7 @@ def _part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
     }
 
 
-def _whole(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
+def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
     """Step all of it; its first operator call alone where time ran out before any had begun."""
     once, stepper = _Once(runs.request), Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, WHOLE))
     parts = once.stepped(stepper)
