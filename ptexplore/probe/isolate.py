@@ -216,7 +216,7 @@ def available_memory() -> int | None:
     """Bytes that may still be used: the machine's, or what is left of the control group's; None where unknown."""
     try:
         with open("/proc/meminfo") as info:
-            found = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
+            available = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
     except (OSError, StopIteration, ValueError):
         return None
     for limit, used in (
@@ -224,5 +224,5 @@ def available_memory() -> int | None:
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
         with contextlib.suppress(OSError, ValueError), open(limit) as most, open(used) as present:
-            found = min(found, max(int(most.read()) - int(present.read()), 0))
-    return found
+            available = min(available, max(int(most.read()) - int(present.read()), 0))
+    return available
