@@ -41,6 +41,9 @@ class Refused(Exception):
     source: str | None = None
     close: list[str] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        return self.message
+
 
 def parse(expression: str, label: str) -> ast.Expression:
     """The expression's tree. Raises Refused for what is no single expression."""

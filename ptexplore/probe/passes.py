@@ -52,7 +52,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     result, trees = _observe(running)
     # The calls come first: events refer to them.
     seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
-    seen += [(name, "event", event) for name, events_of_one in trees.items() for event in events_of_one]
+    seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
     sequence, called = _sequence(next(iter(trees.values())))

@@ -108,7 +108,7 @@ def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
         message = run()
     except Refused as error:
         place = {"where": error.where, "source": error.source}
-        message = {"type": "refused", "kind": error.kind, "message": error.message, "close": error.close, **place}
+        message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
     except passes.Raised as raised:
         message = _raised(raised.stage, raised.error)
     except Unavailable as error:
