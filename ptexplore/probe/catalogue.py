@@ -105,11 +105,9 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
 
 def _def_line(code: Any) -> int:
     """The line of the `def` itself: Python counts a decorated function from its first decorator."""
-    for line in range(code.co_firstlineno, code.co_firstlineno + 60):
-        definition = _DEF.match(linecache.getline(code.co_filename, line))
-        if definition and definition[1] == code.co_name:
-            return line
-    return int(code.co_firstlineno)
+    first = int(code.co_firstlineno)
+    heads = ((line, _DEF.match(linecache.getline(code.co_filename, line))) for line in range(first, first + 60))
+    return next((line for line, head in heads if head and head[1] == code.co_name), first)
 
 
 def _kernels() -> Iterator[dict[str, Any]]:

@@ -59,8 +59,8 @@ def work(request: dict[str, Any], channel: Any) -> None:
         from _ptexplore_probe import survey
 
         survey.serve(request, channel, lambda asked: trace.run_passes(asked, known, channel))
-        return
-    trace.run_passes(request, known, channel)
+    else:
+        trace.run_passes(request, known, channel)
 
 
 def main() -> None:

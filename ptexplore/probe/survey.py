@@ -143,14 +143,12 @@ def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, str]:
-    """The kind of number to take samples of, the most usual first; None and why where there is none."""
+    """The kind of number to take samples of, the most usual first, or None; and why there is none."""
     if backward and not op.supports_autograd:
         return None, "its OpInfo says that it has no backward"
     supported = op.supported_backward_dtypes("cpu") if backward else op.supported_dtypes("cpu")
-    for dtype in (*DTYPES, *sorted(supported, key=str)):
-        if dtype in supported:
-            return dtype, ""
-    return None, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
+    dtype = next((dtype for dtype in (*DTYPES, *sorted(supported, key=str)) if dtype in supported), None)
+    return dtype, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
 
 
 def _smallest_first(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> list[int]:
