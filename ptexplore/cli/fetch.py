@@ -64,53 +64,52 @@ def fetch(
 
 
 def _fetch(source: str | None, ref: str | None, name: str | None, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import fetch_progress, outcome_lines, print_lines
+    from ptexplore.render.terminal.fetch import print_outcome
+    from ptexplore.render.terminal.progress import progress_bar
     from ptexplore.source.fetch.install import Request
 
     request = Request(source, ref, name or "pytorch", named=name is not None)
     with open_workspace(python) as workspace:
-        with fetch_progress() as watcher:
+        with progress_bar() as watcher:
             outcome = workspace.fetch(request, watcher)
-        print_lines(outcome_lines(outcome, workspace.choice(), workspace.runtime_if_any))
+        print_outcome(outcome, workspace.choice(), workspace.runtime_if_any)
     return 0
 
 
 def _list(python: str | None, *, as_json: bool) -> int:
-    from ptexplore.render.terminal.fetch import listing_lines, print_lines
+    from ptexplore.render.terminal.fetch import print_listing
     from ptexplore.source.fetch.checkouts import checkouts
     from ptexplore.view.checkouts import listing_document
 
     with open_workspace(python) as workspace:
         _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
-        document = listing_document(checkouts(), workspace.choice())
+        choice = workspace.choice()
     if as_json:
-        json.dump(document, sys.stdout)
+        json.dump(listing_document(checkouts(), choice), sys.stdout)
         print()
     else:
-        print_lines(listing_lines(document))
+        print_listing(checkouts(), choice)
     return 0
 
 
 def _use(name: str, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_lines
     from ptexplore.source.fetch.checkouts import use
 
     use(None if name == "auto" else name)
-    print_lines(_in_use(python))
-    return 0
+    return _in_use(python)
 
 
 def _remove(name: str, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_lines, removed_lines
+    from ptexplore.render.terminal.fetch import print_removed
     from ptexplore.source.fetch.checkouts import remove
 
-    gone = removed_lines(remove(name))
-    print_lines([*gone, *_in_use(python)])
-    return 0
+    print_removed(remove(name))
+    return _in_use(python)
 
 
-def _in_use(python: str | None) -> list[str]:
-    from ptexplore.render.terminal.fetch import choice_lines
+def _in_use(python: str | None) -> int:
+    from ptexplore.render.terminal.fetch import print_choice
 
     with open_workspace(python) as workspace:
-        return choice_lines(workspace.choice())
+        print_choice(workspace.choice())
+    return 0

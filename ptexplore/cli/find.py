@@ -52,7 +52,7 @@ def find(
             print()
             return 0
         from ptexplore.render.terminal.console import make_console
-        from ptexplore.render.terminal.find import print_find
+        from ptexplore.render.terminal.search import print_find
 
         print_find(make_console(), view, workspace.locate)
     return 0

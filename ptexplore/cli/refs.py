@@ -49,7 +49,7 @@ def refs(
             print()
             return 0
         from ptexplore.render.terminal.console import make_console
-        from ptexplore.render.terminal.refs import print_refs
+        from ptexplore.render.terminal.search import print_refs
 
         print_refs(make_console(), view, workspace.locate)
     return 0

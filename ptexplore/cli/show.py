@@ -14,7 +14,7 @@ from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.render.terminal.places import LocateIn
+    from ptexplore.render.terminal.search import LocateIn
     from ptexplore.view.search.show import ShowView
 
 
@@ -64,7 +64,8 @@ def show(
 def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> int:
     from ptexplore.render.terminal.console import make_console
     from ptexplore.render.terminal.pager import page
-    from ptexplore.render.terminal.show import page_lines, print_candidates
+    from ptexplore.render.terminal.search import print_candidates
+    from ptexplore.render.terminal.show import page_lines
 
     console = make_console()
     if not view.pages:
@@ -77,7 +78,7 @@ def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> int:
 
 def _open(view: ShowView) -> int:
     from ptexplore.render.terminal.pager import open_in_editor
-    from ptexplore.render.terminal.show import next_target
+    from ptexplore.render.terminal.search import next_target
 
     if len(view.pages) != 1:
         some = "; ".join(f"{one.name} at {next_target(one)}" for one in view.candidates[:5])

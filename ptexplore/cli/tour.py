@@ -121,15 +121,15 @@ def _document(guide: Guide, tour: Tour, number: int | None) -> int:
 def _print(guide: Guide, tour: Tour, number: int | None) -> int:
     """The whole tour, or one stop of it."""
     from ptexplore.cli.tour_walk import fitting
-    from ptexplore.render.terminal.console import make_console
-    from ptexplore.render.terminal.tour import intro_lines, stop_lines
+    from ptexplore.render.terminal.console import captured, make_console
+    from ptexplore.render.terminal.tour import print_intro, print_stop
 
     console = make_console()
     if number is None:
-        sys.stdout.write("\n".join([*intro_lines(console, tour), "", ""]))
+        sys.stdout.write("\n".join([*captured(print_intro, console, tour), "", ""]))
     for at in [number] if number is not None else range(1, len(tour.stops) + 1):
         view = guide.stop(tour, at)
-        lines = stop_lines(console, view, fitting(console, guide, view), reveal=True)
+        lines = captured(print_stop, console, view, fitting(console, guide, view), reveal=True)
         sys.stdout.write("\n".join([*lines, *([""] if number is None else []), ""]))
     return 0
 

@@ -37,13 +37,12 @@ _AROUND = 14  # lines of a stop over and under its prose: where it is, what it l
 
 def fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
     """As much source as suits a stop: beside its prose what fills the screen, under it half a screen."""
-    from ptexplore.render.terminal.tour import WIDE, prose_height, source_height
+    from ptexplore.render.terminal.tour import is_wide, prose_height, source_height
 
     if not console.is_terminal:
         return guide.excerpt(view, ROOM)
     rows = shutil.get_terminal_size().lines
-    wide = console.width >= WIDE
-    room = max(prose_height(console, view), rows - _AROUND) if wide else rows // 2
+    room = max(prose_height(console, view), rows - _AROUND) if is_wide(console) else rows // 2
     room = max(room, _LEAST)
     lines = room
     for _try in range(3):  # folded lines take more of the screen
@@ -161,9 +160,9 @@ class TerminalWalk:
 
     def _contents(self, _rest: str) -> None:
         from ptexplore.annotations.progress import load_progress
-        from ptexplore.render.terminal.tour_list import contents_lines
+        from ptexplore.render.terminal.tour_list import print_contents
 
-        self._say(contents_lines(self._console(), self._walk.tour, load_progress().done, self._walk.number))
+        print_contents(self._console(), self._walk.tour, load_progress().done, self._walk.number)
 
     def _help(self, _rest: str) -> None:
         self._say(_HELP)
@@ -182,7 +181,7 @@ class TerminalWalk:
     def _lab(self, lab: Lab) -> bool:
         """Run one lab and say how it ended; False where the reader stopped it."""
         from ptexplore.annotations.trust import may_run, trusted
-        from ptexplore.render.terminal.tour import lab_lines
+        from ptexplore.render.terminal.tour import print_lab
 
         tour, stop = self._walk.tour, self._walk.stop
         if not may_run(tour, trusted()):  # said before the installed torch is looked at
@@ -193,7 +192,7 @@ class TerminalWalk:
         self._tell(f"running {lab.id} …")
         try:
             for result in self._workspace.run_labs([(tour, alone)]):
-                self._say(lab_lines(self._console(), lab, result))
+                print_lab(self._console(), lab, result)
                 if result.outcome == "passed":
                     self._walk.passed(stop, lab)
         except KeyboardInterrupt:
@@ -209,18 +208,20 @@ class TerminalWalk:
         return make_console()
 
     def _intro(self) -> list[str]:
-        from ptexplore.render.terminal.tour import intro_lines
+        from ptexplore.render.terminal.console import captured
+        from ptexplore.render.terminal.tour import print_intro
 
-        return [*intro_lines(self._console(), self._walk.tour), ""]
+        return [*captured(print_intro, self._console(), self._walk.tour), ""]
 
     def _show(self, above: Sequence[str] = ()) -> None:
-        from ptexplore.render.terminal.tour import stop_lines
+        from ptexplore.render.terminal.console import captured
+        from ptexplore.render.terminal.tour import print_stop
 
         console = self._console()
         view = self._guide.stop(self._walk.tour, self._walk.number)
         excerpt = fitting(console, self._guide, view)
         rule = "─" * min(console.width, 40)
-        self._rest = [*above, rule, *stop_lines(console, view, excerpt, reveal=False), ""]
+        self._rest = [*above, rule, *captured(print_stop, console, view, excerpt, reveal=False), ""]
         self._walk.shown()
         self._page()
 

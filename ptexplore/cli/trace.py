@@ -183,7 +183,8 @@ def _nowhere(ref: SourceRef) -> tuple[str, int] | None:
 
 
 def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> int:
-    from ptexplore.render.terminal.console import make_console, print_output, print_trail
+    from ptexplore.render.terminal.console import make_console
+    from ptexplore.render.terminal.trace import print_output, print_trail
     from ptexplore.view.trace.rows import view
 
     if session is not None:
@@ -191,7 +192,7 @@ def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate
     page = view(trail, wanted, session)
     print_trail(make_console(), page, locate)
     if svg:
-        from ptexplore.render.terminal.picture import picture
+        from ptexplore.render.terminal.console import picture
         from ptexplore.workspace.saved_traces import write_file
 
         # Without links: those lead into this machine's folders, and a picture travels.
@@ -211,7 +212,8 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
 
 
 def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> int:
-    from ptexplore.render.terminal.console import make_console, print_explanation
+    from ptexplore.render.terminal.console import make_console
+    from ptexplore.render.terminal.trace import print_explanation
     from ptexplore.view.trace.explain import explain, explanation_to_json
 
     explanation = explain(trail, session, hop)

@@ -11,8 +11,10 @@ from ptexplore.model.trace import walk
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Where
     from ptexplore.model.trace import Hop, Trail
+    from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
+LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # how the word looks
 _SHOWN = 8  # of the hops a failure names
 
 
