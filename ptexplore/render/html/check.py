@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from ptexplore.render.html.pack import page_as_read, rows_as_read
+from ptexplore.render.html.source_pages import page_as_read, rows_as_read
 
 _TAG = re.compile(r"<(?:a|link|img|script)\b([^>]*)>")
 _TO = re.compile(r"""\b(?:href|src)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.load import read_bytes
 from ptexplore.annotations.markdown import link_trouble, parser, picture_trouble
-from ptexplore.render.html.flow import figure
+from ptexplore.render.html.flowchart import figure
 from ptexplore.safe_text import clean_lines
 
 if TYPE_CHECKING:

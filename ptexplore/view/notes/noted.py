@@ -101,19 +101,18 @@ def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
 
     Fallbacks of other keys serve every operator: they would be on every card.
     """
-    from ptexplore.view.operator.card import COMMON  # with it comes all that resolves: `find` needs none of it
-
     name = card.operator.name
     found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
-    refs = [
-        ref
-        for row in card.keys
-        if any(key in COMMON for key in row.keys)
-        for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))
-    ]
-    refs += [ref for ref in (card.node, card.entry) if ref is not None]
+    refs = places_run(card)
     found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
     return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]
+
+
+def places_run(card: Card) -> list[SourceRef]:
+    """The places that an operator's common keys run, its backward node's, and that of its entry."""
+    rows = (row for row in card.keys if row.is_common)
+    refs = [ref for row in rows for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))]
+    return [*refs, *(ref for ref in (card.node, card.entry) if ref is not None)]
 
 
 def _targets(targets: Iterable[CalledFunction]) -> Iterator[SourceRef]:

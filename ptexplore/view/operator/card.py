@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
+_NAMED = 4  # keys of a row that are named
 COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")
 
 
@@ -39,6 +40,17 @@ class KeyRow:
     targets: tuple[CalledFunction, ...] = ()
     entry: SourceRef | None = None  # the op's own m.impl, where that is hand-written
     stubs: tuple[Stubbed, ...] = ()  # called by a hand-written kernel itself
+
+    @property
+    def is_common(self) -> bool:
+        """Whether one of its keys is one that most readers ask about."""
+        return any(key in COMMON for key in self.keys)
+
+    @property
+    def shown_keys(self) -> tuple[str, ...]:
+        """The keys to name where there is no room for many."""
+        few = tuple(key for key in self.keys if key in COMMON) or self.keys[:2]
+        return self.keys if len(self.keys) <= _NAMED else few
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,11 @@ class Card:
     siblings: tuple[str, ...]
     trees: tuple[TreeInfo, ...] = ()
     notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
+
+    @property
+    def common(self) -> tuple[KeyRow, ...]:
+        """The rows of common keys; all of them if there are none."""
+        return tuple(row for row in self.keys if row.is_common) or self.keys
 
 
 def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:

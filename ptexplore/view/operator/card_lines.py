@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptexplore.view.line import Line
-from ptexplore.view.operator.card import COMMON, CalledFunction, Card, KeyRow, Stubbed
+from ptexplore.view.operator.card import CalledFunction, Card, KeyRow, Stubbed
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
@@ -61,7 +61,7 @@ def _python(card: Card) -> Iterator[Line]:
 
 def _keys(card: Card, *, full: bool) -> Iterator[Line]:
     yield Line("heading", "what each dispatch key runs")
-    shown = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
+    shown = card.keys if full else card.common
     for row in shown:
         yield from _key(row, full=full)
     if card.fallthrough:
@@ -73,11 +73,10 @@ def _keys(card: Card, *, full: bool) -> Iterator[Line]:
 
 
 def _key(row: KeyRow, *, full: bool) -> Iterator[Line]:
-    keys = list(row.keys)
-    if not full and len(keys) > 4:
-        first = [key for key in keys if key in COMMON] or keys[:2]
-        keys = [*first, f"+{len(keys) - len(first)} more"]
-    yield Line("strong", ", ".join(keys), indent=2, after=row.reason)
+    keys = row.keys if full else row.shown_keys
+    more = len(row.keys) - len(keys)
+    names = ", ".join([*keys, f"+{more} more"] if more else keys)
+    yield Line("strong", names, indent=2, after=row.reason)
     yield Line("text", row.kernel, indent=4)
     if row.body.line:
         yield _place(row.body, indent=4)

@@ -10,7 +10,7 @@ from ptexplore.view.search.show import ShownKernel
 
 def kernels_of(card: Card, *, full: bool) -> tuple[ShownKernel, ...]:
     """What the common keys run (all keys where `full`): the kernel, then the functions that it calls."""
-    rows = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
+    rows = card.keys if full else card.common
     return tuple(one for row in rows for one in _of_row(row, full=full))
 
 

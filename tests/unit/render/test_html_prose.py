@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptexplore.render.html.flow import figure
+from ptexplore.render.html.flowchart import figure
 from ptexplore.render.html.prose import headings, html_of, picture_size
 
 LOOP = """flowchart TD

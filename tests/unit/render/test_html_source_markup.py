@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ptexplore.render.html.words import Marker
+from ptexplore.render.html.source_markup import Marker
 from ptexplore.view.site.source_page import Link
 from ptexplore.view.site.urls import apart, between, safe
 
