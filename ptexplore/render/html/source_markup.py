@@ -15,7 +15,7 @@ from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
 # A line feed's companion stays: a file of Windows' is shown as it is.
-_TO_SAFE = {ord(one): "\ufffd" for one in UNSAFE if one != "\r"} | {ord("<"): LESS, ord("&"): AND}
+_TO_SAFE = {ord(letter): "\ufffd" for letter in UNSAFE if letter != "\r"} | {ord("<"): LESS, ord("&"): AND}
 # What the grammars call a type or a literal, this scanner marks as a word of the language, too.
 _CPP_MORE = """auto bool char const_cast double dynamic_cast false float int long nullptr reinterpret_cast short signed
     static_cast this true typeid unsigned void"""
@@ -82,7 +82,7 @@ class _Scan:
         keywords: frozenset[str],
     ) -> None:
         self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
-        self.named = {word for here in words.values() for word in here}
+        self.named = {word for line_words in words.values() for word in line_words}
         self.out: list[str] = []
         self.done = self._counted = 0
         self._line = 1
@@ -114,10 +114,9 @@ class _Scan:
         return "".join(self.out)
 
     def _link(self, word: str, match: re.Match[str]) -> bool:
-        """Whether the word has a link here, which is put then."""
+        """Whether the word has a link on this line, which is put then."""
         start, end = match.span()
-        here = self.words.get(self._line_at(start))
-        links = here.get(word) if here is not None else None
+        links = self.words.get(self._line_at(start), {}).get(word)
         link = _fitting(links, self.text, start) if links else None
         if link is None:
             return False

@@ -161,7 +161,9 @@ def _code(site: Site, data: SourceData, text: str, url: str) -> str:
 
 def _entries(site: Site, data: SourceData, url: str) -> str:
     """The list at the page's end: every name that is defined elsewhere, or several times, with its places."""
-    return "".join(entry(site, data.path, number, *one, url) for number, one in enumerate(data.entries, 1))
+    return "".join(
+        entry(site, data.path, number, name, meant, url) for number, (name, meant) in enumerate(data.entries, 1)
+    )
 
 
 def entry(site: Site, path: str, number: int, name: str, meant: Meaning, url: str) -> str:
