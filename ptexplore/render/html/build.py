@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from ptexplore.workspace.workspace import Workspace
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Written:
     """What a build came to: files that changed and that did not, files that went, bytes of all of them and of the
     source's text that they show, what was lost or wrong.
     """
 
-    made: int = 0
-    kept: int = 0
-    gone: int = 0
-    size: int = 0
-    text: int = 0
-    lost: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    made: int
+    kept: int
+    gone: int
+    size: int
+    text: int
+    lost: Sequence[str]
+    problems: Sequence[str]
 
 
 def build_site(
@@ -64,23 +64,22 @@ def build_site(
             site = plan_site(contents, settings)
             out.begin()
             try:
-                written = _write(workspace, contents, site, out, jobs or usual_jobs(), progress)
+                lost, problems = _write(workspace, contents, site, out, jobs or usual_jobs(), progress)
             except BaseException:
                 out.keep()
                 raise
-            written.gone = out.finish()
+            gone = out.finish()
     finally:
         out.release()
-    written.made = len(out.changed)
-    written.kept = len(out.pages) - written.made
-    written.size = out.size + sum(int(row[1]) for row in out.pages.values())
-    written.text = sum(int(out.pages[url][2]) for url in site.sources.values())
-    return written
+    size = out.size + sum(int(row[1]) for row in out.pages.values())
+    text = sum(int(out.pages[url][2]) for url in site.sources.values())
+    return Written(len(out.changed), len(out.pages) - len(out.changed), gone, size, text, lost, problems)
 
 
 def _write(
     workspace: Workspace, contents: SiteContents, site: Site, out: Output, jobs: int, progress: Progress
-) -> Written:
+) -> tuple[list[str], list[str]]:
+    """Write all files. Gives the stops that have no place, and what was wrong in notes."""
     library = contents.library
     base = _base(contents, site)
     Sources(site, contents.names, out, lambda: [tree.reopened().store for tree in contents.trees], base).write(
@@ -104,7 +103,7 @@ def _write(
     lists.about(site, out, problems)
     write_search(site, out, contents.names, tours, traces, base, progress)
     write_assets(out)
-    return Written(lost=tours.lost, problems=problems)
+    return tours.lost, problems
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:

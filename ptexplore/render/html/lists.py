@@ -53,15 +53,12 @@ def operators(site: Site, out: Output, *, runtime: bool) -> None:
         spaces[namespace][rest.partition(".")[0]].append((rest, url))
     urls = {space: f"ops/{safe(space or 'none')}.html" for space in sorted(spaces)}
     listed = [(space, url, f"{sum(map(len, spaces[space].values())):,} operators") for space, url in urls.items()]
-    page = render(
-        site, "ops.html", "ops/index.html", kind="ops", id="", title="Operators", runtime=runtime, namespaces=listed,
-        families=[],
-    )  # fmt: skip
-    out.write("ops/index.html", page)
-    for space, url in urls.items():
+    lists = [("ops/index.html", "ops", "", "Operators")]
+    for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in urls.items())]:
+        families = sorted(spaces[space].items()) if kind == "namespace" else []
         page = render(
-            site, "ops.html", url, kind="namespace", id=space, title=f"{space}::", runtime=runtime, namespaces=[],
-            families=sorted(spaces[space].items()),
+            site, "ops.html", url, kind=kind, id=space, title=title, runtime=runtime, families=families,
+            namespaces=listed if kind == "ops" else [],
         )  # fmt: skip
         out.write(url, page)
 

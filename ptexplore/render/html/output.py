@@ -150,7 +150,6 @@ class Output:
         """Let other builds write into the folder."""
         if self._held is not None:
             os.close(self._held)
-            self._held = None
 
     def _save(self, pages: dict[str, list[Any]]) -> None:
         rows = ",\n".join(

@@ -100,11 +100,6 @@ def linked(location: tuple[str, int] | None) -> str:
     return f"underline link {Path(location[0]).as_uri()}#L{location[1]}" if location else ""
 
 
-def precision(ref: SourceRef) -> Text:
-    """How precisely a place is known, as a word."""
-    return drawn([Span(ref.precision, ref.precision)])
-
-
 def print_next(console: Console, command: str, before: str = "") -> None:
     """What to type next."""
     console.print(Text.assemble((f"{before}next: ", "dim"), (clean(command), "cyan")))

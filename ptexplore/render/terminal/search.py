@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import folded, linked, precision, print_next, styled
+from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
+from ptexplore.view.line import place_spans
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
@@ -35,9 +36,8 @@ def where(spot: Spot, locate: LocateIn | None = None) -> Text:
 
 def placed(place: Text, tree: str, ref: SourceRef) -> Text:
     """A place, its tree, and how precisely it is known."""
-    known = styled((tree, "magenta"), (" " if tree else "", "")).append_text(precision(ref))
-    reason = styled((f" ({ref.reason})" if ref.reason else "", "dim"))
-    return Text.assemble(place, "  " if place else "", known, reason)
+    lead = styled(("  " if place else "", ""), (tree, "magenta"), (" " if tree else "", ""))
+    return Text.assemble(place, lead, drawn(place_spans(ref)[2 if ref.path is not None else 0 :]))
 
 
 def _located(spot: Spot, locate: LocateIn | None) -> Text:

@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from ptexplore.render.terminal.console import STYLES, folded, precision, styled
+from ptexplore.render.terminal.console import STYLES, folded, styled
 from ptexplore.render.terminal.highlight import shown_lines
+from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
 from ptexplore.view.notes.labs import LAB_TONES
@@ -90,8 +91,7 @@ def _header(console: Console, view: StopView) -> None:
     place = styled((view.outcome, STYLES[TONES[anchor.outcome]]))
     if view.spot is not None:
         lines = f"{anchor.line}-{anchor.end_line}" if anchor.end_line > anchor.line else f"{anchor.line}"
-        place.append_text(styled((f"  {anchor.path}:{lines}  ", ""), (view.spot.tree.label, "magenta"), (" ", "")))
-        place.append_text(precision(view.spot.ref))
+        place.append_text(placed(styled((f"  {anchor.path}:{lines}", "")), view.spot.tree.label, view.spot.ref))
     else:
         place.append_text(styled((f"  {anchor.anchor.path}  {anchor.anchor.symbol}", "")))
     folded(console, place, "  ", "    ")
