@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from ptexplore.annotations.concepts import load_path
 from ptexplore.render.html import lists
 from ptexplore.render.html.cards import Cards
-from ptexplore.render.html.output import Output, digest, open_output
-from ptexplore.render.html.page_workers import usual_jobs
+from ptexplore.render.html.output import Output, digest, open_output, usual_jobs
 from ptexplore.render.html.pages import write_assets
 from ptexplore.render.html.search_shards import write_search
 from ptexplore.render.html.source_pages import Sources
@@ -107,10 +106,8 @@ def _write(
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    counts = [f"{len(site.sources):,} files of source"]
-    counts += [f"{len(site.operators):,} operators"] if site.operators else []
-    counts += [f"{len(contents.traces):,} traces"] if contents.traces else []
-    return counts
+    further = ((len(site.operators), "operators"), (len(contents.traces), "traces"))
+    return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 
 
 def _base(contents: SiteContents, site: Site) -> str:

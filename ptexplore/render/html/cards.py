@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.render.html.output import Output, Row, digest
-from ptexplore.render.html.page_workers import write_pages
+from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
 from ptexplore.resolve.places.stubs import Stubs
@@ -37,8 +36,7 @@ class Cards:
     base: str
     noted: Noted
     observed: Observed
-    _lookup: Lookup | None = None
-    _called: Stubs | None = None
+    _opened: tuple[Lookup, Stubs] | None = None
 
     def __post_init__(self) -> None:
         self._about: defaultdict[str, list[Mark]] = defaultdict(list)
@@ -71,13 +69,13 @@ class Cards:
         return list({mark.stop: mark for mark in marks}.values())
 
     def _make(self, tasks: Sequence[str]) -> list[Row]:
-        if self._lookup is None:
-            self._lookup = self.lookup()
-            self._called = Stubs(self._lookup)
+        if self._opened is None:
+            lookup = self.lookup()
+            self._opened = lookup, Stubs(lookup)
         rows = []
         for name in tasks:
             url = self.site.operators[name]
-            shown = card(self._lookup, name, self._called)
+            shown = card(self._opened[0], name, self._opened[1])
             run = ((ref.tree, ref.path, ref.line) for ref in places_run(shown) if ref.path is not None and ref.line)
             refs = [list(place) for place in dict.fromkeys(run)]
             stops = self._stops(name, refs)

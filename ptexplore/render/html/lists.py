@@ -34,10 +34,10 @@ def folders(site: Site, out: Output) -> None:
             inside[parent].add(folder)
     for folder in sorted({"", *files, *inside}):
         parts = folder.split("/") if folder else []
-        above = [("source", folder_url(""))] if folder else []
-        above += [(part, folder_url("/".join(parts[:n]))) for n, part in enumerate(parts[:-1], 1)]
+        parents = [("source", folder_url(""))] if folder else []
+        parents += [(part, folder_url("/".join(parts[:n]))) for n, part in enumerate(parts[:-1], 1)]
         page = render(
-            site, "folder.html", folder_url(folder), kind="folder", id=folder, folders=above,
+            site, "folder.html", folder_url(folder), kind="folder", id=folder, folders=parents,
             title=parts[-1] if parts else "Source",
             inside=[(each.rsplit("/", 1)[-1], folder_url(each), f"{count[each]:,}") for each in sorted(inside[folder])],
             files=[(path.rsplit("/", 1)[-1], site.sources[path]) for path in files[folder]],

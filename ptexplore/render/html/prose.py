@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from ptexplore.annotations.load import read_bytes
-from ptexplore.annotations.markdown import link_trouble, parser, picture_trouble
+from ptexplore.annotations.markdown import parser, picture_trouble
 from ptexplore.render.html.flowchart import figure
 from ptexplore.safe_text import clean_lines
 
@@ -105,8 +105,10 @@ def safe_picture(folder: str, url: str) -> bytes | None:
     if len(data) > LARGEST:
         return None
     if url.endswith(".png"):
-        return data if data.startswith(b"\x89PNG\r\n\x1a\n") else None
-    return None if _ACTIVE.search(data) or b"<svg" not in data[:1000] or b"\0" in data else data
+        harmless = data.startswith(b"\x89PNG\r\n\x1a\n")
+    else:
+        harmless = b"<svg" in data[:1000] and b"\0" not in data and not _ACTIVE.search(data)
+    return data if harmless else None
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
@@ -120,8 +122,3 @@ def picture_size(data: bytes) -> tuple[int, int] | None:
     if given[0] and given[1]:
         return int(given[0][1]), int(given[1][1])
     return (int(box[1]), int(box[2])) if box else None
-
-
-def outside(url: str) -> str | None:
-    """A link to elsewhere, where it may be followed."""
-    return url if url.startswith(("https://", "http://")) and link_trouble(url) is None else None

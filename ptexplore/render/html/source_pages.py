@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from ptexplore.index.tasks import language_of
-from ptexplore.render.html.output import Output, Row, digest
-from ptexplore.render.html.page_workers import write_pages
+from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
-from ptexplore.render.html.source_markup import Marker, escaped
+from ptexplore.render.html.source_markup import escaped, marked_lines
 from ptexplore.view.excerpt import changed
 from ptexplore.view.site.site import shown
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
@@ -142,7 +141,7 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
 
 def _code(site: Site, data: SourceData, text: str, url: str) -> str:
     """The numbered lines of a file with their links, in lists of `CHUNK`."""
-    lines = Marker(language_of(data.path)).lines(text, data.words, data.includes)
+    lines = marked_lines(language_of(data.path), text, data.words, data.includes)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
     marks = {symbol.line: f" id=L{symbol.line}" for symbol in data.defined}

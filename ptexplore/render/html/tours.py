@@ -17,10 +17,11 @@ from markupsafe import Markup
 
 from ptexplore.annotations.candidates import in_file
 from ptexplore.annotations.concepts import STAGES
+from ptexplore.annotations.markdown import link_trouble
 from ptexplore.annotations.records import Anchor
 from ptexplore.render.html.pages import render
-from ptexplore.render.html.prose import html_of, outside, picture_size, safe_picture
-from ptexplore.render.html.source_markup import Marker
+from ptexplore.render.html.prose import html_of, picture_size, safe_picture
+from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
 from ptexplore.view.excerpt import changed
 from ptexplore.view.notes.tour import in_order
@@ -146,7 +147,7 @@ class Tours:
     def _lead(self, tour: Tour, page: str, url: str) -> str | None:
         """Where a link of a note leads on the site: to a stop, a tour, or elsewhere; None where to nothing."""
         if url.startswith(("http://", "https://")):
-            return outside(url)
+            return url if link_trouble(url) is None else None
         file, _, anchor = url.partition("#")
         name = posixpath.basename(file).removesuffix(".md") if file else tour.id
         target = self.guide.library.tours.get(name) if file.endswith(".md") or not file else None
@@ -160,11 +161,11 @@ class Tours:
     def _excerpt(self, excerpt: Excerpt, path: str, url: str, *, linked: bool) -> tuple[Markup, Markup]:
         """The lines, those that are meant marked; and the list of the names that are no plain link."""
         data = self._names(excerpt, path) if linked else SourceData(path)
-        above = len(excerpt.before) + 1 - excerpt.first  # of a line's number here and in its file
-        words = {line + above: links for line, links in data.words.items() if line >= excerpt.first}
-        includes = {line + above: link for line, link in data.includes.items() if line >= excerpt.first}
+        offset = len(excerpt.before) + 1 - excerpt.first  # of a line's number here and in its file
+        words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
+        includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
         text = "\n".join([*excerpt.before, *excerpt.lines])
-        marked = Marker(excerpt.language).lines(text, words, includes)[len(excerpt.before) :]
+        marked = marked_lines(excerpt.language, text, words, includes)[len(excerpt.before) :]
         links = _Links(self.site, data, url)
         first, last = excerpt.marked
         rows = [

@@ -39,14 +39,13 @@ def page(lines: Iterable[str], *, wanted: bool) -> None:
 
 def _pager() -> list[str] | None:
     """The pager's command, found on the path; None where there is none, or the reader wants none (`cat`, empty)."""
-    asked = os.environ.get("PTEXPLORE_PAGER", os.environ.get("PAGER"))
+    asked = os.environ.get("PTEXPLORE_PAGER", os.environ.get("PAGER", "less -R"))
     try:
-        command = shlex.split(asked) if asked is not None else ["less", "-R"]
+        command = shlex.split(asked)
     except ValueError:
         return None
-    if not command or command[0] == "cat" or shutil.which(command[0]) is None:
-        return None
-    return command
+    wanted = command and command[0] != "cat" and shutil.which(command[0]) is not None
+    return command if wanted else None
 
 
 def _through(command: list[str], lines: Iterator[str]) -> None:

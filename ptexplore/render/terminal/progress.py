@@ -45,15 +45,12 @@ class ProgressLines:
 
     def step(self, name: str, done: float | None = None) -> None:
         """Say a step when it begins, and then now and again the share of it that is done."""
-        now = time.monotonic()
-        if name not in self._seen:
-            self._seen.add(name)
-            print(f"  {clean(name)}", file=sys.stderr, flush=True)
-        elif done is not None and done < 1 and now - self._printed >= EVERY:
-            print(f"  {clean(name)}: {done:.0%}", file=sys.stderr, flush=True)
-        else:
+        begun = name in self._seen
+        if begun and (done is None or done >= 1 or time.monotonic() - self._printed < EVERY):
             return
-        self._printed = now
+        self._seen.add(name)
+        self._printed = time.monotonic()
+        print(f"  {clean(name)}{f': {done:.0%}' if begun else ''}", file=sys.stderr, flush=True)
 
     def detail(self, text: str) -> None:
         """Nothing: a log needs no figures that change."""

@@ -1,4 +1,4 @@
-"""Flowcharts of notes on a page."""
+"""The prose of notes on a page: flowcharts, headings, pictures."""
 
 from __future__ import annotations
 
