@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 from typer import Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_checkout
-from ptexplore.cli.options import Python
+from ptexplore.cli.options import Python, open_workspace, print_json
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.render.terminal.fetch import print_choice, print_listing, print_outcome, print_removed
+from ptexplore.render.terminal.progress import progress_bar
+from ptexplore.source.fetch import checkouts
+from ptexplore.view.checkouts import listing_document
 
 EPILOG = """\
 Without --ref and --from: the commit that the installed torch was built from, or what ptexplore.toml pins.
@@ -42,8 +44,6 @@ def fetch(
     python: Python = None,
 ) -> int:
     """Fetch the source of PyTorch, or of an extension of it, and choose which is read."""
-    from ptexplore.errors import USAGE, PtexploreError
-
     actions = {"--list": listing or None, "--use": use, "--remove": remove}
     given = [option for option, value in actions.items() if value is not None]
     asked = [option for option, value in {"--ref": ref, "--from": source, "--name": name}.items() if value is not None]
@@ -54,62 +54,25 @@ def fetch(
     if as_json and not listing:
         why = "fetching itself has no document"
         raise PtexploreError("--json goes with --list", why, "ptexplore fetch --help", USAGE)
-    if listing:
-        return _list(python, as_json=as_json)
-    if use is not None:
-        return _use(use, python)
-    if remove is not None:
-        return _remove(remove, python)
-    return _fetch(source, ref, name, python)
-
-
-def _fetch(source: str | None, ref: str | None, name: str | None, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_outcome
-    from ptexplore.render.terminal.progress import progress_bar
-    from ptexplore.source.fetch.install import Request
-
-    request = Request(source, ref, name or "pytorch", named=name is not None)
     with open_workspace(python) as workspace:
-        with progress_bar() as watcher:
-            outcome = workspace.fetch(request, watcher)
-        print_outcome(outcome, workspace.choice(), workspace.runtime_if_any)
-    return 0
+        if listing:
+            _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
+            known, choice = checkouts.checkouts(), workspace.choice()
+            if as_json:
+                print_json(listing_document(known, choice))
+            else:
+                print_listing(known, choice)
+        elif use is not None:
+            checkouts.use(None if use == "auto" else use)
+            print_choice(workspace.choice())
+        elif remove is not None:
+            print_removed(checkouts.remove(remove))
+            print_choice(workspace.choice())
+        else:
+            from ptexplore.source.fetch.install import Request
 
-
-def _list(python: str | None, *, as_json: bool) -> int:
-    from ptexplore.render.terminal.fetch import print_listing
-    from ptexplore.source.fetch.checkouts import checkouts
-    from ptexplore.view.checkouts import listing_document
-
-    with open_workspace(python) as workspace:
-        _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
-        choice = workspace.choice()
-    if as_json:
-        json.dump(listing_document(checkouts(), choice), sys.stdout)
-        print()
-    else:
-        print_listing(checkouts(), choice)
-    return 0
-
-
-def _use(name: str, python: str | None) -> int:
-    from ptexplore.source.fetch.checkouts import use
-
-    use(None if name == "auto" else name)
-    return _in_use(python)
-
-
-def _remove(name: str, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_removed
-    from ptexplore.source.fetch.checkouts import remove
-
-    print_removed(remove(name))
-    return _in_use(python)
-
-
-def _in_use(python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_choice
-
-    with open_workspace(python) as workspace:
-        print_choice(workspace.choice())
+            request = Request(source, ref, name or "pytorch", named=name is not None)
+            with progress_bar() as watcher:
+                outcome = workspace.fetch(request, watcher)
+            print_outcome(outcome, workspace.choice(), workspace.runtime_if_any)
     return 0
