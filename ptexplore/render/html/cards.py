@@ -11,9 +11,9 @@ from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
 from ptexplore.resolve.places.stubs import Stubs
-from ptexplore.view.notes.noted import holds, operators_of, places_run
-from ptexplore.view.operator.card import Card, card
-from ptexplore.view.site.urls import operator_names
+from ptexplore.view.card import Card, card, places_run
+from ptexplore.view.notes.noted import holds, operators_of
+from ptexplore.view.site.site import operator_names
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.render.html.pages import render
-from ptexplore.view.site.site import shown
-from ptexplore.view.site.urls import folder_url, operator_names, safe
+from ptexplore.view.site.site import folder_url, operator_names, safe, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:

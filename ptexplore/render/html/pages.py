@@ -7,9 +7,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.tour_list import lab_code, lab_facts, trace_command
-from ptexplore.view.site.site import stop_url
-from ptexplore.view.site.urls import between, up
+from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
+from ptexplore.view.site.site import between, stop_url, up
 
 if TYPE_CHECKING:
     from jinja2 import Environment

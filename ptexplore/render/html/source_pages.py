@@ -23,10 +23,9 @@ from ptexplore.index.tasks import language_of
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
-from ptexplore.view.excerpt import changed
-from ptexplore.view.site.site import shown
+from ptexplore.view.site.site import between, folder_url, shown
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
-from ptexplore.view.site.urls import between, folder_url
+from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
     from ptexplore.source.progress import Progress
@@ -173,7 +172,7 @@ def entry(site: Site, path: str, number: int, name: str, meant: Meaning, url: st
     shape = f' class="{" ".join(kinds)}"' if len(kinds) > 1 else f" class={kinds[0]}" if kinds else ""
     by_file: dict[str, list[int]] = {}
     for place in meant.places:
-        by_file.setdefault(place.path, []).append(place.what.line)
+        by_file.setdefault(place.path, []).append(place.definition.line)
     files = [(file, sorted(lines)) for file, lines in sorted(by_file.items())]
     (file, lines), *others = files
     if not others and file.endswith(name) and not lines[0]:  # a file, whose name says it all

@@ -23,11 +23,10 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
-from ptexplore.view.excerpt import changed
 from ptexplore.view.notes.tour import in_order
-from ptexplore.view.site.site import operator_url, stop_url
+from ptexplore.view.site.site import between, operator_url, safe, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
-from ptexplore.view.site.urls import between, safe
+from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
     from ptexplore.annotations.concepts import LearningPath
@@ -213,4 +212,4 @@ class _Links:
         own = site.owner.get(self._data.path, 0)
         if not meant.sure or len(meant.places) > 1 or site.skewed(own, site.owner.get(only.path, only.tree)):
             return None
-        return site.place(self._url, only.path, only.what.line or None)
+        return site.place(self._url, only.path, only.definition.line or None)

@@ -9,12 +9,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ptexplore.render.terminal.console import Locate, drawn, print_marks, print_next, styled
-from ptexplore.view.operator.card_lines import HIDDEN, card_lines
+from ptexplore.view.card import HIDDEN, card_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ptexplore.view.operator.card import Card
+    from ptexplore.view.card import Card
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:

@@ -11,8 +11,7 @@ from rich.text import Text
 from ptexplore.render.terminal.console import STYLES, folded, styled
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import MEANING, TONES, WORDS, Checked, CheckView, where_to
-from ptexplore.view.notes.labs import LAB_TONES
-from ptexplore.view.notes.tour_list import lab_code
+from ptexplore.view.notes.labs import LAB_TONES, lab_code
 
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Problem, Tour

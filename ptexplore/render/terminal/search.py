@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.view.search.find import FindView, SearchHit
     from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
-    from ptexplore.view.search.show import ShowView
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate, ShowView
     from ptexplore.view.trees import Spot
 
 LocateIn = Callable[["Spot"], "tuple[str, int] | None"]  # a place in a tree -> file and line on this machine

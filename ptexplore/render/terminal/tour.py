@@ -20,9 +20,8 @@ from ptexplore.render.terminal.highlight import shown_lines
 from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES
+from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts, trace_command
 from ptexplore.view.notes.prose import PICTURE, StopNumber, prose_tokens
-from ptexplore.view.notes.tour_list import lab_code, lab_facts, trace_command
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult

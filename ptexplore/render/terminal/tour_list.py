@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ptexplore.annotations.records import Problem, Tour
-    from ptexplore.view.notes.tour_list import ConceptRow, PathView, State, TourRow
+    from ptexplore.view.notes.tour import ConceptRow, PathView, State, TourRow
 
 _MARKS: dict[State, tuple[str, str]] = {"done": ("[x]", "green"), "begun": ("[~]", "yellow"), "open": ("[ ]", "dim")}
 

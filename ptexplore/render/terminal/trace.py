@@ -17,8 +17,7 @@ from ptexplore.view.line import place_spans
 if TYPE_CHECKING:
     from ptexplore.model.trace import Session
     from ptexplore.view.trace.explain import Explanation
-    from ptexplore.view.trace.row import TraceRow
-    from ptexplore.view.trace.rows import TrailView
+    from ptexplore.view.trace.rows import TraceRow, TrailView
 
 COUNTS = "instr"  # the heading of the column of instructions
 
