@@ -382,8 +382,8 @@ FAULTS = (
     ),
     Fault(
         "cpp/matching.py",
-        "left = [one for one in visible if conditions.holds(one.guards, one.path) is not False]",
-        "left = [one for one in visible if conditions.holds(one.guards, one.path)]",
+        "left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path) is not False]",
+        "left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path)]",
         "a condition that nothing decides rules nothing out",
     ),
 )

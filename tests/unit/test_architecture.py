@@ -137,7 +137,7 @@ from ptexplore.catalogue.declarations import _functions
 assert "tree_sitter" not in sys.modules and "ptexplore.index.cpp" not in sys.modules
 [made] = _functions("a.h", "namespace at { TORCH_API int mix(int a); }")
 assert made.qualified == "at::mix", made
-from ptexplore.index.cpp.syntax import parser
+from ptexplore.index.cpp.tree import parser
 _functions("b.h", "int blend();")
 _functions("b.h", "int blend();")
 assert parser.cache_info().misses == 1 and _functions.cache_info().hits == 1

@@ -14,9 +14,9 @@ from ptexplore.index.semantic.clang import (
     RECURSE,
     VISITOR,
     Cursor,
+    Unit,
 )
-from ptexplore.index.semantic.names import UnitNames
-from ptexplore.index.semantic.unit import Unit
+from ptexplore.index.semantic.references import UnitNames
 
 _TYPES = {
     kinds.STRUCT: "type", kinds.UNION: "type", kinds.CLASS: "type", kinds.ENUM: "type", kinds.CLASS_TEMPLATE: "type",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptexplore.index.tasks import Task, batches, in_turn, parted
+from ptexplore.index.workers import Task, batches, in_turn, parted
 
 FILES = [Task(0, f"c10/{n}.h", "", "checkout", 900 * (n % 97) ** 2, None) for n in range(400)]
 FILES += [Task(0, f"torch/{n}.py", "", "checkout", 90_000 + n, None) for n in range(200)]
