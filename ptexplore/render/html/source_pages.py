@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from ptexplore.index.tasks import language_of
+from ptexplore.index.workers import language_of
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
