@@ -1,10 +1,10 @@
-"""Flowcharts of notes on a page."""
+"""The prose of notes on a page: flowcharts, headings, pictures."""
 
 from __future__ import annotations
 
 import re
 
-from ptexplore.render.html.flow import figure
+from ptexplore.render.html.flowchart import figure
 from ptexplore.render.html.prose import headings, html_of, picture_size
 
 LOOP = """flowchart TD

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ptexplore.render.html.words import Marker
+from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.view.site.site import apart, between, safe
 from ptexplore.view.site.source_page import Link
 
@@ -15,7 +15,7 @@ CPP = 'auto s = R"x(a "b" // no\n)x"; /* two\nlines */ int n = 1\'000; // <b>&am
 
 
 def test_the_text_is_all_there_and_escaped() -> None:
-    lines = Marker("cpp").lines(CPP, {}, {})
+    lines = marked_lines("cpp", CPP, {}, {})
     plain = html.unescape(re.sub(r"<[^>]*>", "", "\n".join(lines)))
     assert plain == CPP
     assert lines[0] == '<b>auto</b> s = R<s>"x(a "b" // no</s>'
@@ -24,20 +24,20 @@ def test_the_text_is_all_there_and_escaped() -> None:
 
 def test_a_name_is_linked_where_its_qualifiers_stand_before_it() -> None:
     words = {4: {"add": [Link("at::", 7), Link("s.", 8, 0, sure=False)]}}
-    line = Marker("cpp").lines(CPP, words, {})[3]
+    line = marked_lines("cpp", CPP, words, {})[3]
     assert "at::<a href=#r7>add</a>(" in line
     assert "s.<a href=#r8 class=q>add</a>(" in line
 
 
 def test_a_name_in_a_string_or_a_comment_is_no_link() -> None:
-    lines = Marker("cpp").lines('x("add"); // add', {1: {"add": [Link("", 1)]}}, {})
+    lines = marked_lines("cpp", 'x("add"); // add', {1: {"add": [Link("", 1)]}}, {})
     assert "<a" not in lines[0]
 
 
 @pytest.mark.parametrize("language", ["cpp", "python", "yaml", "other"])
 def test_broken_text_is_shown_as_it_is(language: str) -> None:
     text = '"open \'x\n/* open\x00\x01\n\u202e#if <\n"""open\n- a: b'
-    lines = Marker(language).lines(text, {}, {})
+    lines = marked_lines(language, text, {}, {})
     assert len(lines) == text.count("\n") + 1
     assert not set("\x00\x01\x02\u202e") & set("".join(lines))
 

@@ -15,12 +15,12 @@ from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
 # A line feed's companion stays: a file of Windows' is shown as it is.
-_TO_SAFE = {ord(one): "\ufffd" for one in UNSAFE if one != "\r"} | {ord("<"): LESS, ord("&"): AND}
+_TO_SAFE = {ord(letter): "\ufffd" for letter in UNSAFE if letter != "\r"} | {ord("<"): LESS, ord("&"): AND}
 # What the grammars call a type or a literal, this scanner marks as a word of the language, too.
 _CPP_MORE = """auto bool char const_cast double dynamic_cast false float int long nullptr reinterpret_cast short signed
     static_cast this true typeid unsigned void"""
 _CPP_WORDS = frozenset([*CPP_WORDS.split(), *_CPP_MORE.split()])
-_PYTHON_WORDS = frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])
+_WORDS = {"cpp": _CPP_WORDS, "python": frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])}
 _CPP = re.compile(
     r"(?P<w>[A-Za-z_]\w*)"
     r"|(?P<i>//(?:[^\n\\]|\\[^\n]?|\\\n)*|/\*.*?(?:\*/|\Z))"
@@ -45,30 +45,27 @@ _YAML = re.compile(
 )
 
 
+_PATTERNS = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
+
+
 def escaped(text: str) -> str:
     """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
     return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
 
 
-class Marker:
-    """Marks the words of one file. `href` gives the URL's value of a link, unquoted."""
-
-    def __init__(self, language: str) -> None:
-        self._pattern = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}.get(language)
-        self._words = {"cpp": _CPP_WORDS, "python": _PYTHON_WORDS}.get(language, frozenset())
-
-    def lines(
-        self, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
-    ) -> list[str]:
-        """The lines of `text` as HTML."""
-        text = text.translate(_TO_SAFE)
-        if self._pattern is None:
-            return _finished(text)
-        scan = _Scan(text, words, includes, self._words)
-        at: int | None = 0
-        while at is not None:
-            at = scan.run(self._pattern, at)
-        return _finished(scan.rest())
+def marked_lines(
+    language: str, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
+) -> list[str]:
+    """The lines of a file as HTML, with the links of words and of includes by line."""
+    pattern = _PATTERNS.get(language)
+    text = text.translate(_TO_SAFE)
+    if pattern is not None:
+        scan = _Scan(text, words, includes, _WORDS.get(language, frozenset()))
+        position: int | None = 0
+        while position is not None:
+            position = scan.run(pattern, position)
+        text = scan.rest()
+    return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
 
 
 class _Scan:
@@ -82,7 +79,7 @@ class _Scan:
         keywords: frozenset[str],
     ) -> None:
         self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
-        self.named = {word for here in words.values() for word in here}
+        self.named = {word for line_words in words.values() for word in line_words}
         self.out: list[str] = []
         self.done = self._counted = 0
         self._line = 1
@@ -114,10 +111,9 @@ class _Scan:
         return "".join(self.out)
 
     def _link(self, word: str, match: re.Match[str]) -> bool:
-        """Whether the word has a link here, which is put then."""
+        """Whether the word has a link on this line, which is put then."""
         start, end = match.span()
-        here = self.words.get(self._line_at(start))
-        links = here.get(word) if here is not None else None
+        links = self.words.get(self._line_at(start), {}).get(word)
         link = _fitting(links, self.text, start) if links else None
         if link is None:
             return False
@@ -133,10 +129,6 @@ class _Scan:
         self.out.append(self.text[self.done : start])
         self.out.append(marked)
         self.done = end
-
-
-def _finished(text: str) -> list[str]:
-    return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
 
 
 def _wrapped(token: str, tag: str) -> str:
