@@ -14,7 +14,9 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
-from ptexplore.view.notes.labs import lab_code, lab_facts
+from ptexplore.tui.widgets.colours import STYLES
+from ptexplore.view.notes.check import TONES
+from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts
 from ptexplore.view.notes.noted import holds
 from ptexplore.view.notes.prose import prose_tokens
 
@@ -35,8 +37,6 @@ NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p fin
 READING = "the notes are being read …"
 _PAUSE = 0.15  # seconds between two notes that are drawn
 TOUR = "> next  < before  = its source  c contents  J K scroll"
-_OUTCOME = {"exact": "$text-success", "moved": "$text-secondary"}
-_LAB = {"passed": "$text-success", "failed": "$text-error", "untrusted": "$text-warning"}
 
 
 class NotesPane(VerticalScroll):
@@ -163,7 +163,7 @@ class LabBox(Vertical):
         else:
             seconds = f" ({result.seconds:.1f} s)" if result.outcome != "untrusted" else ""
             why = f"\n{clean(result.why)}" if result.why else ""
-            text = Content.assemble((f"{result.outcome}{seconds}", f"bold {_LAB[result.outcome]}"), why)
+            text = Content.assemble((f"{result.outcome}{seconds}", f"bold {STYLES[LAB_TONES[result.outcome]]}"), why)
         self.query_one(".result", Static).update(text)
 
 
@@ -174,10 +174,9 @@ def _prose(text: str, parser: SimpleNamespace) -> Markdown:
 def _head(view: StopView) -> Content:
     """Its number and title, what became of its place, and the facts that go with that."""
     anchor = view.resolved
-    outcome = _OUTCOME.get(anchor.outcome, "$text-warning" if anchor.placed else "$text-error")
     parts: list[tuple[str, str]] = [
         (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"),
-        ("\n", ""), (view.outcome, f"bold {outcome}"),
+        ("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}"),
     ]  # fmt: skip
     if view.spot is not None:
         parts += [(f"  {clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),
