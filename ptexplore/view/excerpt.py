@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.cpp.text import COMMENT_OR_STRING
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.fetch.checkouts import is_in_place
 
 if TYPE_CHECKING:
     from ptexplore.view.trees import IndexedTree

@@ -41,8 +41,8 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         # What this needs is imported only if there is a checkout.
         from ptexplore.resolve.places.relation import decide
         from ptexplore.resolve.places.sources import source
-        from ptexplore.source.checkout_tree import checkout_tree
-        from ptexplore.source.fetch.recheck import recheck_listed
+        from ptexplore.source.fetch.install import recheck_listed
+        from ptexplore.source.tree import checkout_tree
 
         now, listed = recheck_listed(checkout)
         tree = checkout_tree(now)
@@ -58,7 +58,7 @@ def _atlas(torch: InstalledTorch, known: Conditions) -> Source | None:
     """The names and lines of one release that ship with us; None if that file is missing or damaged."""
     from ptexplore.errors import PtexploreError
     from ptexplore.resolve.places.sources import atlas_source
-    from ptexplore.source.atlas.atlas import Atlas
+    from ptexplore.source.atlas import Atlas
 
     try:
         return atlas_source(Atlas.open(), known, torch.runtime)
@@ -69,9 +69,9 @@ def _atlas(torch: InstalledTorch, known: Conditions) -> Source | None:
 def compared_checkouts(torch: InstalledTorch, watch: Watch = unwatched) -> tuple[str, list[CheckoutHealth]]:
     """What the choice of a checkout left to say, and the checkouts in use, each compared with the torch in full."""
     from ptexplore.resolve.places.relation import relate
-    from ptexplore.source.checkout_tree import checkout_tree
     from ptexplore.source.fetch.checkouts import choose, extensions
-    from ptexplore.source.fetch.recheck import recheck
+    from ptexplore.source.fetch.install import recheck
+    from ptexplore.source.tree import checkout_tree
     from ptexplore.view.health import CheckoutHealth
 
     choice = choose(torch.runtime)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ptexplore.index.build import Built
     from ptexplore.index.reading_plan import IndexInput
     from ptexplore.model.places import Checkout, Runtime
-    from ptexplore.source.checkout_tree import Relation
     from ptexplore.source.listing import Listed
     from ptexplore.source.progress import Progress
+    from ptexplore.source.tree import Relation
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.trees import IndexedTree
 
@@ -45,8 +45,7 @@ def open_index(source: Checkout | Runtime) -> IndexStore | None:
 def open_tree(source: Checkout | Runtime, runtime: Runtime | None) -> IndexedTree:
     """The tree of `source` with its index, and how it relates to `runtime`. Raises PtexploreError without an index."""
     from ptexplore.model.places import Runtime
-    from ptexplore.source.checkout_tree import checkout_tree
-    from ptexplore.source.tree import runtime_tree
+    from ptexplore.source.tree import checkout_tree, runtime_tree
     from ptexplore.view.trees import IndexedTree
 
     index = opened(source)
@@ -75,7 +74,7 @@ def fresh_index(
     files, if the caller listed them just now.
     """
     from ptexplore.index.reading_plan import is_fresh
-    from ptexplore.source.fetch.registry import is_in_place
+    from ptexplore.source.fetch.checkouts import is_in_place
     from ptexplore.source.progress import Silent
 
     index = open_index(checkout)
@@ -95,7 +94,7 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
     """
     from ptexplore.index.build import build
     from ptexplore.model.places import Checkout
-    from ptexplore.source.fetch.recheck import recheck_listed
+    from ptexplore.source.fetch.install import recheck_listed
 
     listed = None
     if isinstance(source, Checkout):
@@ -109,7 +108,7 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
 def _unchanging(checkout: Checkout) -> Built | None:
     """What a refresh of a checkout in the cache comes to when its index is whole: nobody edits one there."""
     from ptexplore.index.build import Built
-    from ptexplore.source.fetch.registry import is_in_place
+    from ptexplore.source.fetch.checkouts import is_in_place
 
     index = None if is_in_place(checkout) or checkout.project != "pytorch" else open_index(checkout)
     if index is None or index.meta("unread") not in (None, "[]"):
@@ -142,7 +141,7 @@ def _to_index(
 def _identity(source: Checkout | Runtime) -> str:
     """What tells this source from another one of its name."""
     from ptexplore.model.places import Runtime
-    from ptexplore.source.fetch.registry import is_in_place
+    from ptexplore.source.fetch.checkouts import is_in_place
 
     if isinstance(source, Runtime):
         return source.key
@@ -154,7 +153,7 @@ def _identity(source: Checkout | Runtime) -> str:
 def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) -> Relation:
     """How a checkout relates to the torch at hand; the least is claimed if that torch has no catalogue yet."""
     from ptexplore.resolve.places.relation import known, relate
-    from ptexplore.source.checkout_tree import checkout_tree
+    from ptexplore.source.tree import checkout_tree
 
     if runtime is None:
         return "version-skew"

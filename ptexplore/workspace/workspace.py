@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.fetch.checkouts import CheckoutChoice
-    from ptexplore.source.fetch.git import Watcher
     from ptexplore.source.fetch.install import FetchOutcome, Request
+    from ptexplore.source.progress import Watcher
     from ptexplore.store.catalogue.reader import Store
     from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.health import Health
@@ -207,7 +207,7 @@ class Workspace:
 
         What has no index gets one; a folder used in place is read again if it changed. Raises as `trees` does.
         """
-        from ptexplore.source.fetch.registry import is_in_place
+        from ptexplore.source.fetch.checkouts import is_in_place
         from ptexplore.workspace.tree_indexes import fresh_index
 
         runtime, checkouts = self.sources()

@@ -120,7 +120,7 @@ COMMAND_MODULES = {f"ptexplore.cli.{name}" for name in COMMANDS}
         (("view.search.show", "workspace.tree_indexes", "render.terminal.show"), ALWAYS),
         (("view.search.show_kernels", "view.operator.card"), ALWAYS),
         (("view.search.refs", "workspace.tree_indexes", "render.terminal.refs"), ALWAYS),
-        (("source.fetch.recheck", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
+        (("source.fetch.install", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

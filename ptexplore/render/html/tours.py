@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.annotations.candidates import in_file
+from ptexplore.annotations.anchors import in_file
 from ptexplore.annotations.concepts import STAGES
 from ptexplore.annotations.records import Anchor
 from ptexplore.render.html import excerpts

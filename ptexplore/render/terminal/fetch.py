@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.render.terminal.progress import ProgressLines
 from ptexplore.safe_text import clean
-from ptexplore.source.fetch.checkouts import fits
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.fetch.checkouts import fits, is_in_place
 from ptexplore.view.checkouts import REASONS, describe
 
 if TYPE_CHECKING:

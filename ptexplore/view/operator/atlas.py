@@ -14,7 +14,7 @@ from ptexplore.view.trees import IndexedTree, Spot, project
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Symbol
-    from ptexplore.source.atlas.atlas import Atlas
+    from ptexplore.source.atlas import Atlas
 
 
 def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefix: bool) -> list[tuple[Symbol, Spot]]:
@@ -41,7 +41,7 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
 @lru_cache(maxsize=1)
 def _shipped() -> Atlas:
     """Opened once: a palette asks it with every letter."""
-    from ptexplore.source.atlas.atlas import Atlas
+    from ptexplore.source.atlas import Atlas
 
     return Atlas.open()
 

@@ -252,7 +252,7 @@ def _expand(data: bytes) -> dict[str, Any]:
     return value
 
 
-SHIPPED = Path(__file__).resolve().parent.parent.parent / "data" / "atlas.bin"
+SHIPPED = Path(__file__).resolve().parent.parent / "data" / "atlas.bin"
 
 
 class Atlas:
