@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ptexplore.source.permalink import below
+from ptexplore.source.permalink import page_on
 from ptexplore.view.site.urls import between, operator_names, safe
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Site:
         number = self.owner.get(path, 0)
         if not self.settings.repo or self.trees[number].checkout is None:
             return None
-        return below(self.settings.repo, path, line)
+        return page_on(self.settings.repo, path, line)
 
     def skewed(self, one: int, other: int) -> bool:
         """Whether two trees are of different versions."""
