@@ -84,13 +84,13 @@ def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
     The prose of a concept is its question.
     """
     try:
-        found = tokens(text)
+        document = tokens(text)
     except (RecursionError, ValueError):
         return [], [Problem(Where(shown, 1), "this is no Markdown that can be read")]
-    problems = [Problem(Where(shown, line), trouble) for line, trouble in troubles(found)]
+    problems = [Problem(Where(shown, line), trouble) for line, trouble in troubles(document)]
     concepts: dict[str, Concept] = {}
     stage = ""
-    for section in sections(found, ("h2", "h3"), text.count("\n") + 1):
+    for section in sections(document, ("h2", "h3"), text.count("\n") + 1):
         try:
             title, name = _titled(section.heading)
             if section.level == "h2":

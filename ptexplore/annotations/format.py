@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,20 @@ _DECLARED = re.compile(rb"^encoding:[ \t]*[\"']?([A-Za-z0-9_-]*)[\"']?[ \t]*(?:#
 _CONTROL = re.compile(f"[{''.join(UNSAFE)}\ufeff]")  # a byte order mark inside a text is no better
 _NAMES = {"utf8": "utf-8", "gb18030": "gb18030"}
 _MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x84\x31\x95\x33", "GB18030"))
+Kind = Literal["tour", "note"]
+_MOST_STOPS = 300
+_MOST_CODES = 20  # lines with control characters that are told of
+_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
+_HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
+_BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+_KEYS: dict[Kind, tuple[str, ...]] = {
+    "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
+    "note": ("id", "title", "baseline", "encoding"),
+}
+_NEEDED: dict[Kind, tuple[str, ...]] = {
+    "tour": ("id", "title", "level", "summary", "baseline"),
+    "note": ("id", "title", "baseline"),
+}
 
 
 def decode(data: bytes) -> str:
@@ -73,26 +86,9 @@ def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
 
     They would act on a terminal, or make a line read as what it is not.
     """
-    codes: dict[int, str] = {}
-    for match in itertools.islice(_CONTROL.finditer(text), _MOST_CODES):
-        codes.setdefault(text.count("\n", 0, match.start()) + 1, f"U+{ord(match[0]):04X}")
-    return _CONTROL.sub("\ufffd", text), list(codes.items())
-
-
-Kind = Literal["tour", "note"]
-_MOST_STOPS = 300
-_MOST_CODES = 20  # control characters that are looked at
-_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
-_HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
-_BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
-_KEYS: dict[Kind, tuple[str, ...]] = {
-    "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
-    "note": ("id", "title", "baseline", "encoding"),
-}
-_NEEDED: dict[Kind, tuple[str, ...]] = {
-    "tour": ("id", "title", "level", "summary", "baseline"),
-    "note": ("id", "title", "baseline"),
-}
+    matches = ((number, _CONTROL.search(line)) for number, line in enumerate(text.split("\n"), 1))
+    codes = [(number, f"U+{ord(match[0]):04X}") for number, match in matches if match is not None]
+    return _CONTROL.sub("\ufffd", text), codes[:_MOST_CODES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +187,12 @@ def _ids(given: Field) -> tuple[str, ...]:
 
 def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
     """The introduction and every stop that can be used."""
-    found = _tokens(reading, end)
-    bad = dict(reversed(list(troubles(found))))  # the first trouble of each line
+    document = _tokens(reading, end)
+    bad = dict(reversed(list(troubles(document))))  # the first trouble of each line
     for line in sorted(bad):
         reading.problem(line, bad[line])
     last = len(reading.lines)
-    parts = sections(found, ("h2",), last)
+    parts = sections(document, ("h2",), last)
     first = parts[0].first if parts else last + 1
     intro = "" if any(line < first for line in bad) else reading.source(end + 1, first - 1).strip()
     if not parts:

@@ -115,27 +115,23 @@ def load(folders: Sequence[Layer]) -> NoteLibrary:
     return library
 
 
-def _files(library: NoteLibrary, layer: Layer) -> Iterator[tuple[Kind, Path]]:
+def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
     """A layer's files by name: loose notes at its top and under notes/, tours under tours/."""
-    count = 0
     folders: tuple[tuple[Kind, Path], ...] = (
         ("tour", layer.root / "tours"), ("note", layer.root), ("note", layer.root / "notes"),
     )  # fmt: skip
-    for kind, folder in folders:
-        try:
-            names = sorted(name for name in os.listdir(folder) if name.lower().endswith(".md"))
-        except OSError:
-            continue
-        for name in names:
-            if name.lower() in NOT_NOTES or name.startswith("."):
-                continue
-            count += 1
-            if count > _MOST:
-                library.problems.append(
-                    Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out")
-                )
-                return
-            yield kind, folder / name
+    files = [(kind, folder / name) for kind, folder in folders for name in _names(folder)]
+    if len(files) > _MOST:
+        library.problems.append(Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out"))
+    return files[:_MOST]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if name.lower().endswith(".md") and name.lower() not in NOT_NOTES and name[0] != "."]
 
 
 def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | None:

@@ -51,28 +51,28 @@ class HeadedSection:
     last: int
 
 
-def sections(found: list[Token], levels: tuple[str, ...], last: int) -> list[HeadedSection]:
+def sections(document: list[Token], levels: tuple[str, ...], last: int) -> list[HeadedSection]:
     """The sections below headings of these levels ("h2") that stand in no list or quote.
 
     `last` is the last line of the text.
     """
-    starts = [n for n, token in enumerate(found) if token.type == "heading_open" and token.tag in levels]
-    starts = [start for start in starts if not found[start].level]
+    starts = [n for n, token in enumerate(document) if token.type == "heading_open" and token.tag in levels]
+    starts = [start for start in starts if not document[start].level]
     made = []
-    for start, end in pairwise([*starts, len(found)]):
-        head = found[start]
-        body = head.map[1] + 1 if head.map else last
-        until = line_of(found[end]) - 1 if end < len(found) else last
+    for start, end in pairwise([*starts, len(document)]):
+        head = document[start]
+        below = head.map[1] + 1 if head.map else last
+        until = line_of(document[end]) - 1 if end < len(document) else last
         # A heading is three tokens: it opens, its text, it closes.
         made.append(
-            HeadedSection(head.tag, found[start + 1].content, found[start + 3 : end], line_of(head), body, until)
+            HeadedSection(head.tag, document[start + 1].content, document[start + 3 : end], line_of(head), below, until)
         )
     return made
 
 
-def troubles(found: list[Token]) -> Iterator[tuple[int, str]]:
+def troubles(document: list[Token]) -> Iterator[tuple[int, str]]:
     """Line (1-based) and text of everything that may not stand in a note."""
-    for token in found:
+    for token in document:
         line = line_of(token)
         if token.type == "html_block":
             yield line, "raw HTML is not read: write Markdown"

@@ -278,14 +278,14 @@ def _blobs(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) ->
 
 def is_wanted(path: str, folders: tuple[str, ...]) -> bool:
     """Whether a sparse checkout of `folders` has `path`: below one, or directly in a folder above one (cone mode)."""
-    below, above = _cone(folders)
-    return not folders or path.startswith(below) or path.rpartition("/")[0] in above
+    starts, parents = _cone(folders)
+    return not folders or path.startswith(starts) or path.rpartition("/")[0] in parents
 
 
 @functools.cache
 def _cone(folders: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
-    above = {folder.rsplit("/", depth)[0] for folder in folders for depth in range(1, folder.count("/") + 1)}
-    return tuple(f"{folder}/" for folder in folders), frozenset({"", *above})
+    parents = {folder.rsplit("/", depth)[0] for folder in folders for depth in range(1, folder.count("/") + 1)}
+    return tuple(f"{folder}/" for folder in folders), frozenset({"", *parents})
 
 
 def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
@@ -360,9 +360,9 @@ def fetch(
     """Fetch from `remote` into an aside folder that a second try finds again, and register it."""
     own = request.project == "pytorch"
     wanted, notes = _wanted(request, runtime, pin) if own else ([check_ref(request.ref or "HEAD")], [])
-    there = install.existing(lambda found: _is_asked(found, remote, wanted[0], request))
-    if there is not None and install.is_whole(there):
-        return FetchOutcome(there, new=False, notes=tuple(notes))
+    known = install.existing(lambda checkout: _is_asked(checkout, remote, wanted[0], request))
+    if known is not None and install.is_whole(known):
+        return FetchOutcome(known, new=False, notes=tuple(notes))
     check_reachable(remote)
     key = hashlib.sha256("\0".join((remote.shown, wanted[0], request.project)).encode()).hexdigest()[:16]
     folder = locations.checkouts_dir() / f"{install.GIT}{key}"
@@ -422,12 +422,12 @@ def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> t
     return wanted, []
 
 
-def _is_asked(found: Checkout, remote: Remote, ref: str, request: Request) -> bool:
-    """Whether `found` is what `ref` names for certain: a commit, or a release's tag whose commit is known."""
+def _is_asked(checkout: Checkout, remote: Remote, ref: str, request: Request) -> bool:
+    """Whether `checkout` is what `ref` names for certain: a commit, or a release's tag whose commit is known."""
     release = releases.by_tag(ref)
     commit = ref if SHA.fullmatch(ref) else release.commit if release else None
-    same = found.origin == remote.shown and found.project == request.project and found.kind == "git"
-    return same and commit is not None and found.commit == commit
+    asked = (remote.shown, request.project, "git", commit)
+    return commit is not None and (checkout.origin, checkout.project, checkout.kind, checkout.commit) == asked
 
 
 def _name(remote: Remote, ref: str, fetched: Fetched, request: Request) -> str:
