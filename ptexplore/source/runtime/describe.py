@@ -188,10 +188,6 @@ def _current_folder_off_path() -> Iterator[None]:
         sys.path[:] = saved
 
 
-def _same_python(python: str) -> bool:
-    return os.path.abspath(python) == os.path.abspath(sys.executable)
-
-
 def _resolve(python: str) -> str:
     """The absolute path of `python`; symbolic links stay, since a virtual environment is one."""
     on_path = shutil.which(python) if os.sep not in python else python
