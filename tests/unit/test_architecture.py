@@ -115,11 +115,11 @@ COMMAND_MODULES = {f"ptexplore.cli.{name}" for name in COMMANDS}
     "modules, without",
     [
         (("cli.app",), ALWAYS | COMMAND_MODULES | {"ptexplore.model", "ptexplore.workspace", "rich", "sqlite3"}),
-        (("view.operator.card", "workspace.trace_lookup", "render.terminal.card"), ALWAYS),
-        (("view.search.find", "workspace.tree_indexes", "render.terminal.find"), ALWAYS),
-        (("view.search.show", "workspace.tree_indexes", "render.terminal.show"), ALWAYS),
+        (("view.operator.card", "workspace.opening", "render.terminal.card"), ALWAYS),
+        (("view.search.find", "workspace.opening", "render.terminal.find"), ALWAYS),
+        (("view.search.show", "workspace.opening", "render.terminal.show"), ALWAYS),
         (("view.search.show_kernels", "view.operator.card"), ALWAYS),
-        (("view.search.refs", "workspace.tree_indexes", "render.terminal.refs"), ALWAYS),
+        (("view.search.refs", "workspace.opening", "render.terminal.refs"), ALWAYS),
         (("source.fetch.install", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -13,8 +13,7 @@ from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.view.survey.files import Folder
-from ptexplore.workspace import survey_workers
-from ptexplore.workspace.survey_runs import SurveyRequest, run_survey, survey_report
+from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
 
 TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")
 OPERATORS = ["add", "linalg.det", "linalg.inv", "mul", "sub"]
@@ -33,9 +32,7 @@ class Crew:
         self.most = most
         self.picked: list[str] = []
 
-    def __call__(
-        self, plan: survey_workers.SurveyPlan, jobs: int, todo: survey_workers.Todo, progressed: object
-    ) -> None:
+    def __call__(self, plan: SurveyPlan, jobs: int, todo: Todo, progressed: object) -> None:
         self.picked = list(todo(OPERATORS))
         for op in self.picked[: self.most]:
             Folder(plan.folder).save(Surveyed(op), None)
@@ -54,7 +51,7 @@ def survey(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch) 
 
     def run(crew: Crew | None = None, torch: Runtime = TORCH, **asked: object) -> Sequence[str]:
         crew = crew or Crew()
-        monkeypatch.setattr(survey_workers, "survey_with_workers", crew)
+        monkeypatch.setattr("ptexplore.workspace.survey.survey_with_workers", crew)
         request = SurveyRequest(out=tmp_path, **asked)  # type: ignore[arg-type]
         run_survey(request, Folder(tmp_path), None, torch, ("runtime (runtime)",), uncounted, notices.append)
         return crew.picked

@@ -31,8 +31,8 @@ class _Files(SimpleHTTPRequestHandler):
         del format, args
 
 
-def serve(root: Path, port: int) -> None:
-    """Serve until Ctrl-C. Raises PtexploreError where the port is taken."""
+def show_site(root: Path, port: int) -> None:
+    """Serve until Ctrl-C. Raises PtexploreError if the port is taken."""
     handler = functools.partial(_Files, directory=str(root))
     try:
         server = ThreadingHTTPServer((HOST, port), handler)
