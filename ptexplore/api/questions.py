@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from ptexplore.view.operator.card import Card
+    from ptexplore.view.card import Card
     from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView

@@ -107,7 +107,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         >>> json.loads(ptexplore.trace("torch.add(a, b)", native=False).to_json())["expression"]
         'torch.add(a, b)'
         """
-        from ptexplore.view.trace.document import trail_to_json
+        from ptexplore.view.trace.saved import trail_to_json
 
         return trail_to_json(self.record)
 

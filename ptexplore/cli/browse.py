@@ -109,8 +109,7 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     from ptexplore.annotations.blocks import ID
     from ptexplore.tui.app import Start
     from ptexplore.view.notes.tour import find_stop, find_tour
-    from ptexplore.view.search.show import nothing
-    from ptexplore.view.search.targets import candidates
+    from ptexplore.view.search.show import candidates, nothing
     from ptexplore.workspace.saved_traces import load_trace
 
     if load is not None:
@@ -213,7 +212,7 @@ def run_lab_here(
             raise PtexploreError(f"there is no lab {stop_name}/{lab_id}", why, "ptexplore notes check", USAGE)
         result, trail = workspace.run_lab(*entry, lab)
     if trail is not None:
-        from ptexplore.view.trace.document import trail_to_json
+        from ptexplore.view.trace.saved import trail_to_json
 
         Path(save).write_text(trail_to_json(trail), encoding="utf-8")
     json.dump(asdict(result), sys.stdout)

@@ -43,7 +43,7 @@ def find(
     with open_workspace(python, tree) as workspace:
         view = workspace.find(words, kind=kind, limit=at_most(limit), text=text, declarations=declarations)
         if as_json:
-            from ptexplore.view.search.search_documents import find_to_document
+            from ptexplore.view.search.find import find_to_document
 
             print_json(find_to_document(view))
         else:

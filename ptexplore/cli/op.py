@@ -22,7 +22,7 @@ def op(
     with open_workspace(python) as workspace:
         card = workspace.operator(name)
         if as_json:
-            from ptexplore.view.operator.card_document import card_to_document
+            from ptexplore.view.card import card_to_document
 
             print_json(card_to_document(card, workspace.runtime))
         else:

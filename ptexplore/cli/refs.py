@@ -40,7 +40,7 @@ def refs(
     with open_workspace(python, tree) as workspace:
         view = workspace.refs(name, kind=group, limit=at_most(limit))
         if as_json:
-            from ptexplore.view.search.search_documents import refs_to_document
+            from ptexplore.view.search.refs import refs_to_document
 
             print_json(refs_to_document(view))
         else:

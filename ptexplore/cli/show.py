@@ -48,7 +48,7 @@ def show(
             return 0
         view = workspace.show(name, kind=kind, everything=every, every_key=full, notes=not no_notes)
         if as_json:
-            from ptexplore.view.search.search_documents import show_to_document
+            from ptexplore.view.search.show import show_to_document
 
             print_json(show_to_document(view))
         else:

@@ -82,7 +82,7 @@ def survey(
     with open_workspace(python) as workspace:
         report = workspace.survey_report(request) if report_only else workspace.survey(request, _counting)
     if as_json:
-        from ptexplore.view.survey.report import report_to_document
+        from ptexplore.view.survey import report_to_document
 
         print_json(report_to_document(report))
         return 0

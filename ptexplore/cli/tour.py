@@ -13,7 +13,7 @@ from ptexplore.cli.completion import complete_stop, complete_tour
 from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
+from ptexplore.view.notes.tour import TourWalk, stop_left_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def tour(
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
         if as_json:
-            from ptexplore.view.notes.tour_list import tour_document
+            from ptexplore.view.notes.tour import tour_document
 
             print_json(tour_document(workspace.guide(), chosen, numbers, load_progress(), ROOM))
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -89,8 +89,7 @@ def tour(
 
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:
-    from ptexplore.view.notes.tour import no_tours
-    from ptexplore.view.notes.tour_list import listing, listing_document
+    from ptexplore.view.notes.tour import listing, listing_document, no_tours
 
     progress = load_progress()
     rows = listing(library, progress)
@@ -108,7 +107,7 @@ def _list(library: NoteLibrary, *, as_json: bool) -> int:
 
 def _path(library: NoteLibrary, *, as_json: bool) -> int:
     from ptexplore.annotations.concepts import load_path
-    from ptexplore.view.notes.tour_list import path_document, path_view
+    from ptexplore.view.notes.tour import path_document, path_view
 
     progress = load_progress()
     path = load_path(library)

@@ -115,7 +115,7 @@ def trace(
         if explain is not None:
             _explain(trail, session, explain, locate, as_json=as_json)
         elif as_json:
-            from ptexplore.view.trace.document import trail_to_json
+            from ptexplore.view.trace.saved import trail_to_json
 
             print(trail_to_json(trail))
         else:

@@ -11,13 +11,13 @@ from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, Where
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.symbols import DIALECT_KINDS
-from ptexplore.view.search.targets import candidates
+from ptexplore.view.search.show import candidates
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Dialect, Symbol
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate
     from ptexplore.view.trees import IndexedTree
 
 _NOWHERE = Where("", 0)

@@ -11,9 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.source.fetch.project_file import find_project
-from ptexplore.view.site.scope import around, in_scope, operators_of, touched
-from ptexplore.view.site.site import Note, Settings, Site, operator_url, stop_url
-from ptexplore.view.site.urls import apart, safe
+from ptexplore.view.site.site import (
+    Note,
+    Settings,
+    Site,
+    apart,
+    around,
+    in_scope,
+    operator_url,
+    operators_of,
+    safe,
+    stop_url,
+    touched,
+)
 from ptexplore.workspace.saved_traces import load_trace
 
 if TYPE_CHECKING:
@@ -21,7 +31,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.site.scope import Scope
+    from ptexplore.view.site.site import Scope
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.opening import InstalledTorch
 

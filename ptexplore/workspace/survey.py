@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from ptexplore.capture.survey import Surveyed
     from ptexplore.model.places import Runtime
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.view.survey.files import About, Folder
-    from ptexplore.view.survey.report import Report
+    from ptexplore.view.survey import About, Folder, Report
 
 Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # under a title: how many of how many
 Todo = Callable[[list[str]], Iterable[str]]  # of all operators there are, those to survey
@@ -105,7 +104,7 @@ def run_survey(
 
 def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[str, ...]) -> About:
     """What the folder is about from now on. Raises PtexploreError if it is about something else."""
-    from ptexplore.view.survey.files import About
+    from ptexplore.view.survey import About
 
     new = About(runtime.version, runtime.git_version, runtime.python_version, request.phase)
     old = folder.about()
@@ -142,14 +141,12 @@ def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
 
 def survey_report(request: SurveyRequest, folder: Folder) -> Report:
     """The report on what is saved in a folder. Raises PtexploreError(MISSING) if nothing is."""
-    from ptexplore.view.survey.files import told
-    from ptexplore.view.survey.report import report_of
+    from ptexplore.view.survey import report_of
 
     about = folder.about()
     if about is None:
         raise _nothing_saved(folder)
-    rows = folder.rows()
-    return report_of(told(about, rows), _chosen(request, about.operators), rows, about.trees)
+    return report_of(about, _chosen(request, about.operators), folder.rows())
 
 
 def _nothing_saved(folder: Folder) -> PtexploreError:
@@ -240,7 +237,7 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
             why = f"it ended with status {worker.process.exitcode} before its first operator"
             raise PtexploreError("a worker of the survey died", why, "ptexplore survey --jobs 1") from None
         from ptexplore.capture.survey import Surveyed
-        from ptexplore.view.survey.files import Folder
+        from ptexplore.view.survey import Folder
 
         folder = Folder(plan.folder)
         run = folder.load(worker.op) if plan.anew else Surveyed(worker.op)
@@ -260,7 +257,7 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
     # Not before: whatever is imported while Ctrl-C still ends us makes that moment longer.
     from ptexplore.capture.survey import Surveyor
     from ptexplore.source.runtime.describe import find_runtime
-    from ptexplore.view.survey.files import Folder
+    from ptexplore.view.survey import Folder
     from ptexplore.workspace.opening import open_installed, open_lookup
 
     folder = Folder(plan.folder)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ptexplore.source.fetch.install import FetchOutcome, Request
     from ptexplore.source.progress import Watcher
     from ptexplore.store.catalogue.reader import Store
+    from ptexplore.view.card import Card
     from ptexplore.view.health import Health
     from ptexplore.view.new_note import NewNote
     from ptexplore.view.notes.check import CheckView
@@ -53,13 +54,11 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.operator.card import Card
-    from ptexplore.view.operator.operators import Catalogue
     from ptexplore.view.search.find import FindView
+    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
-    from ptexplore.view.survey.files import Folder
-    from ptexplore.view.survey.report import Report
+    from ptexplore.view.survey import Folder, Report
     from ptexplore.view.trees import IndexedTree, Spot
     from ptexplore.workspace.anchor_pins import PinPlan
     from ptexplore.workspace.index_runs import IndexRequest, IndexRun
@@ -228,14 +227,14 @@ class Workspace:
     @property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None if that is not among the trees searched."""
-        from ptexplore.view.operator.operators import Catalogue
+        from ptexplore.view.search.operators import Catalogue
 
         number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
         return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
 
     def catalogue_at_hand(self, trees: Sequence[IndexedTree]) -> Catalogue | None:
         """The operators that the installed torch registered, if its catalogue is made already; torch does not start."""
-        from ptexplore.view.operator.operators import Catalogue
+        from ptexplore.view.search.operators import Catalogue
 
         try:
             runtime = self.runtime
@@ -283,8 +282,7 @@ class Workspace:
 
     def operator(self, name: str) -> Card:
         """The card of an operator, with the notes on it. Raises PtexploreError if nothing is called that."""
-        from ptexplore.view.notes.noted import on_card
-        from ptexplore.view.operator.card import card
+        from ptexplore.view.card import card, on_card
 
         bare = card(self.lookup, name)
         return replace(bare, notes=on_card(bare, self._marks_on_lookup()))
@@ -346,8 +344,7 @@ class Workspace:
         """The view with the kernels of each operator in it that the installed torch has."""
         if self.catalogue is None or not any(page.candidate.kind == "operator" for page in view.pages):
             return view
-        from ptexplore.view.operator.card import card
-        from ptexplore.view.search.show_kernels import kernels_of
+        from ptexplore.view.card import card, kernels_of
 
         pages = [
             replace(page, kernels=kernels_of(card(self.lookup, page.candidate.name), full=every_key))
@@ -551,7 +548,7 @@ class Workspace:
 
     def _survey_folder(self, request: SurveyRequest) -> Folder:
         """The folder that a survey is saved in; one that is named needs no torch."""
-        from ptexplore.view.survey.files import Folder
+        from ptexplore.view.survey import Folder
 
         return Folder(request.out or survey_dir(self.runtime.key, request.phase))
 

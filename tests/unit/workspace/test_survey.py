@@ -12,7 +12,7 @@ import pytest
 from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
-from ptexplore.view.survey.files import Folder
+from ptexplore.view.survey import Folder
 from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
 
 TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")

@@ -17,11 +17,10 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from . import trap_code as code
-from .assembly import assemble
+from . import machine_code as code
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
@@ -54,13 +53,9 @@ def why_not() -> str | None:
         return f"stepping needs x86-64 Linux, and this is {platform.machine()} {sys.platform}"
     if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         return "the signal SIGTRAP is blocked here, and stepping works by it"
-    if _tracer():
+    if int(_status("TracerPid:") or 0):
         return "another program (a debugger, strace) already traces this process"
     return None
-
-
-def _tracer() -> int:
-    return int(_status("TracerPid:") or 0)
 
 
 def _status(name: str) -> str:
@@ -102,17 +97,16 @@ class Stepper:
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
         self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
         self._handler, run, clock = self._place(
-            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.clock()
+            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.CLOCK
         )
         prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
         self._run = prototype(run)
         self._clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(clock)
-        self.code = (self._handler, clock)  # ours: not part of what is told
         self._rate = self._ticks_a_second()
         if self.step(int)[1].instructions < 10:
             raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
 
-    def _place(self, *programs: Sequence[Any]) -> list[int]:
+    def _place(self, *programs: str) -> list[int]:
         """Put programs into memory that can be executed; where each begins."""
         self._code = _memory(mmap.PAGESIZE)
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
@@ -120,7 +114,7 @@ class Stepper:
         for program in programs:
             self._code.write(bytes(-self._code.tell() % 16))
             places.append(base + self._code.tell())
-            self._code.write(assemble(program)[0])
+            self._code.write(code.assemble(program)[0])
         self._protect(base, mmap.PROT_READ | mmap.PROT_EXEC, "memory that can be executed")
         return places
 
@@ -163,14 +157,12 @@ class Stepper:
 
         `before` is how long the function may run at full speed, in seconds, besides the time for stepping.
         """
-        table = (ctypes.c_uint64 * (3 * len(addresses) + 1))()
         with self._writable(addresses), self._handling(self.seconds + before):
             originals = [ctypes.c_ubyte.from_address(address) for address in addresses]
-            for position, (address, byte) in enumerate(zip(addresses, originals, strict=True)):
-                table[3 * position : 3 * position + 3] = [address, byte.value, 0]
             covered = [byte.value for byte in originals]
-            for slot, value in ((code.TABLE, ctypes.addressof(table)), (code.WANTED, number)):
-                self._state[slot // 8] = value
+            entries = [n for address, byte in zip(addresses, covered, strict=True) for n in (address, byte, 0)]
+            table = (ctypes.c_uint64 * (len(entries) + 1))(*entries)
+            self._state[code.TABLE // 8], self._state[code.WANTED // 8] = ctypes.addressof(table), number
             began = time.monotonic()
             try:
                 for byte in originals:
@@ -179,15 +171,9 @@ class Stepper:
             finally:
                 for byte, value in zip(originals, covered, strict=True):
                     byte.value = value
-        counts = tuple(int(table[3 * position + 2]) for position in range(len(addresses)))
-        steps = self._steps(time.monotonic() - began, counts)
-        return result, self._where(steps, addresses)
-
-    def _where(self, steps: Steps, addresses: Sequence[int]) -> Steps:
-        if not steps.rows:
-            return steps
-        (first,) = struct.unpack_from("<Q", steps.rows)
-        return Steps(steps.rows, steps.instructions, steps.cut, steps.seconds, steps.counts, addresses.index(first))
+        steps = self._steps(time.monotonic() - began)
+        entry = addresses.index(struct.unpack_from("<Q", steps.rows)[0]) if steps.rows else None
+        return result, replace(steps, counts=tuple(table[2::3]), entry=entry)
 
     @contextlib.contextmanager
     def _handling(self, seconds: float) -> Iterator[None]:
@@ -201,8 +187,7 @@ class Stepper:
             code.STOP: NEVER,
             code.SIGNALS_MEANWHILE: _meanwhile(),
         }
-        for position in range(code.STATE):
-            self._state[position] = given.get(8 * position, 0)
+        self._state[:] = [given.get(8 * position, 0) for position in range(code.STATE)]
         before = ctypes.addressof(self._state) + code.BEFORE
         new, now = _Action(), (ctypes.c_uint64 * 4)()
         new.handler, new.flags = self._handler, SA_SIGINFO | (SA_NODEFER if self._alone else 0)
@@ -240,22 +225,25 @@ class Stepper:
             for page in changed:
                 self._protect(page, read_and_run, "to protect torch's own code again")
 
-    def _protect(self, address: int, protection: int, what: str) -> None:
+    def _protect(self, address: int, protection: int, purpose: str) -> None:
         if self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), protection) != 0:
-            raise Unavailable(f"this system refuses {what}: {os.strerror(ctypes.get_errno())}")
+            raise Unavailable(f"this system refuses {purpose}: {os.strerror(ctypes.get_errno())}")
 
-    def _steps(self, seconds: float, counts: tuple[int, ...] = ()) -> Steps:
-        used = int(self._state[code.CURSOR // 8]) - self._begin
-        here = "from here on the code"
+    def _steps(self, seconds: float) -> Steps:
         cut = {
             code.FULL: "the log was full",
             code.LIMIT: f"it runs more than {self.most:,} instructions",
             code.LATE: self.late,
-            code.BLOCKS: f"{here} blocks SIGTRAP, as whatever starts a thread or a process does",
-            code.HANDLES: f"{here} handles or sends SIGTRAP itself, by which stepping works",
-            code.STARTS: f"{here} starts a thread, a process or another program",
+            code.BLOCKS: "from here on the code blocks SIGTRAP, as whatever starts a thread or a process does",
+            code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
+            code.STARTS: "from here on the code starts a thread, a process or another program",
         }.get(int(self._state[code.STATUS // 8]))
-        return Steps(self._log[:used], int(self._state[code.COUNT // 8]), cut, seconds, counts)
+        return Steps(
+            self._log[: int(self._state[code.CURSOR // 8]) - self._begin],
+            int(self._state[code.COUNT // 8]),
+            cut,
+            seconds,
+        )
 
 
 def _meanwhile() -> int:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ptexplore.model.operators import Operator
 from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.trees import Spot
-
-if TYPE_CHECKING:
-    from ptexplore.model.operators import Operator
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.catalogue.reader import Store
 
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -35,7 +32,7 @@ def operator_spot(catalogue: Catalogue, operator: Operator) -> Spot:
     tree = catalogue.tree
     if operator.yaml_path and operator.yaml_line:
         return Spot(in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end), tree.info)
-    own = next((one for one in catalogue.store.registrations(operator.name) if one.key is None), None)
+    own = next((known for known in catalogue.store.registrations(operator.name) if known.key is None), None)
     if own is None or own.path is None:
         return Spot(unknown("the binary names no file for it"), tree.info)
     line = own.op_line if own.confirmed and own.op_line else own.macro_line

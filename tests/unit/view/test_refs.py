@@ -1,10 +1,10 @@
-"""Which written names can mean what was asked for."""
+"""Which written names can mean what was asked for, and which overload a resolved use names."""
 
 from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.search.qualifiers import Asked, fits
+from ptexplore.view.search.refs import Asked, fits, split_target
 
 
 def cpp(*containers: str, member: bool = False) -> Asked:
@@ -95,3 +95,18 @@ def test_python_names(text: str, expected: bool) -> None:
 )
 def test_operators_in_python(text: str, expected: bool) -> None:
     assert fits(Asked("x", ("Tensor",), operators=(("aten", "add", "Tensor"),)), "a.py", text) is expected
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "parameters"),
+    [
+        ("at::add(const Tensor &, int)", "at::add", "(const Tensor &, int)"),
+        ("at::add", "at::add", ""),
+        ("c10::Box::operator()", "c10::Box::operator()", ""),
+        ("c10::Box::operator()(int)", "c10::Box::operator()", "(int)"),
+        ("c10::run(void (*)(int))", "c10::run", "(void (*)(int))"),
+        ("c10::operator<<(std::ostream &, Device)", "c10::operator<<", "(std::ostream &, Device)"),
+    ],
+)
+def test_a_target_is_a_name_and_its_overload(target: str, name: str, parameters: str) -> None:
+    assert split_target(target) == (name, parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.notes.flowchart import arrows
+from ptexplore.view.notes.prose import arrows
 
 
 def test_arrows_say_what_the_boxes_say() -> None:
