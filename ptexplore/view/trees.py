@@ -13,8 +13,8 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.precision import decide
-from ptexplore.source.atlas.atlas import Atlas
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.atlas import Atlas
+from ptexplore.source.fetch.checkouts import is_in_place
 from ptexplore.source.permalink import permalink
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.index.reader import IndexStore
