@@ -58,6 +58,11 @@ def text_id(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
+def span(file: int) -> tuple[int, int]:
+    """The first and the last id that a row of a file may have."""
+    return file << ROWS, ((file + 1) << ROWS) - 1
+
+
 def ref_codes(kinds: Sequence[str]) -> list[int]:
     """The numbers of reference kinds; what is none is passed over."""
     return [_REF_CODE[kind] for kind in kinds if kind in _REF_CODE]
