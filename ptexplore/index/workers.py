@@ -207,8 +207,8 @@ def _read_batch(read: Read[_R], batch: list[Task]) -> list[_R]:
 
 def read_rows(task: Task, macros: MacroTable) -> Result:
     """One file's rows, or why there are none."""
-    whole = read_whole(task, macros)
-    return whole.rows if isinstance(whole, Whole) else whole
+    result = read_whole(task, macros)
+    return result.rows if isinstance(result, Whole) else result
 
 
 def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
@@ -289,10 +289,10 @@ def _cpp(
     from ptexplore.index.cpp.extract import extract
     from ptexplore.index.dialect.cpp import dialect
 
-    whole = Text(path, text)
-    whole.words = words
-    symbols, refs, problems = extract(path, text, macros, whole)
-    return symbols, refs, dialect(whole, macros), problems
+    source = Text(path, text)
+    source.words = words
+    symbols, refs, problems = extract(path, text, macros, source)
+    return symbols, refs, dialect(source, macros), problems
 
 
 def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> list[Task]:

@@ -50,11 +50,11 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     time. Those that hold a class of their own are parsed as well, for that class's members.
     """
     text = prepared.text
-    whole = view.decode("ascii")
-    local = with_classes(whole, code) if code.balanced else []
+    decoded = view.decode("ascii")
+    local = with_classes(decoded, code) if code.balanced else []
     reader, failed = _without_bodies(text, view, code, made, local)
     named = _add_made(prepared, reader, made)
-    add_local(text, reader, whole, [(body, _named(reader.framed[body[0]][-1], named)) for body in local])
+    add_local(text, reader, decoded, [(body, _named(reader.framed[body[0]][-1], named)) for body in local])
     return reader, failed
 
 

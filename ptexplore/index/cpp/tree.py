@@ -67,14 +67,14 @@ def matches(source: bytes) -> tuple[list[Match], bool]:
 
     made, query = parser()
     root = made.parse(source).root_node
-    found: list[Match] = []
+    matched: list[Match] = []
     new = tuple.__new__  # what Match(…) comes to, in a third of the time
     for _, captured in tree_sitter.QueryCursor(query).matches(root):
         names = captured.pop("name", None)
         name = names[0] if names else None
         for kind, (node,) in captured.items():
-            found.append(new(Match, (node.start_byte, node.end_byte, kind, node, name)))
-    return found, root.has_error
+            matched.append(new(Match, (node.start_byte, node.end_byte, kind, node, name)))
+    return matched, root.has_error
 
 
 def descend(declarator: Node) -> tuple[Node, Node | None]:
@@ -138,8 +138,8 @@ def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str,
     around = qualified.split("::") if qualified else []
     for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
         if tuple(around[-length:]) == written[:length] and written[0][0].islower():
-            whole = "::".join((*around[:-length], *written))
-            return f"{whole}::{parts[-1]}", whole
+            container = "::".join((*around[:-length], *written))
+            return f"{container}::{parts[-1]}", container
     if around and tuple(around) == written[: len(around)]:
         return "::".join((*written, parts[-1])), "::".join(written)
     inner = "::".join(written)
