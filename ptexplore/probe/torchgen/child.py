@@ -52,6 +52,7 @@ def main() -> None:
             load_siblings()
             tools = importlib.import_module(f"{PACKAGE}.tools")
             tools.load_torchgen(arguments.torchgen)
+            tools.hasten()
             importlib.import_module(f"{PACKAGE}.{arguments.work}").generate(arguments, report)
             tools.assert_origin(arguments.torchgen)
         except OSError as error:
