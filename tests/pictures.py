@@ -6,8 +6,9 @@ import asyncio
 import html
 import re
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 from textual.pilot import Pilot
@@ -92,10 +93,18 @@ def played(session: Coroutine[Any, Any, T]) -> T:
     """What a session of a reader returns, played in a thread of its own.
 
     Playwright, once a test of the same process started it, keeps an event loop running in the main thread, and a thread
-    bears one.
+    bears one. The main thread can give the session up: `tests.hanging.ends` around this call does.
     """
-    with ThreadPoolExecutor(max_workers=1) as one_thread:
-        return one_thread.submit(asyncio.run, session).result()
+    outcome: Future[T] = Future()
+
+    def play() -> None:
+        try:
+            outcome.set_result(asyncio.run(session))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=play, daemon=True).start()
+    return outcome.result()
 
 
 async def until(pilot: Pilot[None], ready: Callable[[], Any], seconds: float = 30) -> None:
