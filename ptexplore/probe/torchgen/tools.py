@@ -51,13 +51,14 @@ def assert_origin(folder: str) -> None:
 def hasten() -> None:
     """Let torchgen write the same files in four fifths of the time. Call it before any generator is imported.
 
-    Some 400,000 times it enters a function's settings by three generators, one inside the other; the settings are entered
-    by one plain class instead. And it asks for the same expressions again and again, more than `re` keeps compiled.
+    Some 400,000 times it enters a function's settings by three generators, one inside the other: one plain class does it
+    instead. And it asks for the same expressions again and again, more than `re` keeps compiled.
     """
     re._MAXCACHE = 50_000  # type: ignore[attr-defined]
     settings = importlib.import_module("torchgen.local")
     names = {name for name in vars(getattr(settings, "Locals", object)) if name.startswith("use_")}
-    if names != {"use_const_ref_for_mutable_tensors", "use_ilistref_for_tensor_lists"} or not hasattr(settings, "_locals"):
+    known = {"use_const_ref_for_mutable_tensors", "use_ilistref_for_tensor_lists"}
+    if names != known or not hasattr(settings, "_locals"):
         return
     context = importlib.import_module("torchgen.context")
     model = importlib.import_module("torchgen.model")
