@@ -51,8 +51,8 @@ def assert_origin(folder: str) -> None:
 def hasten() -> None:
     """Let torchgen write the same files in four fifths of the time. Call it before any generator is imported.
 
-    Some 400,000 times it enters a function's settings by three generators, one inside the other: one plain class does it
-    instead. And it asks for the same expressions again and again, more than `re` keeps compiled.
+    Some 400,000 times it enters a function's settings by three generators, each inside the next; one plain class does
+    it instead. And it asks for the same expressions again and again, more than `re` keeps compiled.
     """
     re._MAXCACHE = 50_000  # type: ignore[attr-defined]
     settings = importlib.import_module("torchgen.local")
