@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from ptexplore.annotations.load import NoteLibrary as Notes
 from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.marks import marks
-from ptexplore.cli.browse_child import run_child
+from ptexplore.cli.browse import run_child
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout

@@ -48,7 +48,7 @@ def _serve() -> None:
     import torch
 
     sys.path.insert(0, str(ROOT))
-    names = {"torch": torch, "S": importlib.import_module("ptexplore.probe.stepper.stepper")}
+    names = {"torch": torch, "S": importlib.import_module("ptexplore.probe.stepper")}
     torch.set_num_threads(1)
     for line in sys.stdin:
         reader, writer = os.pipe()

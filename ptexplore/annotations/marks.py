@@ -79,7 +79,20 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
     return found
 
 
-def key(layers: Sequence[Layer], index: Path) -> str:
+def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore) -> list[Mark]:
+    """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed."""
+    name = _key(layers, store.path)
+    kept = _read(name)
+    if kept is not None:
+        return kept
+    from ptexplore.annotations.load import load
+
+    placed = marks(load(layers), tree, store)
+    _write(name, placed)
+    return placed
+
+
+def _key(layers: Sequence[Layer], index: Path) -> str:
     """What is the same while the notes' files and the index are: names, sizes, times of change."""
     digest = hashlib.sha256(f"{FORMAT} {__version__}".encode())
     for layer in layers:
@@ -109,7 +122,7 @@ def _stamp(file: Path) -> str:
     return f"\0{file} {known.st_size} {known.st_mtime_ns}"
 
 
-def read_marks(name: str) -> list[Mark] | None:
+def _read(name: str) -> list[Mark] | None:
     """The marks that are kept under this key; None where there are none, or they cannot be used."""
     try:
         data: Any = json.loads(marks_file(name).read_bytes())
@@ -120,7 +133,7 @@ def read_marks(name: str) -> list[Mark] | None:
         return None
 
 
-def write_marks(name: str, found: Sequence[Mark]) -> None:
+def _write(name: str, found: Sequence[Mark]) -> None:
     """Keep the marks, and let the oldest files go. Where the cache cannot be written nothing is kept."""
     file = marks_file(name)
     order = [one.name for one in fields(Mark)]

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from ptexplore.view.operator.card import Card
+    from ptexplore.view.card import Card
     from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
 
 
-class PublicWorkspace:
+class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the name of the one behind it
     """One installed torch and the source in use, opened once for several questions. Use it in a `with`.
 
     `python` is a Python whose torch is looked at (None: your own), `tree` the one tree to look into (a checkout's
@@ -108,9 +108,8 @@ class PublicWorkspace:
         ...     workspace.find("TensorIterator", kind="class", limit=1).groups[0].name
         'symbols'
         """
-        from ptexplore.view.search.find import FindQuery
-
-        return self.inner.find(_check_text("the query", query), FindQuery(limit, kind, text, declarations))
+        _check_text("the query", query)
+        return self.inner.find(query, kind=kind, limit=limit, text=text, declarations=declarations)
 
     def show(
         self, target: str, *, kind: str | None = None, everything: bool = False, every_key: bool = False
@@ -122,9 +121,8 @@ class PublicWorkspace:
         ...     workspace.show("torch.nn.modules.linear.Linear").pages[0].spot.ref.path
         'torch/nn/modules/linear.py'
         """
-        from ptexplore.view.search.show import ShowQuery
-
-        return self.inner.show(_check_text("the target", target), ShowQuery(everything, kind), every_key=every_key)
+        _check_text("the target", target)
+        return self.inner.show(target, kind=kind, everything=everything, every_key=every_key)
 
     def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
         """As `ptexplore.refs`.
@@ -134,7 +132,7 @@ class PublicWorkspace:
         ...     workspace.refs("TensorIteratorBase", limit=1).asked
         'TensorIteratorBase'
         """
-        return self.inner.refs(_check_text("the symbol", symbol), limit, kind)
+        return self.inner.refs(_check_text("the symbol", symbol), kind=kind, limit=limit)
 
 
 def trace(
@@ -265,11 +263,11 @@ def load(file: str | os.PathLike[str]) -> PublicTrail:
     return PublicTrail(*load_trace(os.fspath(file)))
 
 
-def _check_text(what: str, value: object) -> str:
+def _check_text(role: str, value: object) -> str:
     """`value`, if it is a text or None. Raises PtexploreError for anything else, with the reason for a callable."""
     if callable(value):
         why = "it runs in another process, and what a callable closes over cannot be taken there"
-        raise PtexploreError(f"{what} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)
+        raise PtexploreError(f"{role} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)
     if value is not None and not isinstance(value, str):
-        raise PtexploreError(f"{what} is a {type(value).__name__}, not a text", "", 'trace("torch.add(a, b)")', USAGE)
+        raise PtexploreError(f"{role} is a {type(value).__name__}, not a text", "", 'trace("torch.add(a, b)")', USAGE)
     return value or ""

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Finding, Hop, Session, Trail
     from ptexplore.view.trace.explain import Explanation
-    from ptexplore.view.trace.rows import TrailView
 
 
-class PublicTrail:
+class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of the record in it
     """What ran for one expression, as nested hops. `ptexplore.trace` and `ptexplore.load` give one.
 
     >>> import ptexplore
@@ -109,7 +107,7 @@ class PublicTrail:
         >>> json.loads(ptexplore.trace("torch.add(a, b)", native=False).to_json())["expression"]
         'torch.add(a, b)'
         """
-        from ptexplore.view.trace.document import trail_to_json
+        from ptexplore.view.trace.saved import trail_to_json
 
         return trail_to_json(self.record)
 
@@ -142,10 +140,6 @@ class PublicTrail:
         from ptexplore.render.terminal.console import print_trail
         from ptexplore.view.trace.rows import Options, view
 
-        page: TrailView = view(self.record, Options(), self.session)
-        return lambda console: print_trail(console, page, _nowhere)
-
-
-def _nowhere(ref: SourceRef) -> None:
-    """Text and pictures travel: they have no links into this machine's folders."""
-    del ref
+        page = view(self.record, Options(), self.session)
+        # Text and pictures travel: they have no links into this machine's folders.
+        return lambda console: print_trail(console, page, lambda _ref: None)

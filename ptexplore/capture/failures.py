@@ -35,33 +35,21 @@ TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 def failure(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     """The error for a message of type "refused", "raised" or "died"."""
-    kind = message.get("type")
-    if kind == "refused":
-        return _refused(message)
-    if kind == "raised":
-        return _raised(message, request)
-    return _died(message, request)
-
-
-def _refused(message: dict[str, Any]) -> PtexploreError:
-    why, hint = REFUSED.get(str(message.get("kind")), ("it cannot be run", EXAMPLE))
-    place = _caret(message.get("source"), message.get("where"))
-    text = str(message.get("message"))[:TEXT_LIMIT]
-    return PtexploreError(text, place or why, _near(message) or hint, USAGE)
+    if message["type"] == "refused":
+        why, hint = REFUSED.get(message["kind"], ("it cannot be run", EXAMPLE))
+        text = str(message["message"])[:TEXT_LIMIT]
+        return PtexploreError(text, _caret(message) or why, _near(message) or hint, USAGE)
+    return _raised(message, request) if message["type"] == "raised" else _died(message, request)
 
 
 def _near(message: dict[str, Any]) -> str:
-    close = message.get("close")
-    return f"did you mean {' or '.join(map(str, close))}?" if isinstance(close, list) and close else ""
+    return f"did you mean {' or '.join(message['close'])}?" if message["close"] else ""
 
 
-def _caret(source: Any, where: Any) -> str:
+def _caret(message: dict[str, Any]) -> str:
     """The offending line with a caret under the place, where there is one."""
-    if not isinstance(source, str) or not isinstance(where, list) or len(where) != 2:
-        return ""
-    lines = source.split("\n")
-    line, column = where
-    if not isinstance(line, int) or not isinstance(column, int) or not 1 <= line <= len(lines):
+    lines, (line, column) = str(message["source"]).split("\n"), message["where"] or (0, 0)
+    if not 1 <= line <= len(lines):
         return ""
     shown, column = lines[line - 1], max(column, 1)
     start = max(column - 60, 0)  # a long line is shown around the place
@@ -70,40 +58,35 @@ def _caret(source: Any, where: Any) -> str:
 
 def no_native(message: dict[str, Any]) -> str:
     """Why there is no native call tree, for a message of the native pass that is not its answer."""
-    kind = message.get("type")
+    kind, signal = message["type"], message.get("signal")
     if kind == "raised":
-        return f"under the stepper it raised {message.get('exception')}: {_first_line(message)}"
-    if kind == "died":
-        signal = message.get("signal")
-        if signal == "SIGTRAP":
-            return (
-                "its process was killed by SIGTRAP, by which it is stepped: something blocked or took over that signal"
-            )
-        return f"its process ended by {signal or 'itself'} in the native pass"
-    return _first_line(message)
+        return f"under the stepper it raised {message['exception']}: {_first_line(message)}"
+    if signal == "SIGTRAP":
+        return "its process was killed by SIGTRAP, by which it is stepped: something blocked or took over that signal"
+    return f"its process ended by {signal or 'itself'} in the native pass" if kind == "died" else _first_line(message)
 
 
 def _first_line(message: dict[str, Any]) -> str:
     return (str(message.get("message") or "").strip().split("\n")[0] or "it says nothing more")[:TEXT_LIMIT]
 
 
-def _what(request: TraceRequest) -> str:
+def _source(request: TraceRequest) -> str:
     text = request.script or request.expression or ""
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
-    stage, name = str(message.get("stage")), str(message.get("exception"))
-    what = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
+    stage, name = message["stage"], message["exception"]
+    part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
     # torch's own message without the C++ stack that may follow.
     why = text.split("\nException raised from", 1)[0].strip()[:TEXT_LIMIT] or f"{name} says nothing more"
-    if name in ("MemoryError", "OutOfMemoryError") or any(part in text for part in OUT_OF_MEMORY):
-        why = why.split("\n")[0]
-        return PtexploreError(f"{what} needs more memory than there is", why, "trace it with smaller tensors", FAILED)
+    if name in ("MemoryError", "OutOfMemoryError") or any(phrase in text for phrase in OUT_OF_MEMORY):
+        why, hint = why.split("\n")[0], "trace it with smaller tensors"
+        return PtexploreError(f"{part} needs more memory than there is", why, hint, FAILED)
     others = "" if request.script else "; --var and --setup give it other values"
     hint = _near(message) or f"run it in Python alone: it raises there too{others}"
-    return PtexploreError(f"{what} raised {name}: {_what(request)}", why, hint, FAILED)
+    return PtexploreError(f"{part} raised {name}: {_source(request)}", why, hint, FAILED)
 
 
 def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
@@ -113,4 +96,4 @@ def _died(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     if signal == "SIGKILL":
         why += "; the system kills a process so when memory runs out"
     hint = "run it in Python alone: it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
-    return PtexploreError(f"the expression killed its process: {_what(request)}", why, hint, FAILED)
+    return PtexploreError(f"the expression killed its process: {_source(request)}", why, hint, FAILED)

@@ -52,7 +52,7 @@ def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[d
         given.write(json.dumps(request).encode())
         given.seek(0)
         child = _start(runtime, given)
-    yield from _heard(child, runtime, timeout, {"ready": timeout, **_runs(timeout)})
+    yield from _heard(child, runtime, timeout, _allowed(timeout, timeout))
 
 
 def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple[IO[bytes], Iterator[dict[str, Any]]]:
@@ -71,27 +71,29 @@ def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple
         os.close(reader)
     with contextlib.suppress(BrokenPipeError):  # it is gone already; its channel tells
         given.write(json.dumps(request).encode() + b"\n")
-    return given, _heard(
-        child, runtime, timeout, {"ready": IMPORT_TIMEOUT, **_runs(timeout)} | dict.fromkeys(IDLE, DAY)
-    )
+    return given, _heard(child, runtime, timeout, _allowed(timeout, IMPORT_TIMEOUT) | dict.fromkeys(IDLE, DAY))
 
 
-def _runs(timeout: float) -> dict[str, float]:
-    """How long a run may take; one to see whether the expression can be run twice is ended by the probe before."""
-    return {"begin": timeout, "second": 2 * timeout + GRACE}
+def _allowed(timeout: float, ready: float) -> dict[str, float]:
+    """How long what follows a message may take.
+
+    A run to see whether the expression can be run twice ("second") is ended by the probe before.
+    """
+    return {"ready": ready, "begin": timeout, "second": 2 * timeout + GRACE}
 
 
 def _heard(
     child: processes.Child, runtime: Runtime, timeout: float, allowed: Mapping[str, float]
 ) -> Iterator[dict[str, Any]]:
-    ended, running = False, "import torch"
+    """First the import's own time, then what is `allowed` from each kind of message on."""
+    running = "import torch"
     try:
-        for message in _messages(child, runtime, allowed):
-            kind = message.get("type")
-            if kind == "end":
-                ended = True
-                break
-            running = f"the {message.get('recorder')} pass" if kind == "begin" else running
+        for message in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type")))):
+            if message.get("type") == "end":
+                return
+            if message.get("type") == "begin":
+                running = f"the {message.get('recorder')} pass"
+            _check(message, runtime)
             yield message
     except processes.ChannelTimeout as error:
         raise _too_slow(timeout, running) from error
@@ -99,9 +101,7 @@ def _heard(
         raise PtexploreError("the probe's answer cannot be read", str(error), DEBUG) from error
     finally:
         status = child.stop()
-    if not ended:
-        why = f"{_how(status)} during {running}, before it was done"
-        raise Stopped("the probe died", why, DEBUG, FAILED)
+    raise Stopped("the probe died", f"{_how(status)} during {running}, before it was done", DEBUG, FAILED)
 
 
 def _start(runtime: Runtime, given: IO[bytes] | int) -> processes.Child:
@@ -113,20 +113,17 @@ def _start(runtime: Runtime, given: IO[bytes] | int) -> processes.Child:
         raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error
 
 
-def _messages(child: processes.Child, runtime: Runtime, allowed: Mapping[str, float]) -> Iterator[dict[str, Any]]:
-    """First the import's own time, then what is `allowed` from each kind of message on."""
-    messages = child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))))
-    for message in messages:
-        kind, text = message.get("type"), str(message.get("message", ""))
-        if kind == "no-torch":
-            hint = f"{runtime.python} -m pip install torch"
-            raise PtexploreError("torch cannot be imported there", text, hint, MISSING)
-        if kind == "wrong-torch":
-            why = f"another torch is found first: {message.get('found')}"
-            raise PtexploreError("the probe imported a torch that was not meant", why, "look at PYTHONPATH", MISSING)
-        if kind == "broken":
-            raise PtexploreError("the probe failed inside ptexplore's own code", text, DEBUG)
-        yield message
+def _check(message: dict[str, Any], runtime: Runtime) -> None:
+    """Raise PtexploreError for a message that says that there is no probe to go on with."""
+    kind, text = message.get("type"), str(message.get("message", ""))
+    if kind == "no-torch":
+        hint = f"{runtime.python} -m pip install torch"
+        raise PtexploreError("torch cannot be imported there", text, hint, MISSING)
+    if kind == "wrong-torch":
+        why = f"another torch is found first: {message.get('found')}"
+        raise PtexploreError("the probe imported a torch that was not meant", why, "look at PYTHONPATH", MISSING)
+    if kind == "broken":
+        raise PtexploreError("the probe failed inside ptexplore's own code", text, DEBUG)
 
 
 def _how(status: int) -> str:
@@ -141,5 +138,4 @@ def _too_slow(timeout: float, running: str) -> PtexploreError:
         why = f"it took more than {IMPORT_TIMEOUT:g} s"
         return PtexploreError("torch was not imported in time", why, "is the disk that holds it slow?", FAILED)
     why = f"{running} was stopped, and whatever it had started with it"
-    hint = "--timeout S gives it longer"
-    return Stopped(f"the expression did not end within {timeout:g} s", why, hint, FAILED)
+    return Stopped(f"the expression did not end within {timeout:g} s", why, "--timeout S gives it longer", FAILED)

@@ -6,9 +6,9 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.trace import TRAIL_FORMAT, Observation, Session
@@ -19,45 +19,45 @@ MAX_DEPTH = 24  # lists and objects within one another, in one observation
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 
 Record = TypeVar("Record")
-Check = Callable[[Any], bool]
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+@cache
+def _required() -> dict[str, Any]:
+    """What each kind of observation must have, and an event besides by its type.
 
+    Others and further keys are let through: a format only ever grows.
+    """
+    from msgspec import Meta, defstruct
 
-def _is_count_or_none(value: Any) -> bool:
-    return value is None or _is_count(value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_set(value: Any) -> bool:
-    return isinstance(value, dict) and _is_count(value.get("raw"))
-
-
-def _are_arguments(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(a, dict) and _is_text(a.get("name")) for a in value)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _are_counts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_count, value))
-
-
-def _are_functions(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(function, list) and len(function) == 4 and all(map(_is_text, function)) for function in value
-    )
-
-
-def _are_registers(value: Any) -> bool:
-    return isinstance(value, dict) and all(_are_counts(given) and len(given) == 3 for given in value.values())
+    count = Annotated[int, Meta(ge=0)]
+    bits = defstruct("bits", [("raw", count)])
+    kinds: dict[str, dict[str, Any]] = {
+        "event": {"event": count, "parent": count | None, "type": str, "thread": count, "phase": str},
+        "event op": {"name": str},
+        "event node": {"name": str},
+        "event engine": {"name": str},
+        "event user": {"name": str},
+        "event frame": {"file": str, "line": count, "function": str},
+        "event builtin": {"table": str, "method": str, "tls_include": count, "tls_exclude": count},
+        "event call": {"call": count},
+        "call": {
+            "call": count, "source": str, "syntax": str, "callable": dict,
+            "arguments": list[defstruct("argument", [("name", str)])],  # type: ignore[misc]
+            "tls_include": bits, "tls_exclude": bits,
+        },
+        "graph": {"id": count, "name": str, "next": list[count]},
+        "table": {"op": str, "dump": str, "table": str},
+        "output": {"text": str},
+        "cut": {"text": str},
+        "calls": {
+            "part": str, "instructions": count, "functions": list[tuple[str, str, str, str]], "function": list[count],
+            "depth": list[count], "begin": list[count], "end": list[count], "tail": list[count],
+            "registers": dict[str, tuple[count, count, count]], "closed": dict,
+        },
+        "nondeterministic": {"text": str},
+        "perturbed": {"text": str},
+    }  # fmt: skip
+    return {kind: defstruct("data", list(fields.items())) for kind, fields in kinds.items()}
 
 
 def _is_tree(data: dict[str, Any]) -> bool:
@@ -69,40 +69,6 @@ def _is_tree(data: dict[str, Any]) -> bool:
     nested = all(depth <= before + 1 for before, depth in deeper)
     timed = all(begin <= end for begin, end in zip(data["begin"], data["end"], strict=True))
     return nested and timed and all(function < count for function in data["function"])
-
-
-# What each kind of observation must have; others and further keys are let through: a format only ever grows.
-REQUIRED: Mapping[str, Mapping[str, Check]] = {
-    "event": {
-        "event": _is_count, "parent": _is_count_or_none, "type": _is_text, "thread": _is_count, "phase": _is_text,
-    },
-    "call": {
-        "call": _is_count, "source": _is_text, "syntax": _is_text, "callable": _is_object, "arguments": _are_arguments,
-        "tls_include": _is_set, "tls_exclude": _is_set,
-    },
-    "graph": {"id": _is_count, "name": _is_text, "next": lambda v: isinstance(v, list) and all(map(_is_count, v))},
-    "table": {"op": _is_text, "dump": _is_text, "table": _is_text},
-    "output": {"text": _is_text},
-    "cut": {"text": _is_text},
-    "calls": {
-        "part": _is_text, "instructions": _is_count, "functions": _are_functions, "function": _are_counts,
-        "depth": _are_counts, "begin": _are_counts, "end": _are_counts, "tail": _are_counts,
-        "registers": _are_registers, "closed": _is_object,
-    },
-    "nondeterministic": {"text": _is_text},
-    "perturbed": {"text": _is_text},
-}  # fmt: skip
-
-# What an event must have besides, by its type.
-EVENTS: Mapping[str, Mapping[str, Check]] = {
-    "op": {"name": _is_text},
-    "node": {"name": _is_text},
-    "engine": {"name": _is_text},
-    "user": {"name": _is_text},
-    "frame": {"file": _is_text, "line": _is_count, "function": _is_text},
-    "builtin": {"table": _is_text, "method": _is_text, "tls_include": _is_count, "tls_exclude": _is_count},
-    "call": {"call": _is_count},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +169,18 @@ def checked(session: Session, name: str) -> Session:
 
 def _check(observation: Observation, name: str) -> None:
     """Raise PtexploreError where an observation lacks what its kind must have."""
-    data = observation.data
-    required = dict(REQUIRED.get(observation.kind, {}))
-    if observation.kind == "event" and _is_text(data.get("type")):
-        required |= EVENTS.get(data["type"], {})
-    wrong = [key for key, is_right in required.items() if not is_right(data.get(key))]
-    if not _is_count(observation.id) or wrong:
-        what = f"`{wrong[0]}` of observation {str(observation.id)[:20]}" if wrong else "an observation's id"
-        raise refused(name, f"{what} is missing or of the wrong kind")
+    import msgspec
+
+    data, required = observation.data, _required()
+    try:
+        for kind in (observation.kind, f"{observation.kind} {data.get('type')}"):
+            if kind in required:
+                msgspec.convert(data, required[kind])
+    except msgspec.ValidationError as error:
+        why = f"a value of observation {str(observation.id)[:20]} is missing or of the wrong kind: {str(error)[:100]}"
+        raise refused(name, why) from error
+    if observation.id < 0:
+        raise refused(name, "an observation's id is missing or of the wrong kind")
     if observation.kind == "calls" and not _is_tree(data):
         raise refused(name, f"the calls of observation {observation.id} are no tree")
     if _depth(data) > MAX_DEPTH:
@@ -229,12 +199,14 @@ def _depth(value: Any) -> int:
 def _portable(data: dict[str, Any], folder: str) -> dict[str, Any]:
     """Paths as they are below site-packages; of a file elsewhere the name alone."""
     changed: dict[str, Any] = {}
-    if folder and _is_text(data.get("dump")):
-        changed = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table") if _is_text(data.get(key))}
-    if _is_text(data.get("file")):
+    if folder and isinstance(data.get("dump"), str):
+        changed = {
+            key: data[key].replace(f"{folder}/", "") for key in ("dump", "table") if isinstance(data.get(key), str)
+        }
+    if isinstance(data.get("file"), str):
         changed["file"] = _relative(data["file"], folder)
     target = data.get("callable")
-    if isinstance(target, dict) and _is_text(target.get("file")):
+    if isinstance(target, dict) and isinstance(target.get("file"), str):
         changed["callable"] = {**target, "file": _relative(target["file"], folder)}
     return {**data, **changed} if changed else data
 

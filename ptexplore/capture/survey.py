@@ -77,33 +77,32 @@ class Surveyor:
         """
         if not self._running:
             self.operators()
-        found, began = Surveyed(op), time.monotonic()
-        messages = self._asked(op, found)
+        surveyed, began = Surveyed(op), time.monotonic()
+        messages = self._asked(op, surveyed)
         try:
-            self._gather(messages, found)
+            self._gather(messages, surveyed)
         except PtexploreError as error:
-            found.why = f"{error.message}: {error.why}" if error.why else error.message
+            surveyed.why = f"{error.message}: {error.why}" if error.why else error.message
         with contextlib.suppress(PtexploreError):  # told already
             for _ in messages:
                 pass
-        found.seconds = time.monotonic() - began
-        return found
+        surveyed.seconds = time.monotonic() - began
+        return surveyed
 
-    def _gather(self, messages: Iterator[dict[str, Any]], found: Surveyed) -> None:
+    def _gather(self, messages: Iterator[dict[str, Any]], surveyed: Surveyed) -> None:
         for message in messages:
             if message["type"] == "plain":
-                found.sample, found.dtype = message["sample"], message["dtype"]
-                found.expression = str(message["expression"])
-                found.digests[PLAIN] = message["fingerprint"]
+                surveyed.sample, surveyed.dtype = message["sample"], message["dtype"]
+                surveyed.expression, surveyed.digests[PLAIN] = message["expression"], message["fingerprint"]
                 break
             if message["type"] == "no-sample":
-                found.has_sample, found.why = False, str(message["why"])
+                surveyed.has_sample, surveyed.why = False, str(message["why"])
             elif message["type"] in ("refused", "raised", "died"):
-                raise failure(message, replace(self.request, expression=f"the sample of {found.op}"))
-        if found.expression is not None:
-            found.session = gather(messages, replace(self.request, expression=found.expression), self.runtime)
+                raise failure(message, replace(self.request, expression=f"the sample of {surveyed.op}"))
+        if surveyed.expression is not None:
+            surveyed.session = gather(messages, replace(self.request, expression=surveyed.expression), self.runtime)
 
-    def _asked(self, op: str, found: Surveyed) -> Iterator[dict[str, Any]]:
+    def _asked(self, op: str, surveyed: Surveyed) -> Iterator[dict[str, Any]]:
         """What the probe says of one operator; a probe that does not come to the end of it is done with."""
         self._running = False
         try:
@@ -114,7 +113,7 @@ class Surveyor:
                     self._running = True
                     return
                 if message["type"] == "pass":
-                    found.digests[message["recorder"]] = message["result"].get("fingerprint")
+                    surveyed.digests[message["recorder"]] = message["result"].get("fingerprint")
                 yield message
         finally:
             if not self._running:
@@ -129,11 +128,8 @@ class Surveyor:
 
 
 def _no_samples(runtime: Runtime, message: Mapping[str, Any]) -> PtexploreError:
-    module = str(message.get("module") or "expecttest")
-    why = f"it needs the package {module}, which {runtime.python} does not have: {message.get('message')}"
-    return PtexploreError("PyTorch's OpInfo samples cannot be imported", why, _install(runtime, module), MISSING)
-
-
-def _install(runtime: Runtime, module: str) -> str:
-    wanted = dict.fromkeys((*NEEDED, module.partition(".")[0]))
-    return f"{runtime.python} -m pip install {' '.join(wanted)}"
+    module = str(message["module"] or "expecttest")
+    why = f"it needs the package {module}, which {runtime.python} does not have: {message['message']}"
+    packages = " ".join(dict.fromkeys((*NEEDED, module.partition(".")[0])))
+    hint = f"{runtime.python} -m pip install {packages}"
+    return PtexploreError("PyTorch's OpInfo samples cannot be imported", why, hint, MISSING)

@@ -52,15 +52,14 @@ def operators(observations: list[dict[str, Any]]) -> list[str]:
 
 def _difference(kind: str, reference: str, recorder: str, first: list[str], second: list[str]) -> dict[str, Any]:
     pairs = zip(first, second, strict=False)
-    position = next((n for n, (one, two) in enumerate(pairs) if one != two), min(len(first), len(second)))
-    one, two = (names[position] if position < len(names) else None for names in (first, second))
-    what = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
-    seen = f"{one or 'the end'} in the {reference} pass, {two or 'the end'} in {recorder}"
-    text = f"{what}: number {position + 1} was {seen}"
-    return {"passes": [reference, recorder], "position": position, "operators": [one, two], "text": text}
+    position = next((n for n, (name, other) in enumerate(pairs) if name != other), min(len(first), len(second)))
+    name, other = (names[position] if position < len(names) else None for names in (first, second))
+    cause = "two runs called different operators" if kind == "nondeterministic" else "the recorder changed what ran"
+    seen = f"{name or 'the end'} in the {reference} pass, {other or 'the end'} in {recorder}"
+    text = f"{cause}: number {position + 1} was {seen}"
+    return {"passes": [reference, recorder], "position": position, "operators": [name, other], "text": text}
 
 
-RECORDERS = ("ops", "frames", "dispatch")
 NATIVE = "native"
 NOT_ASKED = "the native pass was not asked for"
 ONCE = "--once runs it a single time, and the native pass runs it again"
@@ -75,12 +74,7 @@ def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] 
     """
     _check(request)
     request = replace(request, native=request.native and not request.once)
-    asked: dict[str, Any] = {
-        "work": "trace",
-        "torch_dir": runtime.torch_dir,
-        "digests": dict(digests or {}),
-        **asdict(request),
-    }
+    asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
     return gather(ask(runtime, asked, request.timeout), request, runtime)
 
 
@@ -168,11 +162,10 @@ def _check(request: TraceRequest) -> None:
 
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
-    ran = {name: "once" in heard.passes or name in heard.passes for name in RECORDERS}
     captured = Captured(
-        ops=ran["ops"],
-        frames=ran["frames"],
-        dispatch=ran["dispatch"] and request.script is None,
+        ops=True,
+        frames=True,
+        dispatch=request.script is None,
         native=heard.stepped,
         reason=heard.why_not_native,
         warm=first["imported"] if first.get("warm") else None,

@@ -27,7 +27,7 @@ class Kernels:
 
     @staticmethod
     def of(model: dict[str, Any]) -> Kernels:
-        """Read from torchgen's model as probe/torchgen/model.py writes it."""
+        """Read from torchgen's model as probe/torchgen_child.py writes it."""
         native = {
             (operator["name"], key): f"{namespace}::{kernel}"
             for operator in model.get("operators", ())

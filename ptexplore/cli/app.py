@@ -17,7 +17,7 @@ from ptexplore.cli import completion
 from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
 from ptexplore.errors import USAGE, PtexploreError
 
-COMMANDS = {  # each has a file of its name here
+COMMANDS = {  # each has a file of its name in this folder
     "trace": "what runs when I write this, and where is it?",
     "op": "what is this operator: schema, keys, kernels, derivative?",
     "find": "where is this name? symbols, operators, files, notes, text",
@@ -65,14 +65,14 @@ def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
     app = typer.Typer(
         cls=Commands,
-        add_completion=only is None,
+        add_completion=only is None or completion.VARIABLE in os.environ,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings=settings,
     )
     app.callback(invoke_without_command=True, epilog=verbatim(EPILOG))(ptexplore)
     if only == LAB:
-        from ptexplore.cli.browse_child import run_lab_here
+        from ptexplore.cli.browse import run_lab_here
 
         app.command(LAB, cls=Command, hidden=True)(run_lab_here)
         return app
@@ -134,14 +134,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """The exit code of the command that is asked for. Raises PtexploreError, and what the command raises."""
-    first = arguments[0] if arguments else ""
-    if first and not first.startswith("-") and first not in (*COMMANDS, LAB):
-        raise _no_command(first)
     completing = completion.VARIABLE in os.environ
+    words = completion.typed_words() if completing else arguments
+    names = (*COMMANDS, LAB)
+    first = words[0] if words else ""
+    if first and not completing and not first.startswith("-") and first not in names:
+        raise _no_command(first)
     # Of a command that is named first no message tells of the others. Where none is named, all are only listed.
-    only = first if first in (*COMMANDS, LAB) else None
-    listed = not completing and not any(name in arguments for name in (*COMMANDS, LAB))
-    command = typer.main.get_command(make_app(only, listed=listed))
+    only = first if first in names else None
+    command = typer.main.get_command(make_app(only, listed=not any(word in names for word in words)))
 
     if completing:
         return completion.answer(lambda: command.main(arguments, "ptexplore", complete_var=completion.VARIABLE))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import json
 import os
+import re
+import signal
+import subprocess
 import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_name
-from ptexplore.cli.options import Notes, Python, Tree
+from ptexplore.cli.options import Notes, Python, Tree, open_workspace
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptexplore.model.places import Runtime
     from ptexplore.tui.app import Start
-    from ptexplore.tui.library import Library
+    from ptexplore.tui.library import Job, Library
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
@@ -34,6 +40,13 @@ examples:
 
 keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, n note, q quit
 """
+_PATIENCE = 3.0  # seconds that a stopped command has to end what it started
+# The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.
+_RUN = """import sys
+sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
+from ptexplore.cli.app import entry
+entry()"""
+_MESSAGE = re.compile(r"^(error|why|try): +(.*)$")
 
 
 def browse(
@@ -47,7 +60,7 @@ def browse(
 ) -> int:
     """TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour; none: home."""
     _check(target, load)
-    library, missing = _library(open_workspace(python, tree, notes or ()))
+    library, missing = _library(open_workspace(python, tree, notes))
     start = None if missing else _start(target, load, library)
     from ptexplore.tui.app import Browser
 
@@ -77,33 +90,30 @@ def _check(target: str | None, load: str | None) -> None:
 
 def _library(workspace: Workspace) -> tuple[Library, list[str]]:
     """What the screens read, and the trees that have no index yet."""
-    from ptexplore.cli.browse_child import run_child
     from ptexplore.render.terminal.pager import open_in_editor
     from ptexplore.tui.library import Library
 
     runtime, checkouts = workspace.sources()
     trees, missing = workspace.trees_at_hand()
+    advice = []
+    if not checkouts:
+        advice = ["no checkout: ptexplore fetch adds hand-written C++"]
+    elif runtime is None:
+        advice = ["no torch is installed: the checkout alone is shown"]
     torch = runtime.version if runtime is not None else None
-    advice = tuple(_advice(runtime, bool(checkouts)))
-    return Library(workspace, trees, run_child, open_in_editor, torch, advice), missing
-
-
-def _advice(runtime: Runtime | None, fetched: bool) -> list[str]:
-    if not fetched:
-        return ["no checkout: ptexplore fetch adds hand-written C++"]
-    return [] if runtime is not None else ["no torch is installed: the checkout alone is shown"]
+    return Library(workspace, trees, run_child, open_in_editor, torch, tuple(advice)), missing
 
 
 def _start(name: str | None, load: str | None, library: Library) -> Start:
     """What the target means. Raises PtexploreError where it means nothing: before the screen is taken."""
     from ptexplore.annotations.blocks import ID
     from ptexplore.tui.app import Start
+    from ptexplore.view.notes.tour import find_stop, find_tour
+    from ptexplore.view.search.show import candidates, nothing
+    from ptexplore.workspace.saved_traces import load_trace
 
     if load is not None:
-        from ptexplore.workspace.saved_traces import load_trace
-
-        trail = load_trace(load)[0]
-        return Start("trail", load, trail=trail)
+        return Start("trail", load, trail=load_trace(load)[0])
     if name is None:
         return Start()
     target = name.strip()
@@ -115,22 +125,12 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     tour_id, _, stop = target.partition("#")
     # Reading all notes takes a moment: only for what can be the id of one.
     if ID.fullmatch(tour_id) and library.notes.tours.get(tour_id) is not None:
-        from ptexplore.view.notes.tour import find_stop, find_tour
-
         tour = find_tour(library.notes, tour_id)
         return Start("tour", tour_id, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
-    return _named(library, target)
-
-
-def _named(library: Library, target: str) -> Start:
-    from ptexplore.tui.app import Start
-    from ptexplore.view.search.show import nothing
-    from ptexplore.view.search.targets import candidates
-
-    found = candidates(library.trees, library.catalogue, target)
-    if not found:
+    named = candidates(library.trees, library.catalogue, target)
+    if not named:
         raise nothing(library.trees, target, None)
-    return Start("candidates", target, candidates=found)
+    return Start("candidates", target, candidates=named)
 
 
 def _folder(trees: Sequence[IndexedTree], target: str) -> Start | None:
@@ -138,11 +138,82 @@ def _folder(trees: Sequence[IndexedTree], target: str) -> Start | None:
     from ptexplore.tui.app import Start
     from ptexplore.tui.reading.folders import AREAS
 
+    if "/" not in target and target not in AREAS:
+        return None
     path = AREAS.get(target, target.rstrip("/"))
-    for one in trees:
-        if ("/" in target or target in AREAS) and one.store.has_folder(path):
-            return Start("folder", path, tree=one.tree.info.name)
+    for indexed in trees:
+        if indexed.store.has_folder(path):
+            return Start("folder", path, tree=indexed.tree.info.name)
     if target in AREAS:
         why = f"no tree here has {path}"
         raise PtexploreError(f"there is no {target} to browse", why, "ptexplore fetch", FAILED)
     return None
+
+
+# --- commands behind the screens: each in a process of its own, so that it can be stopped and blocks nothing ---
+
+
+def run_child(arguments: Sequence[str], job: Job) -> str:
+    """Run a ptexplore command and return what it printed; each line that it writes to stderr is a step of the job.
+
+    Raises PtexploreError with its own message if it fails, and if the reader stops it.
+    """
+    command = [sys.executable, "-c", _RUN, str(Path(__file__).resolve().parent.parent.parent), *arguments]
+    # Its files, not our pipes' fullness, hold what it prints: nothing waits for us.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True, errors="replace",
+            env=os.environ | {"PTEXPLORE_DEBUG": ""}, start_new_session=True,
+        )  # fmt: skip
+        job.watch(lambda: _stop(child))
+        parts: dict[str, str] = {}
+        assert child.stderr is not None
+        for line in child.stderr:
+            match = _MESSAGE.match(line)
+            if match is not None:
+                parts[match[1]] = match[2].strip()
+            elif line.strip():
+                job.step(line.strip())
+        status = child.wait()
+        printed.seek(0)
+        text = printed.read()
+    if job.stopped:
+        raise PtexploreError("stopped", "you asked for it", "", FAILED)
+    if status:
+        message = parts.get("error", f"{' '.join(arguments[:2])} ended with status {status}")
+        raise PtexploreError(message, parts.get("why", ""), parts.get("try", ""), status if status > 0 else FAILED)
+    return text
+
+
+def _stop(child: subprocess.Popen[str]) -> None:
+    """As ctrl-c does it, so that what it started ends, too; then without asking."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGINT)
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+
+
+def run_lab_here(
+    stop_name: str,
+    lab_id: str,
+    save: Annotated[str, Option()],
+    python: Annotated[str | None, Option()] = None,
+    notes: Annotated[list[str] | None, Option()] = None,
+) -> int:
+    """The hidden command behind `run_lab`: runs a lab, prints how it ended as JSON, writes its Trail into a file."""
+    with open_workspace(python, notes=notes) as workspace:
+        entry = workspace.library.stop(stop_name)
+        lab = next((lab for lab in entry[1].labs if lab.id == lab_id), None) if entry is not None else None
+        if entry is None or lab is None:
+            why = "the notes were changed meanwhile"
+            raise PtexploreError(f"there is no lab {stop_name}/{lab_id}", why, "ptexplore notes check", USAGE)
+        result, trail = workspace.run_lab(*entry, lab)
+    if trail is not None:
+        from ptexplore.view.trace.saved import trail_to_json
+
+        Path(save).write_text(trail_to_json(trail), encoding="utf-8")
+    json.dump(asdict(result), sys.stdout)
+    return 0

@@ -12,6 +12,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 VARIABLE = "_PTEXPLORE_COMPLETE"  # set by the shell's script, with what it asks
@@ -88,13 +89,14 @@ def _tours(before: Sequence[str], incomplete: str) -> Candidates:
 def _names(sorts: Sequence[str], incomplete: str) -> Candidates:
     from ptexplore.workspace.completions import names
 
-    found: dict[str, str] = {}
-    for name, _sort in names(sorts, incomplete, _MOST):
-        if not _UNSAFE.search(name):
-            found.setdefault(name, "")
-        if len(found) >= _MOST:
-            break
-    return list(found.items())
+    safe = (name for name in names(sorts, incomplete, _MOST) if not _UNSAFE.search(name))
+    return [(name, "") for name in dict.fromkeys(islice(safe, _MOST))]
+
+
+def typed_words() -> list[str]:
+    """The words behind `ptexplore` on the line that the shell asks about."""
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    return line.split()[1:]
 
 
 def answer(complete: Callable[[], object]) -> int:
@@ -112,7 +114,8 @@ def answer(complete: Callable[[], object]) -> int:
         status = error.code if isinstance(error.code, int) else 1  # fish asks by it whether there is anything
     except Exception:  # noqa: BLE001
         return 1
-    text = printed.getvalue()
+    # Of a doubled ' in its own quotes, which is how typer writes one, zsh shows nothing.
+    text = printed.getvalue().replace("''", r"'\''") if shell == "complete_zsh" else printed.getvalue()
     sys.stdout.write(
         "".join(f"{line}\n" for line in _for_bash(text, word)) if word or shell == "complete_bash" else text
     )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 from typer import Option
 
-from ptexplore.cli.command_workspace import open_workspace
-from ptexplore.cli.options import Python
+from ptexplore.cli.options import Python, open_console, open_workspace, print_json
+from ptexplore.errors import MISSING
 
 
 def doctor(
@@ -18,17 +16,14 @@ def doctor(
     unconfirmed: Annotated[bool, Option("--unconfirmed", help="list every registration that is not confirmed")] = False,
 ) -> int:
     """Check the installed torch, its regenerated C++ and the catalogue; count what is confirmed."""
-    from ptexplore.errors import MISSING
     from ptexplore.view.health import health_to_document
 
     with open_workspace(python) as workspace:
         report = workspace.health()
     if as_json:
-        json.dump(health_to_document(report), sys.stdout)
-        print()
+        print_json(health_to_document(report))
     else:
-        from ptexplore.render.terminal.console import make_console
         from ptexplore.render.terminal.health import print_health
 
-        print_health(make_console(), report, unconfirmed=unconfirmed)
+        print_health(open_console(), report, unconfirmed=unconfirmed)
     return 0 if report.sound else MISSING

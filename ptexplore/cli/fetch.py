@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 from typer import Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_checkout
-from ptexplore.cli.options import Python
+from ptexplore.cli.options import Python, open_workspace, print_json
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.render.terminal.fetch import (
+    choice_lines,
+    fetch_progress,
+    listing_lines,
+    outcome_lines,
+    print_lines,
+    removed_lines,
+)
+from ptexplore.source.fetch import checkouts
+from ptexplore.view.checkouts import listing_document
 
 EPILOG = """\
 Without --ref and --from: the commit that the installed torch was built from, or what ptexplore.toml pins.
@@ -42,8 +50,6 @@ def fetch(
     python: Python = None,
 ) -> int:
     """Fetch the source of PyTorch, or of an extension of it, and choose which is read."""
-    from ptexplore.errors import USAGE, PtexploreError
-
     actions = {"--list": listing or None, "--use": use, "--remove": remove}
     given = [option for option, value in actions.items() if value is not None]
     asked = [option for option, value in {"--ref": ref, "--from": source, "--name": name}.items() if value is not None]
@@ -54,63 +60,25 @@ def fetch(
     if as_json and not listing:
         why = "fetching itself has no document"
         raise PtexploreError("--json goes with --list", why, "ptexplore fetch --help", USAGE)
-    if listing:
-        return _list(python, as_json=as_json)
-    if use is not None:
-        return _use(use, python)
-    if remove is not None:
-        return _remove(remove, python)
-    return _fetch(source, ref, name, python)
-
-
-def _fetch(source: str | None, ref: str | None, name: str | None, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import fetch_progress, outcome_lines, print_lines
-    from ptexplore.source.fetch.install import Request
-
-    request = Request(source, ref, name or "pytorch", named=name is not None)
     with open_workspace(python) as workspace:
-        with fetch_progress() as watcher:
-            outcome = workspace.fetch(request, watcher)
-        print_lines(outcome_lines(outcome, workspace.choice(), workspace.runtime_if_any))
+        if listing:
+            _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
+            document = listing_document(checkouts.checkouts(), workspace.choice())
+            if as_json:
+                print_json(document)
+                return 0
+            lines = listing_lines(document)
+        elif use is not None:
+            checkouts.use(None if use == "auto" else use)
+            lines = choice_lines(workspace.choice())
+        elif remove is not None:
+            lines = [*removed_lines(checkouts.remove(remove)), *choice_lines(workspace.choice())]
+        else:
+            from ptexplore.source.fetch.install import Request
+
+            request = Request(source, ref, name or "pytorch", named=name is not None)
+            with fetch_progress() as watcher:
+                outcome = workspace.fetch(request, watcher)
+            lines = outcome_lines(outcome, workspace.choice(), workspace.runtime_if_any)
+    print_lines(lines)
     return 0
-
-
-def _list(python: str | None, *, as_json: bool) -> int:
-    from ptexplore.render.terminal.fetch import listing_lines, print_lines
-    from ptexplore.source.fetch.checkouts import checkouts
-    from ptexplore.view.checkouts import listing_document
-
-    with open_workspace(python) as workspace:
-        _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
-        document = listing_document(checkouts(), workspace.choice())
-    if as_json:
-        json.dump(document, sys.stdout)
-        print()
-    else:
-        print_lines(listing_lines(document))
-    return 0
-
-
-def _use(name: str, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_lines
-    from ptexplore.source.fetch.checkouts import use
-
-    use(None if name == "auto" else name)
-    print_lines(_in_use(python))
-    return 0
-
-
-def _remove(name: str, python: str | None) -> int:
-    from ptexplore.render.terminal.fetch import print_lines, removed_lines
-    from ptexplore.source.fetch.checkouts import remove
-
-    gone = removed_lines(remove(name))
-    print_lines([*gone, *_in_use(python)])
-    return 0
-
-
-def _in_use(python: str | None) -> list[str]:
-    from ptexplore.render.terminal.fetch import choice_lines
-
-    with open_workspace(python) as workspace:
-        return choice_lines(workspace.choice())

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, get_args
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_kind, complete_name
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -35,7 +32,7 @@ def find(
 ) -> int:
     """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), an operator, a file, a text."""
     from ptexplore.model.symbols import SymbolKind
-    from ptexplore.view.search.find import GROUPS, FindQuery
+    from ptexplore.view.search.find import GROUPS
 
     words = " ".join(query).strip()
     kinds = (*GROUPS, *get_args(SymbolKind))
@@ -44,15 +41,13 @@ def find(
     if not words:
         raise PtexploreError("there is nothing to look for", "the query is empty", "ptexplore find add_kernel", USAGE)
     with open_workspace(python, tree) as workspace:
-        view = workspace.find(words, FindQuery(at_most(limit), kind, text, declarations))
+        view = workspace.find(words, kind=kind, limit=at_most(limit), text=text, declarations=declarations)
         if as_json:
-            from ptexplore.view.search.search_documents import find_to_document
+            from ptexplore.view.search.find import find_to_document
 
-            json.dump(find_to_document(view), sys.stdout)
-            print()
-            return 0
-        from ptexplore.render.terminal.console import make_console
-        from ptexplore.render.terminal.find import print_find
+            print_json(find_to_document(view))
+        else:
+            from ptexplore.render.terminal.find import print_find
 
-        print_find(make_console(), view, workspace.locate)
+            print_find(open_console(), view, workspace.locate)
     return 0

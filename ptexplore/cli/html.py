@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
-from ptexplore.cli.options import Notes, Python, Tree
-from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.cli.options import Notes, Python, Tree, open_workspace
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.safe_text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ptexplore.render.html.build import Written
 
 _NAMED = 5  # of the stops that are lost
@@ -49,27 +51,28 @@ def html(
     Write a site of the source with its tours, notes, operators and traces, and a search that needs no server.
     What is there already and has not changed is kept.
     """
+    from ptexplore.render.html.build import build_site
+    from ptexplore.render.html.check import broken
+    from ptexplore.workspace.site_contents import site_settings
+
     if jobs is not None and jobs < 1:
         raise PtexploreError("--jobs must be 1 or more", f"{jobs} write nothing", "--jobs 2", USAGE)
     for name, url in (("--base-url", base_url), ("--repo-url", repo_url)):
         if url is not None and not url.startswith(("https://", "http://")):
             raise PtexploreError(f"{name} {url} is no URL", "it must begin with https://", f"{name} https://…", USAGE)
     port = _port(serve) if serve is not None else None
-    from ptexplore.render.html.build import build_site
-    from ptexplore.workspace.site_contents import site_settings
-
     folder, settings = Path(out), site_settings(scope, title, base_url, repo_url)
-    with open_workspace(python, tree, notes or ()) as workspace:
+    with open_workspace(python, tree, notes) as workspace:
         written = build_site(workspace, folder, settings, trace or [], jobs=jobs, force=force)
-    _tell(written, folder)
+    lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
+    _tell(written, lost, folder)
     if check:
-        _follow(folder)
+        _report_links(*broken(folder))
     if written.lost and strict:
-        names = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
-        why = f"{len(written.lost)} stops have no place in this source: {names}"
+        why = f"{len(written.lost)} stops have no place in this source: {lost}"
         raise PtexploreError("tours have lost stops", why, "ptexplore notes check", MISSING)
     if port is not None:
-        from ptexplore.cli.html_serve import serve as show_site
+        from ptexplore.render.html.serve import show_site
 
         show_site(folder, port)
     return 0
@@ -81,9 +84,7 @@ def _port(text: str) -> int:
     return int(text or PORT)
 
 
-def _tell(written: Written, root: Path) -> None:
-    from ptexplore.safe_text import clean
-
+def _tell(written: Written, lost: str, root: Path) -> None:
     kept = f", {written.kept:,} kept as they were" if written.kept else ""
     gone = f", {written.gone:,} removed" if written.gone else ""
     beside = f", {written.size / written.text:.2f} x the source text" if written.text else ""
@@ -91,22 +92,16 @@ def _tell(written: Written, root: Path) -> None:
     for problem in written.problems:
         print(clean(f"! {problem}"))
     if written.lost:
-        names = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
-        print(clean(f"! {len(written.lost)} stops have no place in this source, and their pages say so: {names}"))
+        print(clean(f"! {len(written.lost)} stops have no place in this source, and their pages say so: {lost}"))
     print(clean(f"open {root.resolve() / 'index.html'}"))
 
 
-def _follow(root: Path) -> None:
-    from ptexplore.errors import FAILED
-    from ptexplore.render.html.check import broken
-
-    count, found = broken(root)
-    if not found:
+def _report_links(count: int, dead: Sequence[str]) -> None:
+    """Say how many links lead to something. Raises PtexploreError if any leads to nothing."""
+    if not dead:
         print(f"{count:,} links lead to something")
         return
-    from ptexplore.safe_text import clean
-
-    for one in found[:20]:
-        print(clean(f"! {one}"))
-    why = f"{len(found):,} of {count:,} lead to nothing"
+    for link in dead[:20]:
+        print(clean(f"! {link}"))
+    why = f"{len(dead):,} of {count:,} lead to nothing"
     raise PtexploreError("the site has broken links", why, "ptexplore html OUT --force writes it again", FAILED)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_checkout
-from ptexplore.cli.options import Python
+from ptexplore.cli.options import Python, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -48,8 +45,7 @@ def index(
     if as_json:
         from ptexplore.view.index_summary import index_document
 
-        json.dump(index_document(done.summaries, done.refined, done.note, done.tags), sys.stdout)
-        print()
+        print_json(index_document(done.summaries, done.refined, done.note, done.tags))
         return 0
     from ptexplore.render.terminal.index_summary import print_exported, print_summary
 

@@ -1,33 +1,40 @@
-"""`ptexplore notes ACTION`: what people wrote about the source; one small file an action."""
+"""`ptexplore notes ACTION`: check, begin, pin, trust and export what people wrote about the source."""
 
 from __future__ import annotations
 
-from importlib import import_module
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Context, Typer
+from typer import Argument, Context, Option, Typer
 
+from ptexplore.cli.completion import complete_name, complete_tour
+from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.cli.typer_commands import Command, verbatim
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.safe_text import clean
+from ptexplore.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ptexplore.annotations.records import Problem, Tour
+    from ptexplore.view.notes.labs import LabResult
+    from ptexplore.workspace.anchor_pins import LockChange
 
 EPILOG = """\
 folders: those that came with ptexplore, then what ptexplore.toml names (else ./notes), or --notes DIR instead
 """
-ACTIONS = {  # each has a file notes_ACTION here
-    "check": "where every anchor is on this tree",
-    "new": "begin a note on a symbol or a line",
-    "pin": "write anchors.lock: where each anchor is on its baseline",
-    "trust": "allow the labs of notes from elsewhere to run",
-    "export": "tours as files of VS Code's CodeTour",
-}
 
 
 def make_notes() -> Typer:
     """The command with all its actions."""
     app = Typer(rich_markup_mode=None)
     app.callback(invoke_without_command=True, epilog=verbatim(EPILOG))(notes)
-    for action, text in ACTIONS.items():
-        module = import_module(f"ptexplore.cli.notes_{action}")
-        app.command(action, cls=Command, short_help=text)(getattr(module, f"{action}_notes"))
+    for name, (action, text) in ACTIONS.items():
+        app.command(name, cls=Command, short_help=text)(action)
     return app
 
 
@@ -36,3 +43,221 @@ def notes(ctx: Context) -> None:
     if ctx.invoked_subcommand is None:
         why = f"actions are {', '.join(ACTIONS)}"
         raise PtexploreError("an action is needed", why, "ptexplore notes check", USAGE)
+
+
+def check_notes(
+    only: Annotated[
+        list[str] | None, Argument(metavar="[TOUR[#STOP] ...]", help="only these", autocompletion=complete_tour)
+    ] = None,
+    run_labs: Annotated[bool, Option("--run", help="run every lab that is shipped or trusted, too")] = False,
+    timeout: Annotated[float, Option(metavar="S", help="seconds that a run of a lab may take (60)")] = 60.0,
+    everything: Annotated[bool, Option("--all", help="list the anchors that are exact, too")] = False,
+    as_json: AsJson = False,
+    notes: Notes = None,
+    tree: Tree = None,
+    python: Python = None,
+) -> int:
+    """
+    Place every anchor: exact, moved, changed, ambiguous or lost.
+    Exit code 3 where one is lost or ambiguous, 1 where a file or a lab is wrong.
+    """
+    from ptexplore.render.terminal.notes import lab_line, print_check
+
+    def ran(result: LabResult) -> None:
+        print(lab_line(result), file=sys.stderr, flush=True)
+
+    with open_workspace(python, tree, notes) as workspace:
+        view = workspace.check_notes(only or (), run_labs=run_labs, timeout=timeout, ran=ran)
+    if as_json:
+        from ptexplore.view.notes.check import check_document
+
+        print_json(check_document(view))
+    else:
+        print_check(open_console(), view, everything=everything)
+    return MISSING if view.broken else FAILED if view.failed else 0
+
+
+def new_notes(
+    target: Annotated[str, Argument(metavar="SYMBOL|FILE:LINE", help="what it is about", autocompletion=complete_name)],
+    folder: Annotated[
+        str | None,
+        Option("--notes", metavar="DIR", help="the folder it goes into (ptexplore.toml's first, else ./notes)"),
+    ] = None,
+    note_id: Annotated[
+        str | None, Option("--id", metavar="ID", help="the note's id and file name (made of the symbol's name)")
+    ] = None,
+    only_print: Annotated[bool, Option("--print", help="print it, and write nothing")] = False,
+    tree: Tree = None,
+    python: Python = None,
+) -> int:
+    """Write a file with the anchor filled in, and open it in $VISUAL or $EDITOR."""
+    about = target.strip()
+    if not about:
+        hint = "ptexplore notes new at::native::add_kernel"
+        raise PtexploreError("there is nothing to write about", "the target is empty", hint, USAGE)
+    with open_workspace(python, tree) as workspace:
+        note = workspace.new_note(about, note_id)
+    if only_print:
+        print(note.text, end="")
+        return 0
+    file = (Path(folder) if folder else _own_folder()) / f"{note.id}.md"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with open(file, "x", encoding="utf-8") as stream:
+            stream.write(note.text)
+    except FileExistsError:
+        raise PtexploreError(f"{file} is there already", "a note is never written over", "--id NAME", USAGE) from None
+    except OSError as error:
+        raise PtexploreError(f"{file} cannot be written", error.strerror or "", "--notes DIR", FAILED) from error
+    print(file)
+    if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
+        from ptexplore.render.terminal.pager import open_in_editor
+
+        open_in_editor(str(file), note.text.count("\n"))
+    else:
+        print("no editor is chosen (EDITOR=vim …): the note waits there")
+    return 0
+
+
+def _own_folder() -> Path:
+    """The folder of the reader's own notes: the project's first, else the usual one."""
+    from ptexplore.annotations.load import OWN
+    from ptexplore.source.fetch.project_file import find_project
+
+    project = find_project(Path.cwd())
+    return project.notes[0] if project is not None and project.notes else Path(OWN)
+
+
+def pin_notes(
+    only: Annotated[
+        list[str] | None, Argument(metavar="[TOUR[#STOP] ...]", help="only these", autocompletion=complete_tour)
+    ] = None,
+    yes: Annotated[bool, Option("--yes", help="write without asking")] = False,
+    notes: Notes = None,
+    tree: Tree = None,
+    python: Python = None,
+) -> int:
+    """
+    Show how anchors.lock would change, ask, and write it.
+    Only what is on the baseline's own tree (`baseline:` in the front matter) is pinned.
+    """
+    with open_workspace(python, tree, notes) as workspace:
+        for problem in workspace.library.problems:
+            warn(f"{problem.where}: {problem.text}")
+        plan = workspace.plan_pins(only or ())
+    pinned = [_pin(lock, agreed=yes) for lock in plan.locks]
+    for baseline, count in plan.elsewhere.items():
+        tree_info = f"{plan.tree.name} {plan.tree.version}"
+        print(f"not pinned: {count} stops are written on {baseline}, and the tree is {tree_info}", file=sys.stderr)
+    if plan.elsewhere and all(pinned):
+        why = f"the tree in use is {plan.tree.version}"
+        hint = f"ptexplore fetch --ref {next(iter(plan.elsewhere))}"
+        raise PtexploreError(f"nothing is pinned of {', '.join(plan.elsewhere)}", why, hint, MISSING)
+    return 0 if all(pinned) and not plan.elsewhere else FAILED
+
+
+def _pin(lock: LockChange, *, agreed: bool) -> bool:
+    """Write one folder's lock, after a look at what changes; False if it is not as it should be then."""
+    from difflib import unified_diff
+
+    for why in lock.refused:
+        warn(f"cannot be pinned: {why}")
+    if not lock.changes:
+        return not lock.refused
+    for line in unified_diff(lock.old.splitlines(), lock.text.splitlines(), lock.shown, lock.shown, lineterm="", n=0):
+        print(clean(line))
+    if not (agreed or _agreed(lock.shown)):
+        print(f"{lock.shown} is left as it is (--yes writes it)", file=sys.stderr)
+        return False
+    write_whole(lock.file, lock.text)
+    print(f"{lock.shown}: {lock.anchors} anchors")
+    return not lock.refused
+
+
+def _agreed(shown: str) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    print(f"write {shown}? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def trust_notes(
+    path: Annotated[str, Argument(metavar="DIR|FILE", help="a folder of notes, or one file")],
+    revoke: Annotated[bool, Option("--revoke", help="trust them no longer")] = False,
+) -> int:
+    """Labs run code with your rights. Trust is in a file's content: a changed file is trusted anew."""
+    from ptexplore.annotations.trust import forget, trust
+    from ptexplore.render.terminal.notes import print_trusted
+
+    tours, problems = _tours(Path(path), path)
+    with_labs = [tour for tour in tours if any(stop.labs for stop in tour.stops)]
+    try:
+        (forget if revoke else trust)(with_labs)
+    except OSError as error:
+        why = f"{error.strerror or error}: {error.filename}"
+        hint = "set PTEXPLORE_CACHE to another folder"
+        raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
+    print_trusted(with_labs, problems, revoked=revoke)
+    return FAILED if problems else 0
+
+
+def _tours(path: Path, shown: str) -> tuple[list[Tour], list[Problem]]:
+    from ptexplore.annotations.format import Origin, parse
+    from ptexplore.annotations.load import Layer, load, read_bytes
+
+    if path.is_dir():
+        library = load([Layer(path, shown.rstrip("/") or "/")])
+        return list(library.tours.values()), library.problems
+    try:
+        data = read_bytes(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise PtexploreError(f"{shown} cannot be read", why, "ptexplore notes trust DIR", MISSING) from error
+    # Which of the two it is shows in its front matter: a tour has a level.
+    kinds = [parse(data, kind, Origin(shown)) for kind in ("tour", "note")]
+    tour, problems = next((parsed for parsed in kinds if parsed[0] is not None), kinds["tours" not in path.parts])
+    return ([tour] if tour is not None else []), problems
+
+
+def export_notes(
+    codetour: Annotated[str, Option(metavar="DIR", help="the folder that the files go into (required)")],
+    only: Annotated[
+        list[str] | None, Argument(metavar="[TOUR ...]", help="only these", autocompletion=complete_tour)
+    ] = None,
+    force: Annotated[bool, Option("--force", help="write over files that are there")] = False,
+    notes: Notes = None,
+    tree: Tree = None,
+    python: Python = None,
+) -> int:
+    """
+    Write each tour twice: TOUR.tour finds its lines by patterns, made now of your own checkout's text; TOUR-REF.tour
+    has the lines of one revision. CodeTour looks in the checkout's folder .tours.
+    """
+    with open_workspace(python, tree, notes) as workspace:
+        files = workspace.codetour_files(only or ())
+    folder = Path(codetour)
+    present = [file.name for file in files if (folder / file.name).exists()]
+    if present and not force:
+        why = f"{', '.join(present[:5])} in {folder}"
+        raise PtexploreError("files of these names are there already", why, "--force writes over them", USAGE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            write_whole(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        why = f"{error.filename or folder}: {error.strerror or error}"
+        raise PtexploreError(f"{folder} cannot be written", why, "another --codetour DIR", FAILED) from error
+    for file in files:
+        print(clean(f"{folder / file.name}: {len(file.document['steps'])} steps"))
+        for stop, why in file.placeless:
+            print(clean(f"  {stop} has no place: {why}"))
+    return 0
+
+
+ACTIONS: dict[str, tuple[Callable[..., int], str]] = {
+    "check": (check_notes, "where every anchor is on this tree"),
+    "new": (new_notes, "begin a note on a symbol or a line"),
+    "pin": (pin_notes, "write anchors.lock: where each anchor is on its baseline"),
+    "trust": (trust_notes, "allow the labs of notes from elsewhere to run"),
+    "export": (export_notes, "tours as files of VS Code's CodeTour"),
+}

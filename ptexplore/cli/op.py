@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_operator
-from ptexplore.cli.options import Python
+from ptexplore.cli.options import Python, open_console, open_workspace, print_json
 
 
 def op(
@@ -25,13 +22,11 @@ def op(
     with open_workspace(python) as workspace:
         card = workspace.operator(name)
         if as_json:
-            from ptexplore.view.operator.card_document import card_to_document
+            from ptexplore.view.card import card_to_document
 
-            json.dump(card_to_document(card, workspace.runtime), sys.stdout)
-            print()
-            return 0
-        from ptexplore.render.terminal.card import print_card
-        from ptexplore.render.terminal.console import make_console
+            print_json(card_to_document(card, workspace.runtime))
+        else:
+            from ptexplore.render.terminal.card import print_card
 
-        print_card(make_console(), card, workspace.place_of, full=full)
+            print_card(open_console(), card, workspace.place_of, full=full)
     return 0

@@ -1,12 +1,23 @@
-"""The options that several commands share."""
+"""What several commands share: options, the workspace that these name, and what they print on."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ptexplore.cli.completion import complete_tree
+from ptexplore.render.terminal.progress import progress_bar
+from ptexplore.safe_text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from ptexplore.workspace.workspace import Workspace
 
 Python = Annotated[str | None, typer.Option("--python", metavar="PATH", help="the torch of another Python")]
 AsJson = Annotated[bool, typer.Option("--json", help="as JSON (format 1)")]
@@ -30,3 +41,31 @@ Notes = Annotated[
 def at_most(limit: int) -> int:
     """`--limit 0` means all."""
     return limit or 1 << 30
+
+
+def open_workspace(python: str | None = None, tree: str | None = None, notes: Sequence[str] | None = None) -> Workspace:
+    """What a command asks: --python, --tree and --notes say of which torch, source and notes.
+
+    Progress is shown on stderr, so that stdout stays clean.
+    """
+    from ptexplore.workspace.workspace import Workspace
+
+    return Workspace(python, tree, notes=notes or (), watch=progress_bar, notice=warn)
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """What a command prints on; rich is imported when there is something to print."""
+    from ptexplore.render.terminal.console import make_console
+
+    return make_console(stderr=stderr)
+
+
+def warn(text: str) -> None:
+    """Tell the user on stderr of something that is not an error."""
+    print(clean(text), file=sys.stderr)
+
+
+def print_json(document: Any) -> None:
+    """What `--json` prints."""
+    json.dump(document, sys.stdout)
+    print()

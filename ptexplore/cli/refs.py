@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_symbol, complete_use
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -41,15 +38,13 @@ def refs(
     if not name:
         raise PtexploreError("there is nothing to look for", "the name is empty", "ptexplore refs add_kernel", USAGE)
     with open_workspace(python, tree) as workspace:
-        view = workspace.refs(name, at_most(limit), group)
+        view = workspace.refs(name, kind=group, limit=at_most(limit))
         if as_json:
-            from ptexplore.view.search.search_documents import refs_to_document
+            from ptexplore.view.search.refs import refs_to_document
 
-            json.dump(refs_to_document(view), sys.stdout)
-            print()
-            return 0
-        from ptexplore.render.terminal.console import make_console
-        from ptexplore.render.terminal.refs import print_refs
+            print_json(refs_to_document(view))
+        else:
+            from ptexplore.render.terminal.refs import print_refs
 
-        print_refs(make_console(), view, workspace.locate)
+            print_refs(open_console(), view, workspace.locate)
     return 0

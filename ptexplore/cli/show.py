@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
 from ptexplore.cli.completion import complete_kind, complete_name
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -42,45 +39,41 @@ def show(
     TARGET: add_kernel, at::native::add_kernel, torch.nn.functional.relu, aten::add.Tensor, BinaryOps.cpp,
     BinaryOps.cpp:120, BinaryOps.cpp:10-40, VariableType_2.cpp.
     """
-    from ptexplore.view.search.show import ShowQuery
-
     name = target.strip()
     if not name:
         raise PtexploreError("there is nothing to show", "the target is empty", "ptexplore show add_kernel", USAGE)
-    wanted = ShowQuery(every, kind)
     with open_workspace(python, tree) as workspace:
         if in_editor:
-            return _open(workspace.show(name, wanted, kernels=False, notes=False))
-        view = workspace.show(name, wanted, every_key=full, notes=not no_notes)
-        if as_json:
-            from ptexplore.view.search.search_documents import show_to_document
-
-            json.dump(show_to_document(view), sys.stdout)
-            print()
+            _open(workspace.show(name, kind=kind, everything=every, kernels=False, notes=False))
             return 0
-        return _print(view, workspace.locate, limit, paged=not no_pager)
+        view = workspace.show(name, kind=kind, everything=every, every_key=full, notes=not no_notes)
+        if as_json:
+            from ptexplore.view.search.show import show_to_document
 
-
-def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> int:
-    from ptexplore.render.terminal.console import make_console
-    from ptexplore.render.terminal.pager import page
-    from ptexplore.render.terminal.show import page_lines, print_candidates
-
-    console = make_console()
-    if not view.pages:
-        print_candidates(console, view, locate, at_most(limit))
-        return 0
-    # A pager need not know hyperlinks; what goes straight to the terminal carries them.
-    page(page_lines(console, view.pages, None if paged else locate), wanted=paged)
+            print_json(show_to_document(view))
+        else:
+            _print(view, workspace.locate, limit, paged=not no_pager)
     return 0
 
 
-def _open(view: ShowView) -> int:
+def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None:
+    from ptexplore.render.terminal.pager import page
+    from ptexplore.render.terminal.show import page_lines, print_candidates
+
+    console = open_console()
+    if not view.pages:
+        print_candidates(console, view, locate, at_most(limit))
+    else:
+        # A pager need not know hyperlinks; what goes straight to the terminal carries them.
+        page(page_lines(console, view.pages, None if paged else locate), wanted=paged)
+
+
+def _open(view: ShowView) -> None:
     from ptexplore.render.terminal.pager import open_in_editor
     from ptexplore.render.terminal.show import next_target
 
     if len(view.pages) != 1:
-        some = "; ".join(f"{one.name} at {next_target(one)}" for one in view.candidates[:5])
+        some = "; ".join(f"{candidate.name} at {next_target(candidate)}" for candidate in view.candidates[:5])
         why = f"{view.target} names {len(view.candidates)} things: {some}"
         hint = f"ptexplore show {next_target(view.candidates[0])} --open"
         raise PtexploreError("an editor opens one place", why, hint, USAGE)
@@ -88,4 +81,3 @@ def _open(view: ShowView) -> int:
     if page.file is None or page.file_line is None:
         raise PtexploreError("there is no file to open", f"{view.target} has no text here", "ptexplore fetch")
     open_in_editor(page.file, page.file_line)
-    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.options import open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.workspace.survey_runs import SurveyRequest
+    from ptexplore.workspace.survey import SurveyRequest
 
 EPILOG = """\
 examples:
@@ -71,40 +70,28 @@ def survey(
     ] = False,
 ) -> int:
     """Trace the smallest OpInfo sample of every operator; report what was seen, and what was not."""
-    from ptexplore.workspace.survey_runs import SurveyRequest
+    from ptexplore.workspace.survey import SurveyRequest
 
     if as_json and as_markdown:
         raise PtexploreError("--json or --markdown, not both", "one report is printed", "--markdown", USAGE)
     if sum((report_only, resolve, again)) > 1:
         why = "--report runs nothing, --resolve reads what is saved, --again replaces it"
         raise PtexploreError("only one of --report, --resolve and --again", why, "ptexplore survey --report", USAGE)
-    place = Path(out) if out else None
-    request = SurveyRequest(
-        backward=backward,
-        only=only or "",
-        limit=limit,
-        timeout=timeout,
-        jobs=jobs,
-        out=place,
-        again=again,
-        resolve=resolve,
-    )
+    request = SurveyRequest(backward, only or "", limit, timeout, jobs, Path(out) if out else None, again, resolve)
     _check(request)
     with open_workspace(python) as workspace:
         report = workspace.survey_report(request) if report_only else workspace.survey(request, _counting)
     if as_json:
-        from ptexplore.view.survey.report import report_to_document
+        from ptexplore.view.survey import report_to_document
 
-        json.dump(report_to_document(report), sys.stdout)
-        print()
+        print_json(report_to_document(report))
         return 0
-    from ptexplore.render.terminal.console import make_console
     from ptexplore.render.terminal.survey import markdown, print_survey
 
     if as_markdown:
         print("\n".join(markdown(report)))
     else:
-        print_survey(make_console(), report)
+        print_survey(open_console(), report)
     return 0
 
 
@@ -119,8 +106,8 @@ def _check(request: SurveyRequest) -> None:
     try:
         re.compile(request.only)
     except re.error as error:
-        why = f"{error}"
-        raise PtexploreError(f"--only {request.only} is no regular expression", why, "--only '^add'", USAGE) from error
+        message = f"--only {request.only} is no regular expression"
+        raise PtexploreError(message, str(error), "--only '^add'", USAGE) from error
 
 
 @contextmanager

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.cli.completion import complete_stop, complete_tour
-from ptexplore.cli.options import AsJson, Notes, Python, Tree
+from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.safe_text import clean_lines
+from ptexplore.view.notes.tour import TourWalk, stop_left_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
     from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Tour
-    from ptexplore.view.notes.tour import Guide
+    from ptexplore.annotations.progress import ReadingProgress
+    from ptexplore.annotations.records import Lab, Problem, Tour
+    from ptexplore.view.notes.tour import Excerpt, Guide, StopView
+    from ptexplore.workspace.workspace import Workspace
 
 EPILOG = """\
 while walking: Enter or n next, b back, l run the stop's labs (l 2: the second), o open the source in $EDITOR,
                c contents, g STOP go to a stop, q quit; Ctrl-D and Ctrl-C leave, too
 """
+_WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "open", "l": "lab", "c": "contents",
+          "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab"}  # fmt: skip
+_HELP = (
+    "Enter or n  the next stop (or the rest of this one)",
+    "b           the stop before",
+    "l, l 2      run the labs of this stop, the second alone",
+    "o           open the source in $VISUAL or $EDITOR, at the line",
+    "c           contents",
+    "g STOP      go to a stop: its number or id; a number alone does, too",
+    "q           quit; you go on from here next time",
+)
+ROOM = 24  # lines of source under the prose, where no terminal says how many fit
+_LEAST = 12
+_AROUND = 14  # lines of a stop over and under its prose: where it is, what it links to, the prompt
 
 
 def tour(
@@ -43,99 +65,275 @@ def tour(
     if path and name:
         hint = "ptexplore tour --path"
         raise PtexploreError("--path is about all tours", f"{name} was given with it", hint, USAGE)
-    with open_workspace(python, tree, notes or ()) as workspace:
-        library = workspace.library
+    with open_workspace(python, tree, notes) as workspace:
         if path:
-            return _path(library, as_json=as_json)
+            return _path(workspace.library, as_json=as_json)
         if name is None:
-            return _list(library, as_json=as_json)
+            return _list(workspace.library, as_json=as_json)
         from ptexplore.view.notes.tour import find_stop, find_tour
 
         tour_id, _, stop_id = name.partition("#")
-        found = find_tour(library, tour_id)
+        chosen = find_tour(workspace.library, tour_id)
         asked = stop or stop_id
-        number = find_stop(found, asked) if asked else None
+        number = find_stop(chosen, asked) if asked else None
+        numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
         if as_json:
-            return _document(workspace.guide(), found, number)
-        if everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return _print(workspace.guide(), found, number)
-        from ptexplore.cli.tour_walk import TerminalWalk
+            from ptexplore.view.notes.tour import tour_document
 
-        return TerminalWalk(found, workspace.guide(), workspace).walk(number)
+            print_json(tour_document(workspace.guide(), chosen, numbers, load_progress(), ROOM))
+        elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            _print(workspace.guide(), chosen, numbers, intro=number is None)
+        else:
+            TerminalWalk(chosen, workspace.guide(), workspace).walk(number)
+    return 0
 
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:
-    from ptexplore.annotations.progress import load_progress
-    from ptexplore.view.notes.tour import no_tours
-    from ptexplore.view.notes.tour_list import listing, listing_document
+    from ptexplore.view.notes.tour import listing, listing_document, no_tours
 
     progress = load_progress()
     rows = listing(library, progress)
     if as_json:
-        json.dump(listing_document(rows), sys.stdout)
-        print()
+        print_json(listing_document(rows))
         return 0
     if not rows:
         raise no_tours(library)
-    from ptexplore.render.terminal.console import make_console
-    from ptexplore.render.terminal.tour_list import print_problems, print_tours
+    from ptexplore.render.terminal.tour_list import print_tours
 
-    print_tours(make_console(), rows)
-    print_problems(make_console(stderr=True), library.problems)
-    _trouble(progress.trouble)
+    print_tours(open_console(), rows)
+    _troubles(library.problems, progress)
     return 0
 
 
 def _path(library: NoteLibrary, *, as_json: bool) -> int:
     from ptexplore.annotations.concepts import load_path
-    from ptexplore.annotations.progress import load_progress
-    from ptexplore.view.notes.tour_list import path_document, path_view
+    from ptexplore.view.notes.tour import path_document, path_view
 
     progress = load_progress()
     path = load_path(library)
     view = path_view(library, path, progress)
     if as_json:
-        json.dump(path_document(view), sys.stdout)
-        print()
+        print_json(path_document(view))
         return 0
-    from ptexplore.render.terminal.console import make_console
-    from ptexplore.render.terminal.tour_list import print_path, print_problems
+    from ptexplore.render.terminal.tour_list import print_path
 
-    print_path(make_console(), view)
-    print_problems(make_console(stderr=True), path.problems)
-    _trouble(progress.trouble)
+    print_path(open_console(), view)
+    _troubles(path.problems, progress)
     return 0
 
 
-def _document(guide: Guide, tour: Tour, number: int | None) -> int:
-    from ptexplore.annotations.progress import load_progress
-    from ptexplore.cli.tour_walk import ROOM
-    from ptexplore.view.notes.tour_list import tour_document
+def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
+    from ptexplore.render.terminal.tour_list import print_problems
 
-    numbers = [number] if number is not None else list(range(1, len(tour.stops) + 1))
-    json.dump(tour_document(guide, tour, numbers, load_progress(), ROOM), sys.stdout)
-    print()
-    return 0
+    print_problems(open_console(stderr=True), problems)
+    if progress.trouble:
+        warn(f"what was read before is not known: {progress.trouble}")
 
 
-def _print(guide: Guide, tour: Tour, number: int | None) -> int:
-    """The whole tour, or one stop of it."""
-    from ptexplore.cli.tour_walk import fitting
-    from ptexplore.render.terminal.console import make_console
+def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> None:
+    """These stops of a tour; its introduction before them, and an empty line after each, if it is the whole tour."""
     from ptexplore.render.terminal.tour import intro_lines, stop_lines
 
-    console = make_console()
-    if number is None:
+    console = open_console()
+    if intro:
         sys.stdout.write("\n".join([*intro_lines(console, tour), "", ""]))
-    for at in [number] if number is not None else range(1, len(tour.stops) + 1):
-        view = guide.stop(tour, at)
-        lines = stop_lines(console, view, fitting(console, guide, view), reveal=True)
-        sys.stdout.write("\n".join([*lines, *([""] if number is None else []), ""]))
-    return 0
+    for number in numbers:
+        view = guide.stop(tour, number)
+        lines = stop_lines(console, view, _fitting(console, guide, view), reveal=True)
+        sys.stdout.write("\n".join([*lines, *([""] if intro else []), ""]))
 
 
-def _trouble(text: str) -> None:
-    if text:
-        from ptexplore.safe_text import clean
+def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
+    """As much source as suits a stop: beside its prose what fills the screen, under it half a screen."""
+    from ptexplore.render.terminal.tour import WIDE, prose_height, source_height
 
-        print(clean(f"what was read before is not known: {text}"), file=sys.stderr)
+    if not console.is_terminal:
+        return guide.excerpt(view, ROOM)
+    rows = shutil.get_terminal_size().lines
+    wide = console.width >= WIDE
+    room = max(prose_height(console, view), rows - _AROUND) if wide else rows // 2
+    room = max(room, _LEAST)
+    lines = room
+    for _try in range(3):  # folded lines take more of the screen
+        excerpt = guide.excerpt(view, lines)
+        high = source_height(console, excerpt)
+        if high <= room or lines == _LEAST:
+            break
+        lines = max(_LEAST, lines * room // high)
+    return excerpt
+
+
+class TerminalWalk:
+    """Shows the stops of a walk, and does what is typed under each."""
+
+    def __init__(self, tour: Tour, guide: Guide, workspace: Workspace) -> None:
+        self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"progress is not kept: {why}"))
+        self._guide = guide
+        self._workspace = workspace
+        self._console = open_console()
+        self._rest: list[str] = []  # lines of the stop that did not fit the screen
+
+    def walk(self, number: int | None) -> None:
+        """From a stop on, else from where the tour was left."""
+        self._walk.number = number or self._left()
+        try:
+            self._show(intro=self._walk.number == 1 and number is None)
+            while self._step():
+                pass
+        except (EOFError, KeyboardInterrupt):
+            print()
+
+    def _left(self) -> int:
+        """The stop at which the tour was left, and say so."""
+        progress = load_progress()
+        if progress.trouble:
+            self._tell(f"what was read before is not known: {progress.trouble}")
+        number = stop_left_at(self._walk.tour, progress)
+        if number > 1:
+            self._tell(f"going on at stop {number}; g 1 goes to the first")
+        return number
+
+    def _step(self) -> bool:
+        """Ask for one command and do it; False to leave."""
+        typed = input(self._prompt()).strip()
+        word, _, rest = typed.partition(" ")
+        command = _WORDS.get(word.lower(), word.lower())
+        if word.isdigit() and not rest:
+            command, rest = "go", word
+        if command == "next":
+            return self._next()
+        if command == "quit":
+            return False
+        commands = {"back": self._back, "open": self._open, "lab": self._labs, "contents": self._contents,
+                    "go": self._go, "help": self._help}  # fmt: skip
+        if command not in commands:
+            self._tell(
+                f"there is no command {typed}: n next, b back, l lab, o open, c contents, g STOP, q quit, ? help"
+            )
+            return True
+        try:
+            commands[command](rest.strip())
+        except PtexploreError as error:
+            self._tell(f"{error.message}: {error.why}" if error.why else error.message)
+        return True
+
+    def _prompt(self) -> str:
+        if self._rest:
+            return f"-- {len(self._rest)} more lines: Enter; b back, c contents, q quit > "
+        stop = self._walk.stop
+        forward = "finish" if self._walk.is_last else "next"
+        some = f", l lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
+        back = ", b back" if self._walk.number > 1 else ""
+        return f"Enter {forward}{back}{some}, o open, c contents, q quit, ? help > "
+
+    # --- commands ---
+
+    def _next(self) -> bool:
+        if self._rest:
+            self._page()
+            return True
+        if not self._walk.forward():
+            self._finish()
+            return False
+        self._show()
+        return True
+
+    def _back(self, _rest: str) -> None:
+        if self._walk.back():
+            self._show()
+        else:
+            self._tell("this is the first stop")
+
+    def _go(self, rest: str) -> None:
+        from ptexplore.view.notes.tour import find_stop
+
+        tour = self._walk.tour
+        if rest:
+            self._walk.number = find_stop(tour, rest.removeprefix(f"{tour.id}#"))
+        self._show()
+
+    def _open(self, _rest: str) -> None:
+        from ptexplore.render.terminal.pager import open_in_editor
+
+        view = self._guide.stop(self._walk.tour, self._walk.number)
+        if view.file is None or view.file_line is None:
+            self._tell(f"there is no file to open: {'; '.join(view.facts) or view.outcome}")
+            return
+        open_in_editor(view.file, view.file_line)
+
+    def _contents(self, _rest: str) -> None:
+        from ptexplore.render.terminal.tour_list import contents_lines
+
+        self._say(contents_lines(self._console, self._walk.tour, load_progress().done, self._walk.number))
+
+    def _help(self, _rest: str) -> None:
+        self._say(_HELP)
+
+    def _labs(self, rest: str) -> None:
+        labs = self._walk.stop.labs
+        if not labs:
+            self._tell("this stop has no lab")
+        elif rest and not (rest.isdigit() and 1 <= int(rest) <= len(labs)):
+            self._tell(f"this stop has {len(labs)} lab{'s' if len(labs) > 1 else ''}: l 1")
+        else:
+            for lab in [labs[int(rest) - 1]] if rest else labs:
+                if not self._lab(lab):
+                    return
+
+    def _lab(self, lab: Lab) -> bool:
+        """Run one lab and say how it ended; False where the reader stopped it."""
+        from ptexplore.annotations.trust import may_run, trusted
+        from ptexplore.render.terminal.tour import lab_lines
+
+        tour, stop = self._walk.tour, self._walk.stop
+        if not may_run(tour, trusted()):  # said before the installed torch is looked at
+            file = tour.where.file
+            self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
+            return True
+        self._tell(f"running {lab.id} …")
+        try:
+            result, _trail = self._workspace.run_lab(tour, stop, lab)
+        except KeyboardInterrupt:
+            self._tell("\nstopped")
+            return False
+        self._say(lab_lines(self._console, lab, result))
+        if result.outcome == "passed":
+            self._walk.passed(stop, lab)
+        return True
+
+    # --- showing ---
+
+    def _show(self, *, intro: bool = False) -> None:
+        from ptexplore.render.terminal.tour import intro_lines, stop_lines
+
+        view = self._guide.stop(self._walk.tour, self._walk.number)
+        excerpt = _fitting(self._console, self._guide, view)
+        rule = "─" * min(self._console.width, 40)
+        head = [*intro_lines(self._console, self._walk.tour), "", rule] if intro else [rule]
+        self._rest = [*head, *stop_lines(self._console, view, excerpt, reveal=False), ""]
+        self._walk.shown()
+        self._page()
+
+    def _page(self) -> None:
+        """As much of the stop as fits the screen above the prompt."""
+        room = max(shutil.get_terminal_size().lines - 2, 5)
+        if len(self._rest) - room <= 2:
+            room = len(self._rest)  # a prompt for two lines is worse than two lines scrolled away
+        self._say(self._rest[:room])
+        self._rest = self._rest[room:]
+
+    def _finish(self) -> None:
+        from ptexplore.view.notes.tour import in_order
+
+        progress, tour = load_progress(), self._walk.tour
+        self._tell(f"that was the last stop: {progress.of(tour)} of {len(tour.stops)} read")
+        others = [t for t in in_order(self._guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
+        left = next((t for t in others if t.id != tour.id), None)
+        self._tell(f"next: ptexplore tour {left.id}" if left is not None else "next: ptexplore tour --path")
+
+    def _say(self, lines: Sequence[str]) -> None:
+        sys.stdout.write("\n".join([*lines, ""]))
+        sys.stdout.flush()
+
+    def _tell(self, text: str) -> None:
+        self._say([clean_lines(text)])

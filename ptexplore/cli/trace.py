@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.command_workspace import open_workspace
+from ptexplore.cli.options import open_console, open_workspace
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
-    from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Session, Trail
     from ptexplore.render.terminal.console import Locate
     from ptexplore.view.trace.rows import Options
@@ -103,31 +102,28 @@ def trace(
     if no_native and native_op is not None:
         why = f"--no-native steps nothing, --native-op {native_op} steps one call"
         raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
-    for place in filter(None, (save, svg)):
-        if Path(place).is_dir():
-            raise PtexploreError(
-                f"{place} is a folder", "one file is written", f"a name inside it: {place}/trace", USAGE
-            )
+    for file in filter(None, (save, svg)):
+        if Path(file).is_dir():
+            hint = f"a name inside it: {file}/trace"
+            raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
     from ptexplore.view.trace.rows import Options
+    from ptexplore.workspace.saved_traces import load_trace, save_trace
 
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
-        from ptexplore.workspace.saved_traces import save_trace
-
         if save:
             save_trace(Path(save), trail, session)
         if explain is not None:
-            return _explain(trail, session, explain, locate, as_json=as_json)
-        if as_json:
-            from ptexplore.view.trace.document import trail_to_json
+            _explain(trail, session, explain, locate, as_json=as_json)
+        elif as_json:
+            from ptexplore.view.trace.saved import trail_to_json
 
             print(trail_to_json(trail))
-            return 0
-        return _show(trail, session, Options(full, depth, only, native, command), locate, svg)
+        else:
+            _show(trail, session, Options(full, depth, only, native, command), locate, svg)
+        return 0
 
-    if load is not None:
-        from ptexplore.workspace.saved_traces import load_trace
-
-        return tell(*load_trace(load), _nowhere, ("ptexplore", "trace", "--load", load))
+    if load is not None:  # no tree is beside it to link into
+        return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
     from ptexplore.capture.probing import TraceRequest
 
     request = TraceRequest(
@@ -176,27 +172,20 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _nowhere(ref: SourceRef) -> tuple[str, int] | None:
-    """A loaded trace has no tree beside it to link into."""
-    del ref
-    return None
-
-
-def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> int:
-    from ptexplore.render.terminal.console import make_console, print_output, print_trail
+def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> None:
+    from ptexplore.render.terminal.console import print_output, print_trail
     from ptexplore.view.trace.rows import view
 
     if session is not None:
-        print_output(make_console(stderr=True), session)
+        print_output(open_console(stderr=True), session)
     page = view(trail, wanted, session)
-    print_trail(make_console(), page, locate)
+    print_trail(open_console(), page, locate)
     if svg:
         from ptexplore.render.terminal.picture import picture
         from ptexplore.workspace.saved_traces import write_file
 
         # Without links: those lead into this machine's folders, and a picture travels.
-        write_file(Path(svg), picture(lambda console: print_trail(console, page, _nowhere), trail.expression))
-    return 0
+        write_file(Path(svg), picture(lambda console: print_trail(console, page, lambda _ref: None), trail.expression))
 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
@@ -210,13 +199,12 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     return (*command, *(("--python", python) if python else ()))
 
 
-def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> int:
-    from ptexplore.render.terminal.console import make_console, print_explanation
+def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> None:
+    from ptexplore.render.terminal.console import print_explanation
     from ptexplore.view.trace.explain import explain, explanation_to_json
 
     explanation = explain(trail, session, hop)
     if as_json:
         print(explanation_to_json(explanation))
     else:
-        print_explanation(make_console(), explanation, locate)
-    return 0
+        print_explanation(open_console(), explanation, locate)

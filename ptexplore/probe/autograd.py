@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from . import torch_api as api
 from .events import BACKWARD
-from .syntax import Refused
-from .values import describe
+from .expression import Refused
+from .values import describe, tensors
 
 GRAPH_LIMIT = 20_000  # autograd nodes told of one result
 Starts = list[tuple[torch.Tensor, torch.Tensor]]
 
-DEPTH = 20  # containers within containers that are looked into
-
-
-def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
-    """The tensors of a result: itself, or in lists, tuples and dictionaries."""
-    kind = type(value)  # not isinstance: that asks the value's own __class__
-    if issubclass(kind, torch.Tensor):
-        yield value
-    elif issubclass(kind, (list, tuple, dict)) and depth:
-        for item in dict.values(value) if issubclass(kind, dict) else _items(value):
-            yield from tensors(item, depth - 1)
-
-
-def _items(value: Any) -> Iterator[Any]:
-    """The items of a list or tuple, without asking an __iter__ of the user's own."""
-    return list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value)
-
 
 def roots(result: Any) -> list[torch.Tensor]:
     """The tensors that backward starts from. Raises Refused where none requires grad."""
-    found = [t for t in tensors(result) if t.requires_grad]
-    if not found:
+    starts = [t for t in tensors(result) if t.requires_grad]
+    if not starts:
         text = f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
         raise Refused("backward", text)
-    return found
+    return starts
 
 
 def backward(starts: list[torch.Tensor]) -> Starts:
@@ -91,14 +73,11 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
     numbers: dict[Any, int] = {}
     with api.without_overrides():
         pending = [t.grad_fn for t in tensors(result) if t.grad_fn is not None]
-    order: list[Any] = []
-    while pending and len(order) < GRAPH_LIMIT:
+    while pending and len(numbers) < GRAPH_LIMIT:
         node = pending.pop()
-        if node is None or node in numbers:
-            continue
-        numbers[node] = len(order)
-        order.append(node)
-        pending += [following for following, _ in node.next_functions]
+        if node is not None and node not in numbers:
+            numbers[node] = len(numbers)
+            pending += [following for following, _ in node.next_functions]
     nodes = [
         {
             "id": numbers[node],
@@ -106,6 +85,6 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
             "sequence": api.sequence_number(node),
             "next": [numbers[following] for following, _ in node.next_functions if following in numbers],
         }
-        for node in order
+        for node in numbers
     ]
     return nodes, bool(pending)

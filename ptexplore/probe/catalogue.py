@@ -22,52 +22,37 @@ PUBLIC = (
 _DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
 
-class Lines:
-    """Texts as lists of line numbers: all operators' tables are 40 MB, and half of that once a line is sent once."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def pack(self, text: str) -> list[int]:
-        """The numbers of the text's lines; capture/runtime.py puts the text together again."""
-        numbers = self.numbers
-        return [numbers.setdefault(line, len(numbers)) for line in text.split("\n")]
-
-
 def record() -> dict[str, Any]:
     """The whole message. The dump comes first: importing the decompositions registers kernels of its own.
 
-    `operators` hold `dump` and `table` as numbers of `lines`.
+    `operators` hold `dump` and `table` as numbers of `lines`: all of these tables are 40 MB, and half of that once a
+    line is sent once. capture/runtime.py puts the texts together again.
     """
     gc.disable()  # much is built and nothing is freed; this process ends with the message
-    lines = Lines()
+    lines: dict[str, int] = {}
     operators = [_operator(op, lines) for op in api.operator_names()]
-    keys = []
-    for name in api.key_names():
-        bits = api.key_bits(name)
-        if bits is not None:
-            keys.append({"name": name, "raw": bits[0], "after": bits[1]})
-    version = torch.version
+    bits = {name: api.key_bits(name) for name in api.key_names()}
     return {
-        "torch": {"version": torch.__version__, "git_version": version.git_version, "torch_dir": api.torch_dir()},
-        "keys": keys,
+        "torch": {"version": torch.__version__, "git_version": torch.version.git_version, "torch_dir": api.TORCH_DIR},
+        "keys": [{"name": name, "raw": of[0], "after": of[1]} for name, of in bits.items() if of is not None],
         "num_backends": api.backend_count(),
         "operators": operators,
-        "lines": list(lines.numbers),
+        "lines": list(lines),
         "python_names": list(_names()),
         "python_kernels": list(_kernels()),
     }
 
 
-def _operator(op: str, lines: Lines) -> dict[str, Any]:
+def _operator(op: str, lines: dict[str, int]) -> dict[str, Any]:
     dumped, table = api.dump(op), api.dump_table(op)
     schema, tags = api.schema_and_tags(op)
+    packed = [[lines.setdefault(line, len(lines)) for line in text.split("\n")] for text in (dumped, table)]
     return {
         "name": op,
         "schema": schema,
         "tags": tags,
-        "dump": lines.pack(dumped),
-        "table": lines.pack(table),
+        "dump": packed[0],
+        "table": packed[1],
         "digest": api.digest(dumped, table),
     }
 
@@ -84,8 +69,7 @@ def _names() -> Iterator[dict[str, Any]]:
             if described is not None:
                 yield {"name": f"{module_name}.{name}", **described}
     for name in sorted(dir(torch.Tensor)):
-        value = inspect.getattr_static(torch.Tensor, name, None)
-        described = _describe(value, name)
+        described = _describe(inspect.getattr_static(torch.Tensor, name, None), name)
         if described is not None:
             yield {"name": f"torch.Tensor.{name}", **described}
 
@@ -102,10 +86,8 @@ def _describe(value: Any, attribute: str | None = None) -> dict[str, Any] | None
         return {"kind": "attribute", "table": "Tensor", "method": attribute or value.__name__}
     if isinstance(value, property):
         value = value.fget
-    if inspect.isfunction(value):
-        place = place_of(value)
-        return {"kind": "python", "file": place[0], "line": place[1]} if place else None
-    return None
+    place = place_of(value) if inspect.isfunction(value) else None
+    return {"kind": "python", "file": place[0], "line": place[1]} if place else None
 
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
@@ -123,24 +105,17 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
 
 def _def_line(code: Any) -> int:
     """The line of the `def` itself: Python counts a decorated function from its first decorator."""
-    for line in range(code.co_firstlineno, code.co_firstlineno + 60):
-        found = _DEF.match(linecache.getline(code.co_filename, line))
-        if found and found[1] == code.co_name:
-            return line
-    return int(code.co_firstlineno)
+    first = int(code.co_firstlineno)
+    heads = ((line, _DEF.match(linecache.getline(code.co_filename, line))) for line in range(first, first + 60))
+    return next((line for line, head in heads if head and head[1] == code.co_name), first)
 
 
 def _kernels() -> Iterator[dict[str, Any]]:
-    for op, key, function in api.python_kernels():
-        yield _kernel(op, "kernel", key, function)
-    for op, key, function in api.custom_kernels():
-        yield _kernel(op, "custom", key, function)
-    for role, table in api.decomposition_tables():
-        try:
-            entries = table()
-        except Exception:  # a torch whose tables need a package that is not installed
-            continue
-        for overload, function in entries.items():
+    for role, kernels in (("kernel", api.python_kernels()), ("custom", api.custom_kernels())):
+        for op, key, function in kernels:
+            yield _kernel(op, role, key, function)
+    for role, table in api.decomposition_tables().items():
+        for overload, function in table.items():
             if hasattr(overload, "name"):
                 yield _kernel(overload.name(), role, "Meta" if role == "meta" else None, function)
 

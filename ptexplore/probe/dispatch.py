@@ -1,7 +1,16 @@
 """Record what the user's own expression calls: the callable, its arguments' key sets and the thread-local sets.
 
-probe/rewrite.py hands each step to this recorder, which reads what the dispatcher will see, opens a marker
+The expression's tree is rewritten so that each call, operator, subscript and attribute passes a recorder on its way.
+The recorder says what is called, as Python itself would resolve it, reads what the dispatcher will see, opens a marker
 in the profiler's tree, and lets the step happen.
+
+A call stays where it is: the recorder is handed the function and the arguments, and the expression's own frame
+then makes the call, so `locals()`, `eval()` and whoever looks at its caller's frame see what they always see.
+Evaluation order and short circuits stay. Lambdas, generators and f-strings run later, elsewhere or under
+columns of their own; their insides are left alone.
+
+Source of the rules by which a callable is found: Objects/abstract.c (binary_op1) and Objects/object.c (do_richcompare)
+of CPython; torch/csrc/autograd/python_variable.cpp for what torch.Tensor inherits.
 """
 
 from __future__ import annotations
@@ -10,11 +19,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from . import callables
 from . import torch_api as api
-from .rewrite import rewrite as rewritten
 from .values import describe
 
 HELPER = "__ptexplore__"
@@ -32,6 +40,134 @@ PERFORM: dict[str, Callable[..., Any]] = {
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 WITHOUT = object()
 Arguments = list[tuple[str, Any]]
+
+SOURCE_LIMIT = 2000  # characters kept of one step's source
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+    ast.LShift: "lshift", ast.RShift: "rshift",
+}  # fmt: skip
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not"}
+
+
+def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, CallRecorder]:
+    """The instrumented expression and the recorder that its namespace must hold under HELPER."""
+    rewriter = Rewriter(source)
+    changed = ast.fix_missing_locations(rewriter.visit(tree))
+    return changed, CallRecorder(rewriter.sites)
+
+
+class Rewriter(ast.NodeTransformer):
+    """Puts calls of HELPER's methods into a tree; `sites` says for each step what it is and where it stands."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.sites: list[dict[str, Any]] = []
+
+    def _left_alone(self, node: ast.expr) -> ast.expr:
+        return node
+
+    visit_Lambda = visit_JoinedStr = visit_TemplateStr = _left_alone  # noqa: N815 -- ast.NodeVisitor's names
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        # The first iterable alone is evaluated here and now.
+        node.generators[0].iter = self.visit(node.generators[0].iter)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        site = self._site(node, "call")
+        callee = self._ask(node, "callee", site, self._callee(node.func))
+        arguments = self._ask(node, "arguments", site, *[self.visit(argument) for argument in node.args])
+        arguments.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        keywords = ast.keyword(None, self._ask(node, "keywords"))
+        made = ast.Call(callee, [ast.Starred(arguments, ast.Load())], [keywords])
+        return self._ask(node, "end", site, ast.copy_location(made, node))
+
+    def _callee(self, node: ast.expr) -> ast.expr:
+        """The function of a call: looking a method up is no step of its own, the call says which method it is."""
+        if isinstance(node, ast.Attribute):
+            return ast.copy_location(ast.Attribute(self.visit(node.value), node.attr, node.ctx), node)
+        return self.visit(node)  # type: ignore[no-any-return]
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
+            return node
+        name = ast.Constant(BINARY[type(node.op)])
+        site = self._site(node, "binop")
+        return self._ask(node, "binary", site, name, self.visit(node.left), self.visit(node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.operand, ast.Constant):
+            return node
+        site = self._site(node, "unaryop")
+        return self._ask(node, "unary", site, ast.Constant(UNARY[type(node.op)]), self.visit(node.operand))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """`a < b < c` becomes `a < b and b < c` with b evaluated once, as Python does it."""
+        operands = [self.visit(node.left), *[self.visit(operand) for operand in node.comparators]]
+        steps: list[ast.expr] = []
+        kept: ast.Constant | None = None
+        for number, operation in enumerate(node.ops):
+            left = operands[number] if kept is None else self._ask(node, "kept", kept)
+            right = operands[number + 1]
+            kept = None
+            if number + 1 < len(node.ops):
+                kept = self._site(node, "compare")
+                right = self._ask(node, "keep", kept, right)
+            steps.append(self._compare(node, operation, left, right))
+        return steps[0] if len(steps) == 1 else ast.copy_location(ast.BoolOp(ast.And(), steps), node)
+
+    def _compare(self, node: ast.Compare, operation: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+        name = COMPARE.get(type(operation))
+        if name is not None:
+            return self._ask(node, "compare", self._site(node, "compare"), ast.Constant(name), left, right)
+        if isinstance(operation, (ast.In, ast.NotIn)):
+            contains = self._ask(node, "contains", self._site(node, "compare"), left, right)
+            negated = isinstance(operation, ast.NotIn)
+            return ast.copy_location(ast.UnaryOp(ast.Not(), contains), node) if negated else contains
+        return ast.copy_location(ast.Compare(left, [operation], [right]), node)  # `is` calls nothing
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        site = self._site(node, "subscript")
+        return self._ask(node, "item", site, self.visit(node.value), self._index(node.slice))
+
+    def _index(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Slice):
+            parts = [
+                self.visit(p) if p is not None else ast.Constant(None) for p in (node.lower, node.upper, node.step)
+            ]
+            return self._ask(node, "slice", *parts)
+        if isinstance(node, ast.Tuple):
+            return ast.copy_location(ast.Tuple([self._index(e) for e in node.elts], ast.Load()), node)
+        return self.visit(node)  # type: ignore[no-any-return]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        site = self._site(node, "attribute")
+        return self._ask(node, "attribute", site, self.visit(node.value), ast.Constant(node.attr))
+
+    def _site(self, node: ast.expr, syntax: str) -> ast.Constant:
+        self.sites.append(
+            {
+                "source": (ast.get_source_segment(self.source, node) or "")[:SOURCE_LIMIT],
+                "line": node.lineno,
+                "col": node.col_offset,
+                "end_col": node.end_col_offset,
+                "syntax": syntax,
+            }
+        )
+        return ast.Constant(len(self.sites) - 1)
+
+    def _ask(self, node: ast.expr, method: str, *arguments: ast.expr) -> ast.Call:
+        function = ast.Attribute(ast.Name(HELPER, ast.Load()), method, ast.Load())
+        return ast.copy_location(ast.Call(function, list(arguments), []), node)
 
 
 class Broken(BaseException):
@@ -73,15 +209,15 @@ class CallRecorder:
     def arguments(self, site: int, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         _, function = self._pending.pop()
         self._keywords = kwargs
-        bound = callables.attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
+        bound = attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
         owner = [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
         given = [*owner, *((str(i), a) for i, a in enumerate(args)), *kwargs.items()]
-        self._begin(site, lambda: callables.of_call(function), given)
+        self._begin(site, lambda: of_call(function), given)
         return args
 
     def keywords(self) -> dict[str, Any]:
-        found, self._keywords = self._keywords, {}
-        return found
+        keywords, self._keywords = self._keywords, {}
+        return keywords
 
     def end(self, site: int, result: Any, /) -> Any:
         if self._open and self._open[-1][0] == site:
@@ -97,19 +233,19 @@ class CallRecorder:
         return self._operator(site, f"__{name}__", f"__{MIRRORED[name]}__", PERFORM[name], left, right)
 
     def contains(self, site: int, item: Any, container: Any, /) -> bool:
-        target = callables.of_slot("__contains__", container)
-        return bool(self._step(site, target, [("self", container), ("key", item)], lambda: item in container))
+        given = [("self", container), ("key", item)]
+        return bool(self._step(site, of_slot("__contains__", container), given, lambda: item in container))
 
     def unary(self, site: int, name: str, operand: Any, /) -> Any:
-        target = callables.of_slot("__bool__" if name == "not" else f"__{name}__", operand)
+        target = of_slot("__bool__" if name == "not" else f"__{name}__", operand)
         return self._step(site, target, [("self", operand)], lambda: PERFORM[name](operand))
 
     def item(self, site: int, container: Any, index: Any, /) -> Any:
-        target = callables.of_slot("__getitem__", container)
-        return self._step(site, target, [("self", container), ("index", index)], lambda: container[index])
+        given = [("self", container), ("index", index)]
+        return self._step(site, of_slot("__getitem__", container), given, lambda: container[index])
 
     def attribute(self, site: int, owner: Any, name: str, /) -> Any:
-        return self._step(site, callables.of_slot(name, owner), [("self", owner)], lambda: getattr(owner, name))
+        return self._step(site, of_slot(name, owner), [("self", owner)], lambda: getattr(owner, name))
 
     def keep(self, site: int, value: Any, /) -> Any:
         self._kept[site] = value
@@ -119,15 +255,14 @@ class CallRecorder:
         return self._kept.pop(site)
 
     def _operator(self, site: int, name: str, reflected: str, perform: Any, left: Any, right: Any) -> Any:
-        target, owner, other = callables.of_operator(name, reflected, left, right)
+        target, owner, other = of_operator(name, reflected, left, right)
         return self._step(site, target, [("self", owner), ("other", other)], lambda: perform(left, right))
 
     def _step(self, site: int, target: dict[str, Any] | None, given: Arguments, perform: Callable[[], Any]) -> Any:
         if target is None:  # no tensor has a part in this
             return perform()
         self._begin(site, lambda: target, given)
-        result = perform()
-        return self.end(site, result)
+        return self.end(site, perform())
 
     def _begin(self, site: int, target: Callable[[], dict[str, Any]], given: Arguments) -> None:
         if len(self.calls) >= CALLS:
@@ -148,7 +283,7 @@ class CallRecorder:
     def _state(self, given: Arguments) -> dict[str, Any]:
         include, exclude = api.local_sets()
         with api.without_overrides():
-            arguments = [found for name, value in given for found in self._tensors(name, value)]
+            arguments = [tensor for name, value in given for tensor in self._tensors(name, value)]
         return {
             "arguments": arguments,
             "tls_include": {"raw": include[0], "keys": include[1]},
@@ -190,7 +325,75 @@ class CallRecorder:
         return {f"c:{c['call']}": {"type": "call", "call": c["call"]} for c in self.calls}
 
 
-def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, CallRecorder]:
-    """The instrumented expression and the recorder that its namespace must hold under HELPER."""
-    changed, sites = rewritten(tree, source, HELPER)
-    return changed, CallRecorder(sites)
+_BUILTINS = ("builtin_function_or_method", "method_descriptor")
+_FORMS = {"method_descriptor": "method", "wrapper_descriptor": "slot", "getset_descriptor": "attribute"}
+
+
+def of_call(function: Any) -> dict[str, Any]:
+    """What is called: a torch builtin by table and method, a Python function by its code's place, a class, …"""
+    known = api.identify(function) if type(function).__name__ in _BUILTINS else None
+    if known is not None:
+        table, method = known
+        return {"kind": "builtin", "table": table, "method": method, "qualname": api.public_name(table, method)}
+    named = attribute(function, "__qualname__")
+    qualname = named if isinstance(named, str) else type(function).__qualname__
+    if issubclass(type(function), type):
+        return {"kind": "class", "qualname": qualname, **_place(vars(function).get("__init__"))}
+    target = function
+    if type(function) not in (FunctionType, MethodType):
+        # The type's own __call__, as the interpreter takes it.
+        target = getattr(type(function), "__call__", function)  # noqa: B004
+    place = _place(target.__func__ if type(target) is MethodType else target)
+    return {"kind": "python" if place else "other", "qualname": qualname, **place}
+
+
+def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[dict[str, Any] | None, Any, Any]:
+    """What a binary operator or comparison calls first, with its `self` and `other`; None where no tensor is in it.
+
+    The right operand goes first where its class is derived from the left's and overrides the reflected method.
+    A left operand that is no tensor (a number) answers NotImplemented to a tensor, so the right one is called.
+    """
+    mine, theirs = type(left), type(right)
+    reflects = not issubclass(mine, api.TENSOR_BASE) or (
+        mine is not theirs and issubclass(theirs, mine) and _find(theirs, reflected) != _find(mine, reflected)
+    )
+    return (of_slot(reflected, right), right, left) if reflects else (of_slot(name, left), left, right)
+
+
+def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
+    """What attribute or operator syntax finds on a tensor's type; None where the operand is no tensor or has none."""
+    kind = type(operand)
+    if not issubclass(kind, api.TENSOR_BASE):
+        return None
+    base, value = _find(kind, name)
+    if base is None or base is object:
+        return None
+    owner = "torch.Tensor" if base is api.TENSOR_BASE or base.__module__ == "torch" else base.__qualname__
+    target: dict[str, Any] = {"method": name, "qualname": f"{owner}.{name}"}
+    place = _place(value.fget if isinstance(value, property) else value)
+    if place:
+        return {"kind": "attribute" if isinstance(value, property) else "python", **target, **place}
+    form = _FORMS.get(type(value).__name__, "attribute")
+    return {"kind": form, "table": "Tensor" if base is api.TENSOR_BASE else None, **target}
+
+
+def _find(kind: type, name: str) -> tuple[type | None, Any]:
+    """The class in `kind`'s order of resolution that defines `name`, and what it defines."""
+    for base in kind.__mro__:
+        if name in vars(base):
+            return base, vars(base)[name]
+    return None, None
+
+
+def attribute(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute of whatever the user calls; its class may answer a question with any error."""
+    try:
+        return getattr(value, name, default)
+    except Exception:
+        return default
+
+
+def _place(function: Any) -> dict[str, Any]:
+    """Where a Python function's own code begins, as its frame will say; {} for what has none."""
+    code = attribute(function, "__code__")
+    return {"file": code.co_filename, "line": code.co_firstlineno} if type(code) is CodeType else {}

@@ -22,16 +22,15 @@ OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class FrameRecorder:
-    """What the hook saw: `marked` by marker name, `cut` at the limit, `lost` where ends were not seen."""
+    """What the hook saw: `marked` by marker name, `lost` where ends were not seen."""
 
     def __init__(self, user_files: tuple[str, ...]) -> None:
         self.marked: dict[str, dict[str, Any]] = {}
-        self.cut = False
+        self._cut = False
         self.lost = False
-        self.other_threads: set[int] = set()
-        self._thread = threading.get_ident()
+        self._threads: set[int] = set()
         self._numbers = itertools.count()
-        self._prefix = api.torch_dir() + os.sep
+        self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
         self._mine = threading.local()
@@ -50,12 +49,21 @@ class FrameRecorder:
         else:  # c_return, c_exception
             self._leave(argument)
 
-    def close(self) -> None:
-        """Close what an exception, or code that took our hook away, left open in this thread."""
-        self._unwind(0)
+    def cuts(self) -> Iterator[str]:
+        """What is not told, in words."""
+        if self._cut:
+            yield f"Python frames are told up to the {LIMIT}th"
+        if self.lost:
+            yield "the traced code took the profile hook away: some Python frames are not told"
+        others = self._threads - {threading.get_ident()}
+        if others and not api.records_all_threads():
+            yield f"{len(others)} more threads called torch; this torch's profiler records only one"
 
-    def _unwind(self, position: int) -> None:
-        """Close open markers down to a position; nobody saw where they end, so they are not told."""
+    def unwind(self, position: int = 0) -> None:
+        """Close what an exception, or code that took our hook away, left open in this thread, down to a position.
+
+        Nobody saw where these markers end, so they are not told.
+        """
         held = self._open
         while len(held) > position:
             _, name, mark = held.pop()
@@ -66,28 +74,23 @@ class FrameRecorder:
     @property
     def _open(self) -> list[tuple[object, str, Any]]:
         """This thread's open markers, innermost last, each with the frame or builtin it is for."""
-        found: list[tuple[object, str, Any]] | None = getattr(self._mine, "open", None)
-        if found is None:
-            found = self._mine.open = []
-        return found
+        markers: list[tuple[object, str, Any]] = vars(self._mine).setdefault("open", [])
+        return markers
 
     def _is_wanted(self, code: CodeType) -> bool:
-        wanted = self._wanted.get(code)
-        if wanted is None:
-            wanted = code.co_filename.startswith(self._prefix) or code.co_filename in self._user_files
-            self._wanted[code] = wanted
-        return wanted
+        if code not in self._wanted:
+            file = code.co_filename
+            self._wanted[code] = file.startswith(self._prefix) or file in self._user_files
+        return self._wanted[code]
 
     def _enter(self, owner: object, data: dict[str, Any]) -> None:
         number = next(self._numbers)
         if number >= LIMIT:
-            self.cut = True
+            self._cut = True
             return
         name = f"f:{number}"
         self.marked[name] = data
-        thread = threading.get_ident()
-        if thread != self._thread:
-            self.other_threads.add(thread)
+        self._threads.add(threading.get_ident())
         mark = api.marker(name)
         mark.__enter__()
         self._open.append((owner, name, mark))
@@ -97,16 +100,16 @@ class FrameRecorder:
         held = self._open
         for position in range(len(held) - 1, -1, -1):
             if held[position][0] is owner or self._same_builtin(held[position][0], owner):
-                self._unwind(position + 1)
+                self.unwind(position + 1)
                 held.pop()[2].__exit__(None, None, None)
                 return
             if not isinstance(owner, FrameType):
                 return  # a builtin's end always meets its own beginning at the top
 
     @staticmethod
-    def _same_builtin(one: object, other: object) -> bool:
+    def _same_builtin(owner: object, other: object) -> bool:
         # A builtin bound anew for the return event is equal, not identical.
-        return type(one) is type(other) and not isinstance(one, FrameType) and _identity(one) == _identity(other)
+        return type(owner) is type(other) and not isinstance(owner, FrameType) and _identity(owner) == _identity(other)
 
     def _frame(self, frame: FrameType) -> dict[str, Any]:
         code, back = frame.f_code, frame.f_back
@@ -156,4 +159,4 @@ def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
     finally:
         sys.setprofile(before)
         threading.setprofile(before_threads)
-        recorder.close()
+        recorder.unwind()

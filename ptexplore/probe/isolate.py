@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import resource
@@ -13,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
@@ -55,6 +56,29 @@ class ChildOutcome:
     @property
     def is_cut(self) -> bool:
         return len(self.output) > OUTPUT_LIMIT
+
+
+class Channel:
+    """Our end of the private channel."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        self.descriptor = descriptor
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write one message whole."""
+        self.pass_on(json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n")
+
+    def pass_on(self, data: bytes | bytearray) -> None:
+        """Write a message that a child has encoded already."""
+        write(self.descriptor, data)
+
+
+def write(descriptor: int, data: bytes | bytearray) -> None:
+    """Write all of it, however much the descriptor takes at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 class Abandoned(BrokenPipeError):
@@ -150,7 +174,7 @@ def _child(work: Callable[[], bytes], answer: int, output: int, private: tuple[i
     status = 1
     try:
         _settle(output, private)
-        _write(answer, work())
+        write(answer, work())
         status = 0
     except BaseException:
         with contextlib.suppress(Exception):
@@ -175,12 +199,6 @@ def _settle(output: int, private: tuple[int, ...]) -> None:
     _limit()
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
 def _limit() -> None:
     """Let an allocation beyond what there is fail here, before the kernel kills something; leave no core files."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
@@ -198,7 +216,7 @@ def available_memory() -> int | None:
     """Bytes that may still be used: the machine's, or what is left of the control group's; None where unknown."""
     try:
         with open("/proc/meminfo") as info:
-            found = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
+            available = next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable"))
     except (OSError, StopIteration, ValueError):
         return None
     for limit, used in (
@@ -206,5 +224,5 @@ def available_memory() -> int | None:
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
         with contextlib.suppress(OSError, ValueError), open(limit) as most, open(used) as present:
-            found = min(found, max(int(most.read()) - int(present.read()), 0))
-    return found
+            available = min(available, max(int(most.read()) - int(present.read()), 0))
+    return available

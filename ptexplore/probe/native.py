@@ -2,26 +2,34 @@
 
 Runs in a child of its own, which may die of what it does. What is stepped is warm: it has run twice before, since
 a first call runs the dynamic linker, fills caches and allocates; and it runs on one thread, which alone is seen.
+
+Every operator overload of torch has an entry point of its own (torchgen writes them), through which C++ and the Python
+bindings call it; what is called boxed (torch.ops, TorchScript) does not come through.
 """
 
 from __future__ import annotations
 
 import base64
+import ctypes
+import difflib
 import math
+import mmap
+import os
+import struct
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 
-from . import autograd, events, native_call, passes
+from . import autograd, events, passes
 from . import torch_api as api
-from .names import Namespace
-from .stepper.stepper import Stepper, Steps, Unavailable, rows_of, why_not
-from .syntax import Refused, check_script, parse
+from .expression import Refused
+from .stepper import Stepper, Steps, Unavailable, rows_of, why_not
 from .values import describe, type_name
 
 RECORDER = "native"
@@ -31,9 +39,14 @@ PATIENCE = 5.0  # seconds of stepping that a whole expression may take; beyond i
 COLD = 20  # times as long as a warm one that a second run may take
 WARM_UPS, AT_MOST = 2, 6  # runs before the stepped one; more of them where they become faster still
 WHOLE, OPERATOR, ASKED = 20.0, 6.0, 30.0  # seconds after which stepping ends: of all, of an operator unasked, asked
-MOST = 3_000_000  # instructions, however long they take
+MOST_INSTRUCTIONS = 3_000_000  # instructions, however long they take
 ROWS = 1 << 20  # rows of the log: 64 MB
 SLOW = 2.0  # seconds; what takes longer is not run once more only to know it better
+
+LIBRARY = "libtorch_cpu.so"
+ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
+CALLED = 64  # operators among which the first one called is looked for
+Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
 
 ONCE = "--once runs it a single time, and the native pass needs runs of its own"
 SCRIPT = "a script is never stepped whole; --native-op NAME[#N] steps one operator call of it"
@@ -48,18 +61,18 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     reason = ONCE if request["once"] else SCRIPT if request.get("script") and wanted is None else why_not()
     if reason is not None:
         raise Unavailable(reason)
-    asked = native_call.parsed(wanted) if wanted is not None else None
+    asked = parsed(wanted) if wanted is not None else None
     torch.set_num_threads(1)
     runs = _Runs(request)
     if asked is None and runs.are_short():
-        once, parts = _whole(runs)
+        once, parts = _step_all(runs)
     else:
         once, parts = _operator_call(runs, asked)
-    said = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": round(runs.projected, 3)}
-    observations = [{"recorder": "native", "kind": "steps", "data": {**part, **said}} for part in parts]
-    observations.append({"recorder": "native", "kind": "maps", "data": {"text": _maps()}})
-    observations.append({"recorder": "native", "kind": "result", "data": runs.compared(once)})
-    return {"bound": once.names.bound, "result": once.result, "observations": observations}
+    pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": round(runs.projected, 3)}
+    seen = [("steps", {**part, **pace}) for part in parts]
+    seen += [("maps", {"text": _maps()}), ("result", runs.compared(once))]
+    observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
+    return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
 
 
 def _seconds(request: dict[str, Any], most: float) -> float:
@@ -71,56 +84,39 @@ class _Once:
     """One evaluation of the expression with names of its own: every evaluation sees the same fresh inputs."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        self.request = request
-        tree = None
-        if request.get("script") is None:
-            tree = parse(request["expression"], "the expression")
-        else:
-            check_script(request["script"])
-        self.names = Namespace(request)
-        self.names.fill(tree)
-        self.one = passes.prepared("native", request, self.names, tree)
+        self.evaluation = passes.prepared(RECORDER, request)
         self.value: Any = None
-        self.result: dict[str, Any] = {}
-
         self.forward: Steps | None = None
+
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        """What the evaluation gave, described."""
+        fingerprint = self.evaluation.names.digest(self.value)
+        return {"type": type_name(self.value), "description": describe(self.value), "fingerprint": fingerprint}
 
     def run(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Evaluate at full speed, backward included; `how` may do something about it. What `how` returned."""
         with passes.stage("context"), ExitStack() as stack:
-            passes.enter_contexts(stack, self.one)
-            given = how(self._both)
-        self._describe()
-        return given
+            passes.enter_contexts(stack, self.evaluation)
+            return how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
 
     def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
+        parts = []
+
+        def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
+            value, steps = stepper.step(function, *given)
+            self.forward = self.forward or steps
+            parts.append(_part(phase, steps))
+            return value
+
         with passes.stage("context"), ExitStack() as stack:
-            passes.enter_contexts(stack, self.one)
-            with passes.stage("expression"):  # outside of what is stepped, as little of ours as can be inside
-                self.value, self.forward = stepper.step(self.one.evaluate)
-            parts = [_part("forward", self.forward, stepper)]
-            if self.request["backward"]:
-                starts = autograd.roots(self.value)
-                with passes.stage("backward"):
-                    parts.append(_part("backward", stepper.step(autograd.run_backward, starts)[1], stepper))
-        self._describe()
+            passes.enter_contexts(stack, self.evaluation)
+            self._evaluate(step)
         return parts
 
-    def _both(self) -> None:
-        with passes.stage("script" if self.request.get("script") else "expression"):
-            self.value = self.one.evaluate()
-        if self.request["backward"]:
-            starts = autograd.roots(self.value)
-            with passes.stage("backward"):
-                autograd.run_backward(starts)
-
-    def _describe(self) -> None:
-        self.result = {
-            "type": type_name(self.value),
-            "description": describe(self.value),
-            "fingerprint": self.names.digest(self.value),
-        }
+    def _evaluate(self, perform: Callable[..., Any]) -> None:
+        self.value, _ = passes.phases(self.evaluation, autograd.run_backward, perform)
 
 
 @dataclass
@@ -172,60 +168,61 @@ class _Runs:
         return {"equal": None if None in (stepped, self.result) else stepped == self.result}
 
 
-def _part(what: str, steps: Steps, stepper: Stepper, **more: Any) -> dict[str, Any]:
+def _part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
     """One stepped part as plain data; the rows packed, since there are many and they repeat."""
-    rows = base64.b64encode(zlib.compress(steps.rows, 1)).decode()
-    said = {"instructions": steps.instructions, "cut": steps.cut, "seconds": round(steps.seconds, 3)}
-    return {"what": what, "rows": rows, "own": list(stepper.code), **said, **more}
+    return {
+        "what": name,
+        "rows": base64.b64encode(zlib.compress(steps.rows, 1)).decode(),
+        "instructions": steps.instructions,
+        "cut": steps.cut,
+        "seconds": round(steps.seconds, 3),
+        **more,
+    }
 
 
-def _whole(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
+def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
     """Step all of it; its first operator call alone where time ran out before any had begun."""
-    once, stepper = _Once(runs.request), Stepper(ROWS, MOST, _seconds(runs.request, WHOLE))
+    once, stepper = _Once(runs.request), Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, WHOLE))
     parts = once.stepped(stepper)
     if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
         return once, parts
     called = runs.warm_up(_profiled)
-    begun = {row[0] for row in rows_of(once.forward)}
-    entries = native_call.of_called(called)
-    if not entries or any(entry.address in begun for entry in entries):
+    addresses = set(of_called(called).values())
+    if not addresses or any(row[0] in addresses for row in rows_of(once.forward)):
         return once, parts
     return _operator_call(runs, None, called)
 
 
 def _operator_call(
-    runs: _Runs, asked: tuple[str, int] | None, called: native_call.Called | None = None
+    runs: _Runs, asked: tuple[str, int] | None, called: Called | None = None
 ) -> tuple[_Once, list[dict[str, Any]]]:
     """Step one operator call of the expression: the one asked for, else the first. `called` is what it calls."""
-    entries = native_call.of_name(asked[0]) if asked else []
-    alike = True
-    if called is None:
-        called, alike = _called(runs)
-    entries = entries or native_call.of_called(called)
+    named = of_name(asked[0]) if asked else {}
+    called, alike = (called, True) if called is not None else _called(runs)
+    entries = named or of_called(called)
     if not entries:
         none = "no operator that it calls has an entry point of its own" if called else "it calls no operator"
         raise Unavailable(f"stepping all of it would take about {_duration(runs.projected)}, and {none}")
-    number = asked[1] if asked else 1
-    addresses = list(dict.fromkeys(entry.address for entry in entries))
-    stepper = Stepper(ROWS, MOST, _seconds(runs.request, ASKED if asked else OPERATOR))
+    name, number = asked or ("any operator", 1)
+    addresses = list(dict.fromkeys(entries.values()))
+    stepper = Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, ASKED if asked else OPERATOR))
     counts = None
     if runs.wall < SLOW or runs.count < 2:
         counts = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
     once = _Once(runs.request)
     steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both, 4 * runs.wall)[1])
     if steps.entry is None:
-        name, times = asked[0] if asked else "any operator", sum(steps.counts)
-        raise Refused("native", f"{name} is called {times} time(s) through at::_ops::NAME::call, not {number}")
-    entry = next(e for e in entries if e.address == addresses[steps.entry])
-    seen, mine = native_call.times_called(entry.op, called), steps.counts[steps.entry]
-    sure = alike and (seen is None or counts is None or counts[steps.entry] == seen)
-    base = f"aten::{entry.op.partition('.')[0]}"
-    times = sum(name == base for name, _ in called)
-    more = {"op": entry.op, "number": mine if sure else None, "symbol": entry.symbol, "of": times}
-    return once, [_part("operator", steps, stepper, **more)]
+        times = f"{sum(steps.counts)} time(s)"
+        raise Refused("native", f"{name} is called {times} through at::_ops::NAME::call, not {number}")
+    op = next(op for op, address in entries.items() if address == addresses[steps.entry])
+    recorded = times_called(op, called)
+    sure = alike and (recorded is None or counts is None or counts[steps.entry] == recorded)
+    base = f"aten::{op.partition('.')[0]}"
+    more = {"op": op, "number": steps.counts[steps.entry] if sure else None, "of": sum(n == base for n, _ in called)}
+    return once, [_part("operator", steps, **more)]
 
 
-def _called(runs: _Runs) -> tuple[native_call.Called, bool]:
+def _called(runs: _Runs) -> tuple[Called, bool]:
     """The operators that a warm run calls, and whether the run that the other passes saw called the same.
 
     Those saw a script's first run; of an expression whose first run imports modules, a later one.
@@ -242,7 +239,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min" if seconds < 36_000 else "many hours"
 
 
-def _profiled(both: Callable[[], None]) -> native_call.Called:
+def _profiled(both: Callable[[], None]) -> Called:
     """Run under the profiler: the operators called, in order, with overloads where it records them."""
     with api.profiler() as profile:
         both()
@@ -254,3 +251,83 @@ def _maps() -> str:
     """The executable part of this process's memory map."""
     with open("/proc/self/maps") as maps:
         return "".join(line for line in maps if "x" in line.split(None, 2)[1])
+
+
+# --- the entry points in machine code of the operator calls that --native-op names: at::_ops::NAME::call ---
+
+
+def parsed(wanted: str) -> tuple[str, int]:
+    """Operator and number of `NAME[#N]`. Raises Refused for a number that is none."""
+    name, mark, number = wanted.partition("#")
+    if mark and not (number.isascii() and number.isdigit() and int(number)):
+        raise Refused("native", f"--native-op {wanted}: after # comes which call of it, from 1")
+    return name.strip().removeprefix("aten::"), int(number or 1)
+
+
+def entry_points(names: Iterable[str]) -> dict[str, int]:
+    """The addresses of operators' entry points: of every overload where a name has none. In the names' order."""
+    registered: dict[str, list[str]] = {}
+    for op in aten_operators():
+        registered.setdefault(op.partition(".")[0], []).append(op)
+    wanted: dict[str, None] = {}
+    for name in names:
+        base = name.partition(".")[0]
+        wanted |= dict.fromkeys(op for op in registered.get(base, ()) if name in (op, base))
+    return dict(_located(wanted))
+
+
+def aten_operators() -> list[str]:
+    """Every overload in namespace aten, without it."""
+    return [op.removeprefix("aten::") for op in api.operator_names() if op.startswith("aten::")]
+
+
+def of_name(name: str) -> dict[str, int]:
+    """The entry points of the operator that a user named. Raises Refused where there is none."""
+    points = entry_points([name])
+    if points:
+        return points
+    known = {name for op in aten_operators() for name in (op, op.partition(".")[0])}
+    if name in known:
+        raise Refused("native", f"--native-op {name}: torch's library has no entry point of its own for it")
+    close = difflib.get_close_matches(name, known, 3, 0.7)
+    near = f"; there is {' and '.join(close)}" if close else ""
+    raise Refused("native", f"--native-op {name}: torch has no operator of that name{near}", close=close)
+
+
+def of_called(called: Called) -> dict[str, int]:
+    """The entry points of what was called, the first of them first; every overload where the profiler tells none."""
+    names = dict.fromkeys(
+        f"{name}.{overload}" if overload else name for name, overload in called if name.startswith("aten::")
+    )
+    return entry_points(name.removeprefix("aten::") for name in list(names)[:CALLED])
+
+
+def times_called(op: str, called: Called) -> int | None:
+    """How often the profiler saw an overload called; None where it does not tell overloads."""
+    base, _, overload = op.partition(".")
+    same = [given for name, given in called if name == f"aten::{base}"]
+    return None if None in same else sum(given == overload for given in same)
+
+
+def _located(ops: Iterable[str]) -> Iterator[tuple[str, int]]:
+    path = os.path.join(api.TORCH_DIR, "lib", LIBRARY)
+    library = ctypes.CDLL(path)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+        start, end = _names(data)
+        for op in ops:
+            name = op.replace(".", "_").encode()
+            place = data.find(b"\0" + ENTRY % (len(name), name), start, end) + 1
+            if place:
+                symbol = data[place : data.find(b"\0", place)].decode()
+                yield op, ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
+
+
+def _names(data: mmap.mmap) -> tuple[int, int]:
+    """Where in an ELF file the names of its dynamic symbols lie: the string table that is loaded."""
+    (sections,) = struct.unpack_from("<Q", data, 0x28)  # e_shoff
+    size, count = struct.unpack_from("<2H", data, 0x3A)  # e_shentsize, e_shnum
+    for number in range(count):
+        kind, flags, _, offset, length = struct.unpack_from("<I4Q", data, sections + number * size + 4)
+        if kind == 3 and flags & 2:  # SHT_STRTAB, SHF_ALLOC
+            return offset, offset + length
+    return 0, len(data)

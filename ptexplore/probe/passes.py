@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import runpy
@@ -14,20 +13,16 @@ from typing import Any
 
 from . import autograd, dispatch, events, frames
 from . import torch_api as api
-from .names import Namespace, check_attributes, text_of
-from .syntax import Refused, check_script, parse
+from .expression import Namespace, Refused, check_attributes, parse, read, text_of
 from .values import describe, type_name
 
-Observations = list[dict[str, Any]]
 
-
+@dataclass(eq=False)
 class Raised(Exception):
     """The user's own code raised; `stage` says where: "expression", "backward", "script", "context"."""
 
-    def __init__(self, stage: str, error: BaseException) -> None:
-        super().__init__(stage)
-        self.stage = stage
-        self.error = error
+    stage: str
+    error: BaseException
 
 
 @dataclass
@@ -50,61 +45,59 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     Returns a digest of the operators in order, how many modules the first call imported and whether this is the second,
     bound names, the result's description and the observations. Raises Refused or Raised.
     """
-    tree = None
-    if request.get("script") is None:
-        tree = parse(request["expression"], "the expression")
-    else:
-        check_script(request["script"])
     warm = int(request.get("warm", 0))
-    if warm and tree is not None:
-        _warm_up(request, tree)
-    names = Namespace(request)
-    names.fill(tree)
-    if tree is not None:
-        check_attributes(tree, names.values)
-    one = prepared(recorder, request, names, tree)
-    result, trees = _observe(one)
-    found: Observations = []
-    if one.calls is not None:  # the calls come first: events refer to them
-        found += [{"recorder": "dispatch", "kind": "call", "data": c} for c in one.calls.calls]
-    for name, tree_of_events in trees.items():
-        found += [{"recorder": name, "kind": "event", "data": e} for e in tree_of_events]
-    found += [{"recorder": "ops", "kind": "graph", "data": g} for g in one.graph]
-    found += [{"recorder": recorder, "kind": "cut", "data": {"text": text}} for text in one.cuts]
-    if recorder in ("ops", "once"):
-        found += _tables(found, known)
-    sequence = _sequence(next(iter(trees.values())))
-    told = {"sequence": sequence, "imported": warm or one.imported, "warm": bool(warm)}
-    return {**told, "bound": names.bound, "result": result, "observations": found}
+    if warm:
+        _warm_up(request)
+    running = prepared(recorder, request)
+    result, trees = _observe(running)
+    # The calls come first: events refer to them.
+    seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
+    seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
+    seen += [("ops", "graph", node) for node in running.graph]
+    seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
+    sequence, called = _sequence(next(iter(trees.values())))
+    if recorder in ("ops", "once") and known:
+        seen += [("ops", "table", table) for table in _changed_tables(called, known)]
+    return {
+        "sequence": sequence,
+        "imported": warm or running.imported,
+        "warm": bool(warm),
+        "bound": running.names.bound,
+        "result": result,
+        "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],
+    }
 
 
-def _warm_up(request: dict[str, Any], tree: ast.Expression) -> None:
+def _warm_up(request: dict[str, Any]) -> None:
     """Evaluate once with inputs of its own, unseen."""
-    names = Namespace(request)
-    names.fill(tree)
-    one = prepared("", request, names, tree)
+    running = prepared("", request)
     with stage("context"), ExitStack() as stack:
-        enter_contexts(stack, one)
-        _evaluated(one)
+        enter_contexts(stack, running)
+        _evaluated(running)
 
 
-def prepared(recorder: str, request: dict[str, Any], names: Namespace, tree: ast.Expression | None) -> Pass:
-    """The pass with its way to evaluate: the script, the expression, or the expression with the recorder in it."""
+def prepared(recorder: str, request: dict[str, Any]) -> Pass:
+    """The pass with names of its own, and its way to evaluate: the script, or the expression, maybe recorded.
+
+    Raises Refused for what is no Python, and for names that cannot be bound.
+    """
+    tree, names = read(request), Namespace(request)
+    names.fill(tree)
     if tree is None:
         return Pass(recorder, request, names, lambda: _script(request["script"]))
+    check_attributes(tree, names.values)
     code = compile(tree, "<expression>", "eval")
-    one = Pass(recorder, request, names, lambda: eval(code, names.values))
+    running = Pass(recorder, request, names, lambda: eval(code, names.values))
     if recorder in ("dispatch", "once"):
         try:
-            changed, one.calls = dispatch.rewrite(tree, request["expression"].strip())
+            changed, calls = dispatch.rewrite(tree, request["expression"].strip())
             instrumented = compile(changed, "<expression>", "eval")
         except (RecursionError, MemoryError):
-            one.calls = None
-            one.cuts.append("the expression nests too deeply for its calls to be recorded")
-            return one
-        names.values[dispatch.HELPER] = one.calls
-        one.evaluate = lambda: eval(instrumented, names.values)
-    return one
+            running.cuts.append("the expression nests too deeply for its calls to be recorded")
+            return running
+        names.values[dispatch.HELPER] = running.calls = calls
+        running.evaluate = lambda: eval(instrumented, names.values)
+    return running
 
 
 def _script(script: str) -> None:
@@ -114,68 +107,60 @@ def _script(script: str) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def _observe(one: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """Evaluate under the profiler (and the frame hook): the result described, and each recorder's tree of events."""
-    script = one.request.get("script")
-    hook = frames.recording((script,) if script else ()) if one.recorder in ("frames", "once") else nullcontext(None)
+    script, calls, cuts = running.request.get("script"), running.calls, running.cuts
+    files = (script,) if script else ()
+    hook = frames.recording(files) if running.recorder in ("frames", "once") else nullcontext(None)
     profile = api.profiler()
     with stage("context"), ExitStack() as stack:
-        enter_contexts(stack, one)
-        with profile, hook as seen, one.calls or nullcontext():
+        enter_contexts(stack, running)
+        with profile, hook as hooked, calls or nullcontext():
             with api.marker(events.MAIN):
                 pass
-            result, starts = _evaluated(one)
+            result, starts = _evaluated(running)
     # Only now: asking a view for its grad_fn can itself call operators.
-    described: dict[str, Any] = {
-        "type": type_name(result),
-        "description": describe(result),
-        **autograd.told(starts),
-    }
-    if one.request.get("sample") is not None:
-        described["fingerprint"] = one.names.digest(result)
-    if one.recorder in ("ops", "once"):
-        one.graph, cut = autograd.graph(result)
+    described: dict[str, Any] = {"type": type_name(result), "description": describe(result), **autograd.told(starts)}
+    if running.request.get("sample") is not None:
+        described["fingerprint"] = running.names.digest(result)
+    if running.recorder in ("ops", "once"):
+        running.graph, cut = autograd.graph(result)
         if cut:
-            one.cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
-    marked = dict(seen.marked) if seen is not None else {}
-    if one.calls is not None:
-        marked |= one.calls.marked()
+            cuts.append(f"only the first {autograd.GRAPH_LIMIT} autograd nodes are told")
+    marked = (hooked.marked if hooked is not None else {}) | (calls.marked() if calls is not None else {})
     tree, cut = events.collect(profile, marked)
     if cut:
-        one.cuts.append(f"only the first {events.LIMIT} events are kept")
-    if seen is not None and seen.cut:
-        one.cuts.append(f"Python frames are told up to the {frames.LIMIT}th")
-    if seen is not None and seen.lost:
-        one.cuts.append("the traced code took the profile hook away: some Python frames are not told")
-    if seen is not None and seen.other_threads and not api.records_all_threads():
-        one.cuts.append(f"{len(seen.other_threads)} more threads called torch; this torch's profiler records only one")
-    if one.calls is not None and one.calls.cut:
-        one.cuts.append(f"the expression's calls are told up to the {dispatch.CALLS}th")
-    return described, {name: list(_of(tree, name)) for name in _recorders(one.recorder)}
+        cuts.append(f"only the first {events.LIMIT} events are kept")
+    if hooked is not None:
+        cuts += hooked.cuts()
+    if calls is not None and calls.cut:
+        cuts.append(f"the expression's calls are told up to the {dispatch.CALLS}th")
+    # A single run speaks for all three recorders: the same events, each with the markers it is about.
+    recorders = ("ops", "frames", "dispatch") if running.recorder == "once" else (running.recorder,)
+    return described, {name: list(_of(tree, name)) for name in recorders}
 
 
-def _evaluated(one: Pass) -> tuple[Any, autograd.Starts]:
+def _evaluated(running: Pass) -> tuple[Any, autograd.Starts]:
     """The result, and what backward was run from where it was asked for."""
     before = len(sys.modules)
     try:
-        return _run(one)
+        return phases(running, autograd.backward, lambda _, function, *given: function(*given))
     finally:
-        one.imported = max(len(sys.modules) - before, 0)
+        running.imported = max(len(sys.modules) - before, 0)
 
 
-def _run(one: Pass) -> tuple[Any, autograd.Starts]:
-    with stage("script" if one.request.get("script") else "expression"):
-        result = one.evaluate()
-    if not one.request["backward"]:
+def phases(running: Pass, backward: Callable[..., Any], perform: Callable[..., Any]) -> tuple[Any, Any]:
+    """What the evaluation gave, and what `backward` gave; [] where none is asked for.
+
+    Each is called by `perform`, which gets the phase, the function and its arguments.
+    """
+    with stage("script" if running.request.get("script") else "expression"):
+        result = perform("forward", running.evaluate)
+    if not running.request["backward"]:
         return result, []
     starts = autograd.roots(result)
     with stage("backward"):
-        return result, autograd.backward(starts)
-
-
-def _recorders(recorder: str) -> tuple[str, ...]:
-    """A single run speaks for all three recorders: the same events, each with the markers it is about."""
-    return ("ops", "frames", "dispatch") if recorder == "once" else (recorder,)
+        return result, perform("backward", backward, starts)
 
 
 def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
@@ -192,15 +177,15 @@ def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:
         yield event if parent == event["parent"] else {**event, "parent": parent}
 
 
-def enter_contexts(stack: ExitStack, one: Pass) -> None:
+def enter_contexts(stack: ExitStack, running: Pass) -> None:
     """Enter what --with names, on `stack`. Raises Refused for what is no context manager."""
-    for text in one.request["contexts"]:
+    for text in running.request["contexts"]:
         tree = parse(text, f"--with {text}")
         try:
-            stack.enter_context(eval(compile(tree, "<--with>", "eval"), one.names.values))
+            stack.enter_context(eval(compile(tree, "<--with>", "eval"), running.names.values))
         except BaseException as error:
-            what = f"--with {text} is no context manager: {type(error).__name__}: {text_of(error)}"
-            raise Refused("context", what) from error
+            message = f"--with {text} is no context manager: {type(error).__name__}: {text_of(error)}"
+            raise Refused("context", message) from error
 
 
 @contextmanager
@@ -217,23 +202,17 @@ def stage(name: str) -> Iterator[None]:
         raise Raised(name, error) from error
 
 
-def _sequence(tree: list[dict[str, Any]]) -> str:
-    """A digest of the operators and nodes that ran, in order: equal where two passes saw the same."""
+def _sequence(tree: list[dict[str, Any]]) -> tuple[str, set[str]]:
+    """A digest of the operators and nodes that ran, in order: equal where two passes saw the same. The operators."""
     names = [event["name"] for event in tree if event["type"] in ("op", "node")]
-    return hashlib.sha1("\n".join(names).encode(), usedforsecurity=False).hexdigest()
+    digest = hashlib.sha1("\n".join(names).encode(), usedforsecurity=False).hexdigest()
+    return digest, {event["name"] for event in tree if event["type"] == "op"}
 
 
-def _tables(found: Observations, known: dict[str, str]) -> Observations:
-    """Registrations of operators seen that are not as the catalogue knows them."""
-    if not known:
-        return []
-    bases = {o["data"]["name"] for o in found if o["kind"] == "event" and o["data"]["type"] == "op"}
-    changed = []
+def _changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Registrations of operators that were called and are not as the catalogue knows them."""
     for op in api.operator_names():
-        if op.partition(".")[0] not in bases:
-            continue
-        dumped, table = api.dump(op), api.dump_table(op)
-        if known.get(op) != api.digest(dumped, table):
-            data = {"op": op, "schema": api.schema_and_tags(op)[0], "dump": dumped, "table": table}
-            changed.append({"recorder": "ops", "kind": "table", "data": data})
-    return changed
+        if op.partition(".")[0] in called:
+            dumped, table = api.dump(op), api.dump_table(op)
+            if known.get(op) != api.digest(dumped, table):
+                yield {"op": op, "schema": api.schema_and_tags(op)[0], "dump": dumped, "table": table}

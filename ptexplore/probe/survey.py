@@ -14,13 +14,16 @@ import random
 import string
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
 
-from . import answers, autograd, isolate, names
-from .syntax import parse
-from .values import describe
+from . import autograd, passes
+from .expression import text_of
+from .isolate import Channel, isolated
+from .trace import encoded, pass_on
+from .values import describe, tensors
 
 PATIENCE = 12.0  # seconds of stepping that are projected for a whole expression; what it takes is less
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
@@ -29,35 +32,20 @@ DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64
 TOLD = (bool, int, str, type(None), torch.dtype, torch.layout, torch.memory_format)  # what an expression can spell
 SPELT = 16  # items of a list that are spelt out
 
-Send = Callable[[dict[str, Any]], None]
+RunPasses = Callable[[dict[str, Any]], None]
 
 
-class Sample:
-    """One sample of one operator, made anew each time it is asked for: every evaluation gets fresh inputs.
+def written(op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """One sample of one operator as an expression, and what its names stand for, made anew for every evaluation.
 
     Making one runs operators, which may start threads: only ever in a child that forks no more.
     """
-
-    def __init__(self, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> None:
-        self.op = op
-        self.number = number
-        self.dtype = dtype
-        self.seed = int(request["seed"])
-        self.grad = bool(request["backward"])
-
-    def names(self) -> dict[str, Any]:
-        """What the expression's names stand for."""
-        return self.written()[1]
-
-    def written(self) -> tuple[str, dict[str, Any]]:
-        """The expression, and what its names stand for."""
-        made = samples(self.op, self.dtype, self.grad, self.seed)
-        one = next(itertools.islice(made, self.number, None))
-        written = _Written()
-        callee = public_name(self.op) or written.name("f", self.op.op)
-        given = [written.text(value) for value in (one.input, *one.args)]
-        given += [f"{name}={written.text(value)}" for name, value in one.kwargs.items()]
-        return f"{callee}({', '.join(given)})", written.values
+    sample = next(itertools.islice(samples(op, dtype, request), number, None))
+    values = _Written()
+    callee = public_name(op) or values.name("f", op.op)
+    given = [values.text(value) for value in (sample.input, *sample.args)]
+    given += [f"{name}={values.text(value)}" for name, value in sample.kwargs.items()]
+    return f"{callee}({', '.join(given)})", values.values
 
 
 class _Written:
@@ -86,19 +74,20 @@ class _Written:
         return self.name(None, value)
 
 
-def samples(op: Any, dtype: torch.dtype, grad: bool, seed: int) -> Iterator[Any]:
+def samples(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> Iterator[Any]:
     """The operator's samples on the CPU, from one state of every source of random numbers."""
+    seed = int(request["seed"])
     random.seed(seed)
     torch.manual_seed(seed)
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(seed)
-    yield from op.sample_inputs("cpu", dtype, requires_grad=grad)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    yield from op.sample_inputs("cpu", dtype, requires_grad=bool(request["backward"]))
 
 
 def public_name(op: Any) -> str | None:
     """What one writes to call the operator; None where OpInfo calls it through a function of its own."""
-    overload = str(getattr(op.op, "_qualified_op_name", "")) or _overload(op.op)
+    named = op.op.name() if isinstance(op.op, torch._ops.OpOverload) else ""
+    overload = str(getattr(op.op, "_qualified_op_name", "")) or named
     for name in (f"torch.{op.name}", f"torch.Tensor.{op.name}", f"torch.ops.{overload.replace('::', '.')}"):
         value: Any = torch
         for part in name.split(".")[1:]:
@@ -108,11 +97,7 @@ def public_name(op: Any) -> str | None:
     return None
 
 
-def _overload(op: Any) -> str:
-    return str(op.name()) if isinstance(op, torch._ops.OpOverload) else ""
-
-
-def serve(request: dict[str, Any], channel: Any, run_passes: Callable[[dict[str, Any]], None]) -> None:
+def serve(request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
     """Say which operators there are, then survey those that are asked for, until stdin ends."""
     try:
         from torch.testing._internal.common_methods_invocations import op_db
@@ -127,20 +112,14 @@ def serve(request: dict[str, Any], channel: Any, run_passes: Callable[[dict[str,
         channel.send({"type": "done", "op": name})
 
 
-def _survey(op: Any, request: dict[str, Any], channel: Any, run_passes: Callable[[dict[str, Any]], None]) -> None:
+def _survey(op: Any, request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
     """One operator: untraced in a child of its own, then the passes."""
     channel.send({"type": "begin", "recorder": "plain"})
-    outcome = isolate.isolated(lambda: answers.encoded(lambda: _plain(op, request), "plain"), channel.descriptor)
-    if outcome.signal is not None or not outcome.answer.endswith(b"\n"):
-        how = {"signal": outcome.signal, "exit": outcome.exit_code}
-        channel.send({"type": "died", "recorder": "plain", **how})
-        return
-    channel.pass_on(outcome.answer)
-    told = json.loads(outcome.answer)
-    if told["type"] == "plain":
-        sample = Sample(op, told["sample"], getattr(torch, told["dtype"]), request)
-        asked = {**request, "expression": told["expression"], "sample": sample.names, "patience": PATIENCE}
-        run_passes(asked)
+    outcome = isolated(lambda: encoded(lambda: _plain(op, request), "plain"), channel.descriptor)
+    plain = json.loads(outcome.answer) if pass_on("plain", outcome, channel) else {}
+    if plain.get("type") == "plain":
+        made = partial(written, op, plain["sample"], getattr(torch, plain["dtype"]), request)
+        run_passes({**request, "expression": plain["expression"], "sample": made, "patience": PATIENCE})
 
 
 def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:
@@ -150,44 +129,40 @@ def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:
         return {"type": "no-sample", "why": why}
     why = "its OpInfo gives no sample for the CPU"
     for number in _smallest_first(op, dtype, request)[:TRIES]:
-        sample = Sample(op, number, dtype, request)
         try:
-            expression = sample.written()[0]
-            found = _evaluated({**request, "expression": expression, "sample": sample.names})
+            made = partial(written, op, number, dtype, request)
+            expression = made()[0]
+            result = _evaluated({**request, "expression": expression, "sample": made})
         except Exception as error:
-            said = names.text_of(error).strip().split("\n")[0][:TEXT]
-            why = f"its samples raise untraced too: {type(error).__name__}: {said}"
+            text = text_of(error).strip().split("\n")[0][:TEXT]
+            why = f"its samples raise untraced too: {type(error).__name__}: {text}"
         else:
             kind = str(dtype).removeprefix("torch.")
-            return {"type": "plain", "sample": number, "dtype": kind, "expression": expression, **found}
+            return {"type": "plain", "sample": number, "dtype": kind, "expression": expression, **result}
     return {"type": "no-sample", "why": why}
 
 
 def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, str]:
-    """The kind of number to take samples of, the most usual first; None and why where there is none."""
+    """The kind of number to take samples of, the most usual first, or None; and why there is none."""
     if backward and not op.supports_autograd:
         return None, "its OpInfo says that it has no backward"
     supported = op.supported_backward_dtypes("cpu") if backward else op.supported_dtypes("cpu")
-    for dtype in (*DTYPES, *sorted(supported, key=str)):
-        if dtype in supported:
-            return dtype, ""
-    return None, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
+    dtype = next((dtype for dtype in (*DTYPES, *sorted(supported, key=str)) if dtype in supported), None)
+    return dtype, f"its OpInfo names no dtype for {'a backward on ' if backward else ''}the CPU"
 
 
 def _smallest_first(op: Any, dtype: torch.dtype, request: dict[str, Any]) -> list[int]:
     """The samples' numbers by how many elements their tensors have; last those with an empty one, which run no loop."""
-    found: list[tuple[bool, int, int]] = []
-    for number, one in enumerate(samples(op, dtype, request["backward"], int(request["seed"]))):
-        sizes = [tensor.numel() for tensor in autograd.tensors([one.input, one.args, one.kwargs])]
-        found.append((0 in sizes, sum(sizes), number))
-    return [number for _, _, number in sorted(found)]
+    order: list[tuple[bool, int, int]] = []
+    for number, sample in enumerate(samples(op, dtype, request)):
+        sizes = [tensor.numel() for tensor in tensors([sample.input, sample.args, sample.kwargs])]
+        order.append((0 in sizes, sum(sizes), number))
+    return [number for _, _, number in sorted(order)]
 
 
 def _evaluated(request: dict[str, Any]) -> dict[str, Any]:
-    tree = parse(request["expression"], "the expression")
-    space = names.Namespace(request)
-    space.fill(tree)
-    result = eval(compile(tree, "<expression>", "eval"), space.values)
+    evaluation = passes.prepared("plain", request)
+    result = evaluation.evaluate()
     if request["backward"]:
         autograd.backward(autograd.roots(result))
-    return {"result": describe(result), "fingerprint": space.digest(result)}
+    return {"result": describe(result), "fingerprint": evaluation.names.digest(result)}

@@ -29,12 +29,7 @@ TABLES = {
 
 TENSOR_BASE = torch._C.TensorBase
 
-_TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))
-
-
-def torch_dir() -> str:
-    """The folder of the imported torch package."""
-    return _TORCH_DIR
+TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # of the imported torch package
 
 
 def operator_names() -> list[str]:
@@ -54,7 +49,7 @@ def dump_table(op: str) -> str:
 
 def digest(dumped: str, table: str) -> str:
     """A hash of an operator's registrations and table that does not depend on where torch is installed."""
-    text = f"{dumped}\n{table}".replace(_TORCH_DIR, "")
+    text = f"{dumped}\n{table}".replace(TORCH_DIR, "")
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -75,8 +70,7 @@ def schema_and_tags(op: str) -> tuple[str | None, list[str]]:
 def key_names() -> list[str]:
     """Every dispatch key's name that this torch can parse: the table's runtime keys and the enum's members."""
     names = [line.partition(":")[0] for line in dump_table("aten::matmul").splitlines() if ": " in line]
-    names += [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(names + [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]))
 
 
 def key_bits(name: str) -> tuple[int, int] | None:
@@ -102,8 +96,8 @@ def key_set(tensor: Any) -> tuple[int, list[str]]:
 
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
     """This thread's include and exclude sets, each raw and by name."""
-    include = torch._C._dispatch_tls_local_include_set()
-    return _bits_and_names(include), _bits_and_names(torch._C._dispatch_tls_local_exclude_set())
+    sets = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    return _bits_and_names(sets[0]), _bits_and_names(sets[1])
 
 
 def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
@@ -113,8 +107,6 @@ def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
 
 def address(tensor: Any) -> int:
     """The TensorImpl's address: what the profiler records as impl_ptr."""
-    if type(tensor) is torch.Tensor:
-        return int(tensor._cdata)
     with without_overrides():
         return int(tensor._cdata)
 
@@ -223,46 +215,37 @@ def sequence_number(node: Any) -> int:
     return number if 0 <= number < 1 << 62 else -1
 
 
-def decomposition_tables() -> list[tuple[str, Callable[[], dict[Any, Any]]]]:
-    """Tables of Python implementations by operator, each with its role; filled by importing torch._decomp."""
+def decomposition_tables() -> dict[str, dict[Any, Any]]:
+    """Tables of Python implementations by operator, by their role; filled by importing torch._decomp.
 
-    def decompositions() -> dict[Any, Any]:
-        import torch._decomp
-
-        return dict(torch._decomp.global_decomposition_table["post_autograd"])
-
-    def metas() -> dict[Any, Any]:
-        import torch._decomp
-
-        return dict(torch._decomp.global_decomposition_table["meta"])
-
-    return [("decomposition", decompositions), ("meta", metas)]
+    {} where that import needs a package that is not installed.
+    """
+    try:
+        from torch._decomp import global_decomposition_table as tables
+    except Exception:
+        return {}
+    return {"decomposition": tables["post_autograd"], "meta": tables["meta"]}
 
 
 def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     """Kernels registered from Python: operator, dispatch key, callable (`OpOverload.py_kernels`)."""
-    found = []
+    kernels = []
     for namespace in dir(torch.ops):
         packets = getattr(torch.ops, namespace, None)
         for packet in list(vars(packets).values()) if hasattr(packets, "__dict__") else []:
             for op in list(vars(packet).values()) if hasattr(packet, "__dict__") else []:
                 for key, kernel in (getattr(op, "py_kernels", None) or {}).items():
-                    found.append((op.name(), getattr(key, "name", str(key)), kernel))
-    return found
+                    kernels.append((op.name(), getattr(key, "name", str(key)), kernel))
+    return kernels
 
 
 def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
     """What `torch.library.custom_op` was given: operator, dispatch key, callable. [] where a torch keeps none."""
-    try:
-        definitions = dict(torch._library.custom_ops.OPDEFS)
-    except AttributeError:
-        return []
-    found = []
-    for op, definition in definitions.items():
-        devices = [device for device in getattr(definition, "_backend_fns", {}) if device]
-        implementation = getattr(definition, "_init_fn", None)
-        keys = [device.upper() for device in devices] or ["CompositeExplicitAutograd"]
-        found += [(op, key, implementation) for key in keys]
-        found.append((op, "Meta", getattr(definition, "_abstract_fn", None)))
-        found.append((op, "Autograd", getattr(definition, "_backward_fn", None)))
-    return [(op, key, function) for op, key, function in found if callable(function)]
+    definitions = getattr(getattr(torch._library, "custom_ops", None), "OPDEFS", {})
+    kernels = []
+    for op, definition in dict(definitions).items():
+        devices = [device.upper() for device in getattr(definition, "_backend_fns", {}) if device]
+        attributes = dict.fromkeys(devices or ["CompositeExplicitAutograd"], "_init_fn")
+        attributes |= {"Meta": "_abstract_fn", "Autograd": "_backward_fn"}
+        kernels += [(op, key, getattr(definition, name, None)) for key, name in attributes.items()]
+    return [(op, key, function) for op, key, function in kernels if callable(function)]

@@ -1,11 +1,11 @@
-"""Describe a value in a few words without running code of its class."""
+"""Look at a value without running code of its class: what it is in words, its tensors, a digest of their bytes."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from . import torch_api as api
 
 TEXT_LIMIT = 200  # characters of one value's own text
 ITEMS = 8  # items told of one container
+DEPTH = 20  # containers within containers that are looked into
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = TEXT_LIMIT
@@ -94,3 +95,14 @@ def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
     if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
         return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
     return (tensor,)
+
+
+def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
+    """The tensors of a result: itself, or in lists, tuples and dictionaries."""
+    kind = type(value)  # not isinstance: that asks the value's own __class__
+    if issubclass(kind, torch.Tensor):
+        yield value
+    elif issubclass(kind, (list, tuple, dict)) and depth:
+        base = next(base for base in (list, tuple, dict) if issubclass(kind, base))
+        for item in dict.values(value) if base is dict else base.__iter__(value):  # no __iter__ of the user's own
+            yield from tensors(item, depth - 1)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.reading.searching import Searcher
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate
     from ptexplore.view.trees import IndexedTree
 
 _TRAIL = "trail"  # the name of the screen with what ran last

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Trail
+    from ptexplore.view.card import Card
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.operator.card import Card
-    from ptexplore.view.operator.operators import Catalogue
+    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 

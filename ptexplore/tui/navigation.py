@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate
 
 
 class Navigator:
@@ -34,7 +34,7 @@ class Navigator:
 
     def open_symbol(self, name: str) -> None:
         """Go to what bears this name."""
-        from ptexplore.view.search.targets import candidates
+        from ptexplore.view.search.show import candidates
 
         try:
             self.choose(name, candidates(self._library.trees, self._library.catalogue, name))

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.tour import Guide, StopView
-    from ptexplore.view.notes.tour_walk import TourWalk
+    from ptexplore.view.notes.tour import Guide, StopView, TourWalk
 
 
 class Touring:
@@ -54,8 +53,7 @@ class Touring:
     def open(self, name: str, stop: str | None) -> None:
         """Walk the tour of that id: from a stop's id on, else from where it was left."""
         from ptexplore.annotations.progress import load_progress, remember
-        from ptexplore.view.notes.tour import find_tour
-        from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
+        from ptexplore.view.notes.tour import TourWalk, find_tour, stop_left_at
 
         try:
             tour = find_tour(self._library.notes, name)

@@ -23,17 +23,17 @@ REASONS = {
 
 def listing_document(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> dict[str, Any]:
     """Every checkout with its record's fields, whether it is in use, used in place, and still there."""
+    current = choice.checkout.name if choice.checkout else None
     rows = [
         {
-            **dataclasses.asdict(found),
-            "in_use": choice.checkout is not None and found.name == choice.checkout.name,
-            "in_place": is_in_place(found),
-            "there": is_there(found),
-            "is": describe(found),
+            **dataclasses.asdict(checkout),
+            "in_use": checkout.name == current,
+            "in_place": is_in_place(checkout),
+            "there": is_there(checkout),
+            "is": describe(checkout),
         }
-        for found in checkouts
+        for checkout in checkouts
     ]
-    current = choice.checkout.name if choice.checkout else None
     reason = REASONS[choice.reason] or None
     return {"format": FORMAT, "current": current, "reason": reason, "note": choice.note or None, "checkouts": rows}
 

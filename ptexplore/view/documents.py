@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef, TreeInfo
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
 
 FORMAT = 1  # within a format keys are only added
 

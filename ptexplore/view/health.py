@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,8 @@ class Health:
     @property
     def in_cpp(self) -> Count:
         """Confirmed and all records that point into C++, generated and hand-written."""
-        both = [self.registrations.get(name, Count(0, 0)) for name in ("generated", "handwritten")]
-        return Count(sum(one.confirmed for one in both), sum(one.total for one in both))
+        generated, handwritten = (self.registrations.get(n, Count(0, 0)) for n in ("generated", "handwritten"))
+        return Count(generated.confirmed + handwritten.confirmed, generated.total + handwritten.total)
 
     @property
     def sound(self) -> bool:
@@ -68,7 +69,8 @@ def health(
     """Gather the report; nothing is built or changed. `note` is what the choice of a checkout left to say."""
     counts = store.counts()
     generated = counts.get("generated", Count(0, 0))
-    compared = next((c for c in checkouts if c.checkout.project == "pytorch" and _related(c)), None)
+    pytorch = (c for c in checkouts if c.checkout.project == "pytorch")
+    compared = next((c for c in pytorch if c.relation.decision.word != "version-skew"), None)
     if compared is not None:
         counts["handwritten"] = compared.relation.records
     advice = [note] if note else []
@@ -79,7 +81,7 @@ def health(
         advice.append("this torch is a source build: its generated C++ is read from its own build folder where found")
     return Health(
         runtime=runtime,
-        trees=(tree.info, *(one.tree for one in checkouts)),
+        trees=(tree.info, *(checkout.tree for checkout in checkouts)),
         registrations=counts,
         operators=len(store.all_names()),
         reasons=tuple(_reasons(store, compared)),
@@ -90,40 +92,31 @@ def health(
     )
 
 
-def _related(one: CheckoutHealth) -> bool:
-    return one.relation.decision.word != "version-skew"
-
-
 def _reasons(store: Store, compared: CheckoutHealth | None) -> list[tuple[str, int]]:
     """Why records are not confirmed; those of hand-written C++ as the checkout that was compared says."""
     if compared is None:
         return store.unconfirmed_reasons()
-    found: dict[str, int] = {}
-    for record in _unconfirmed(store, compared, 1 << 30):
-        found[record.why_not or ""] = found.get(record.why_not or "", 0) + 1
-    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    counts = Counter(record.why_not or "" for record in _unconfirmed(store, compared, 1 << 30))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _unconfirmed(store: Store, compared: CheckoutHealth | None, limit: int = LISTED) -> list[Registration]:
     if compared is None:
         return store.unconfirmed(limit)
-    found = [one for origin in ("generated", "python", "nofile") for one in store.unconfirmed(limit, origin)]
-    missed = {(one.op, one.key, one.path, one.line): one.why for one in compared.relation.missed}
+    records = [record for origin in ("generated", "python", "nofile") for record in store.unconfirmed(limit, origin)]
+    missed = {(record.op, record.key, record.path, record.line): record.why for record in compared.relation.missed}
     for record in store.unconfirmed(1 << 30, "handwritten") if missed else ():
         why = missed.get((record.op, record.key, record.path, record.macro_line))
-        found += [replace(record, why_not=why)] if why is not None else []
-    return found[:limit]
+        records += [replace(record, why_not=why)] if why is not None else []
+    return records[:limit]
 
 
-def _caches(runtime: Runtime, checkouts: Sequence[CheckoutHealth]) -> list[Cache]:
-    found = [Cache("cache", str(cache_root()), 0)]
-    generated, catalogue = generated_dir(runtime.inputs_key), catalogue_file(runtime.key)
-    found.append(Cache("generated C++", str(generated), _size(generated)))
-    found.append(Cache("catalogue", str(catalogue), _size(catalogue)))
-    for one in checkouts:
-        index = index_file(f"checkout-{one.checkout.name}")
-        found.append(Cache(f"index of {one.checkout.name}", str(index), _size(index)))
-    return found
+def _caches(runtime: Runtime, checkouts: Sequence[CheckoutHealth]) -> Iterator[Cache]:
+    yield Cache("cache", str(cache_root()), 0)
+    files = {"generated C++": generated_dir(runtime.inputs_key), "catalogue": catalogue_file(runtime.key)}
+    names = [health.checkout.name for health in checkouts]
+    files |= {f"index of {name}": index_file(f"checkout-{name}") for name in names}
+    yield from (Cache(name, str(file), _size(file)) for name, file in files.items())
 
 
 def _size(path: Path) -> int:
@@ -154,14 +147,14 @@ def health_to_document(report: Health) -> dict[str, Any]:
         "caches": [{"name": c.name, "path": c.path, "bytes": c.size} for c in report.caches],
         "checkouts": [
             {
-                **tree_to_json(one.tree),
-                "project": one.checkout.project,
-                "why": one.relation.decision.why,
-                "files": {"same": one.relation.same, "different": len(one.relation.different)},
-                "different": list(one.relation.different),
-                "records": {"confirmed": one.relation.records.confirmed, "total": one.relation.records.total},
+                **tree_to_json(health.tree),
+                "project": health.checkout.project,
+                "why": health.relation.decision.why,
+                "files": {"same": health.relation.same, "different": len(health.relation.different)},
+                "different": list(health.relation.different),
+                "records": {"confirmed": health.relation.records.confirmed, "total": health.relation.records.total},
             }
-            for one in report.checkouts
+            for health in report.checkouts
         ],
         "in_cpp": {"confirmed": report.in_cpp.confirmed, "total": report.in_cpp.total},
         "sound": report.sound,

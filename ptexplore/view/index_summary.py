@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,8 @@ class IndexSummary:
 
     def kinds(self, of: str) -> dict[str, int]:
         """Counts of "symbol", "ref" or "dialect" by kind, most first."""
-        found = {key.partition(" ")[2]: n for key, n in self.counts.items() if key.startswith(f"{of} ")}
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        counts = Counter({key.removeprefix(f"{of} "): n for key, n in self.counts.items() if key.startswith(f"{of} ")})
+        return dict(counts.most_common())
 
     @property
     def document(self) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class WrittenTags:
 
 def summary(name: str, built: Built, store: IndexStore) -> IndexSummary:
     """The summary of an index that was just built or refreshed."""
-    problems = [(one.path, f"not read: {one.why}") for one in built.unread]
+    problems = [(file.path, f"not read: {file.why}") for file in built.unread]
     problems += [(path, problem) for path, all_ in store.problems() for problem in all_]
     return IndexSummary(name, built, store.counts(), tuple(problems), str(store.path), store.path.stat().st_size)
 
@@ -73,7 +74,7 @@ def index_document(
     """A run of the indexer as JSON data; `note` is what to know of the headers that libclang used."""
     document = {
         "format": 1,
-        "indexes": [one.document for one in summaries],
+        "indexes": [summary.document for summary in summaries],
         "exported": asdict(tags) if tags is not None else None,
     }
     return document if refined is None else document | {"semantic": _refined_document(refined, note)}
@@ -85,16 +86,16 @@ def _refined_document(done: Refined, note: str) -> dict[str, Any]:
         "references": {"resolved": done.resolved, "by_name": done.kept, "before": done.before},
         "units": [
             {
-                "path": one.path,
-                "errors": one.errors,
-                "warnings": one.warnings,
-                "failed": one.failed,
+                "path": unit.path,
+                "errors": unit.errors,
+                "warnings": unit.warnings,
+                "failed": unit.failed,
                 "messages": [
-                    {"severity": said.severity, "path": said.path, "line": said.line, "text": said.text}
-                    for said in one.messages
+                    {"severity": message.severity, "path": message.path, "line": message.line, "text": message.text}
+                    for message in unit.messages
                 ],
             }
-            for one in done.units
+            for unit in done.units
         ],
         "not_read": list(done.not_read),
         "changed": done.changed,

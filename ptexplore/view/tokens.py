@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from ptexplore.cpp.text import COMMENT_OR_STRING
+
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag"]
 Span = tuple[int, int, Kind]  # first character and the one after the last, 0-based, in one line
@@ -77,25 +80,24 @@ class Tokens:
         """For each line from `first` to `last` (1-based, both included, those that exist): its spans, in order."""
         lines = self._lines[first - 1 : last]
         if self._yaml:
-            return [_yaml(line) for line in lines]
+            return [list(_yaml_spans(line)) for line in lines]
         if self._root is None or self._grammar is None or not lines:
             return [[] for _line in lines]
         from tree_sitter import QueryCursor
 
         cursor = QueryCursor(self._grammar[1])
         cursor.set_point_range((first - 1, 0), (first - 1 + len(lines), 0))
-        found: list[list[tuple[int, int, Kind]]] = [[] for _line in lines]
+        spans: list[list[Span]] = [[] for _line in lines]
         for kind, nodes in cursor.captures(self._root).items():
             for node in nodes:
-                _lay(found, lines, first - 1, node, kind)  # type: ignore[arg-type]
-        return [_apart(spans) if len(spans) > 1 else spans for spans in found]
+                _lay(spans, lines, first - 1, node, kind)  # type: ignore[arg-type]
+        return [_apart(of_line) if len(of_line) > 1 else of_line for of_line in spans]
 
 
 def kinds(text: bytes | str, language: str) -> list[list[Span]]:
     """The spans of every line of `text`; of a language that is not "cpp", "python" or "yaml" none."""
-    whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    tokens = Tokens(whole, language)
-    return tokens.spans(1, whole.count("\n") + 1)
+    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return Tokens(decoded, language).spans(1, decoded.count("\n") + 1)
 
 
 @lru_cache(maxsize=4)
@@ -117,17 +119,17 @@ def _grammar(language: str) -> tuple[Any, Any] | None:
     return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, f"{query}\n[{every}] @keyword")
 
 
-def _lay(found: Sequence[list[Span]], lines: Sequence[str], above: int, node: Node, kind: Kind) -> None:
+def _lay(spans: Sequence[list[Span]], lines: Sequence[str], offset: int, node: Node, kind: Kind) -> None:
     """Write a node into the lines that it covers; the parser counts bytes, a line is asked for characters."""
     (row, start), (end_row, end) = node.start_point, node.end_point
-    for at in range(max(row, above), min(end_row, above + len(lines) - 1) + 1):
-        line = lines[at - above]
+    for at in range(max(row, offset), min(end_row, offset + len(lines) - 1) + 1):
+        line = lines[at - offset]
         begin, stop = start if at == row else 0, end if at == end_row else -1
         if not line.isascii():
             begin, stop = _characters(line, begin), _characters(line, stop)
         stop = len(line) if stop < 0 else stop
         if begin < stop:
-            found[at - above].append((begin, stop, kind))
+            spans[at - offset].append((begin, stop, kind))
 
 
 def _characters(line: str, byte: int) -> int:
@@ -139,15 +141,11 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
     """Spans in order, none over another: what begins first and is longer keeps its words."""
     apart: list[Span] = []
     end = 0
-    for begin, stop, kind in sorted(spans, key=lambda one: (one[0], -one[1], _RANK.get(one[2], 9))):
+    for begin, stop, kind in sorted(spans, key=lambda span: (span[0], -span[1], _RANK.get(span[2], 9))):
         if begin >= end:
             apart.append((begin, stop, kind))
             end = stop
     return apart
-
-
-def _yaml(line: str) -> list[Span]:
-    return list(_yaml_spans(line))
 
 
 def _yaml_spans(line: str) -> Iterator[Span]:
@@ -156,3 +154,32 @@ def _yaml_spans(line: str) -> Iterator[Span]:
         if match.lastgroup == "tag":
             begin += len(match[0]) - len(match[0].lstrip(" -"))
         yield begin, end, match.lastgroup  # type: ignore[misc]
+
+
+LONGEST = 1_000_000  # characters above a stretch that are looked through
+FURTHER = 200  # lines below it
+_PYTHON_REGIONS = re.compile(
+    r"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
+)
+
+
+def surroundings(lines: Sequence[str], first: int, last: int, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines above `first` and below `last` (1-based) that a highlighter needs to colour what is between them.
+
+    They belong to a comment or string that runs over the edge; where none does, there are none.
+    """
+    pattern = {"cpp": COMMENT_OR_STRING, "python": _PYTHON_REGIONS}.get(language)
+    above = sum(map(len, lines[: first - 1])) + first - 1  # characters
+    if pattern is None or above > LONGEST:
+        return (), ()
+    below = above + sum(map(len, lines[first - 1 : last])) + last - first + 1
+    text = "\n".join(lines[: last + FURTHER])
+    begin, end = first, last
+    for match in pattern.finditer(text):
+        if match.start() >= below:
+            break
+        if match.start() < above < match.end():
+            begin = text.count("\n", 0, match.start()) + 1
+        if match.start() < below < match.end():
+            end = text.count("\n", 0, match.end()) + 1
+    return tuple(lines[begin - 1 : first - 1]), tuple(lines[last:end])

@@ -1,20 +1,27 @@
-"""What a search reads: trees with their indexes, and what may be claimed of a place in one of them."""
+"""What a search reads: trees with their indexes, the shipped atlas; and what may be claimed of a place in a tree."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.errors import PtexploreError
+from ptexplore.model.places import Checkout, SourceRef, TreeInfo
+from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.precision import Evidence, decide
+from ptexplore.source.atlas.atlas import Atlas
+from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.permalink import permalink, public_commit
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.index.reader import IndexStore
 
 if TYPE_CHECKING:
-    from ptexplore.model.places import Checkout
-    from ptexplore.model.symbols import Symbol
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.model.trace import Trail
 
 
 @dataclass(frozen=True)
@@ -62,23 +69,42 @@ def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
     count = 1
     if symbol.role == "definition" and symbol.kind == "function":
         stub = symbol.path.endswith(".pyi")
-        same = [one for one in indexed.store.definitions(symbol.qualified) if one.path.endswith(".pyi") == stub]
-        count = max(1, sum(one.parameters == symbol.parameters and one.scope == symbol.scope for one in same))
-    return spot(indexed, symbol.path, symbol.line, symbol.end_line, count)
+        count = sum(
+            (other.path.endswith(".pyi"), other.parameters, other.scope) == (stub, symbol.parameters, symbol.scope)
+            for other in indexed.store.definitions(symbol.qualified)
+        )
+    return spot(indexed, symbol.path, symbol.line, symbol.end_line, max(1, count))
 
 
-def merged(trees: Sequence[IndexedTree], found: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
+def symbols_called(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> list[tuple[int, Symbol]]:
+    """The symbols of that qualified name (with `exact`) or whose name ends so, each with its tree's number."""
+    pairs: list[tuple[int, Symbol]] = []
+    for number, indexed in enumerate(trees):
+        store = indexed.store
+        named = [*store.definitions(name), *store.declarations(name)] if exact else store.symbols_ending(name)
+        pairs += [(number, symbol) for symbol in named]
+    return pairs
+
+
+def file_spots(holders: Sequence[IndexedTree], path: str) -> tuple[str, Spot, tuple[Spot, ...]]:
+    """How long a file is, in words, and its place in the first of the trees that have it and in the others."""
+    known = holders[0].store.file(path)
+    first, *others = (spot(indexed, path, None) for indexed in holders)
+    return f"{known.lines} lines" if known is not None else "", first, tuple(others)
+
+
+def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
     """Symbols with their tree's number, those of several trees that are one and the same together, in order.
 
     Overloads, the arms of an `#if` and the specialisations of one tree stay apart, so that none is lost.
     """
     groups: dict[tuple[object, ...], list[tuple[int, Symbol]]] = {}
     times: Counter[tuple[object, ...]] = Counter()
-    for number, one in found:
-        same = (project(trees[number]), one.qualified, one.kind, one.path, one.role, one.parameters, one.scope,
-                one.guards)  # fmt: skip
+    for number, symbol in symbols:
+        same = (project(trees[number]), symbol.qualified, symbol.kind, symbol.path, symbol.role, symbol.parameters,
+                symbol.scope, symbol.guards)  # fmt: skip
         times[(number, same)] += 1
-        groups.setdefault((times[(number, same)], same), []).append((number, one))
+        groups.setdefault((times[(number, same)], same), []).append((number, symbol))
     return list(groups.values())
 
 
@@ -86,18 +112,119 @@ def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree,
     """Each tree with those before it that speak for the same paths: the first that has a file is the one shown."""
     earlier: list[IndexedTree] = []
     for indexed in trees:
-        yield indexed, [one for one in earlier if project(one) == project(indexed)]
+        yield indexed, [other for other in earlier if project(other) == project(indexed)]
         earlier.append(indexed)
 
 
 def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> list[str]:
     """Qualified names of the indexes that are closest to `asked`, best first; empty where nothing is like it."""
-    found: dict[str, int] = {}
+    scores: dict[str, int] = {}
     last = asked.replace(".", "::").rsplit("::", 1)[-1] or asked
     for query in dict.fromkeys((asked, last)):
         for indexed in trees:
             for symbol, score in indexed.store.search(query, count):
-                found.setdefault(symbol.qualified, score)
-        if found:
+                scores.setdefault(symbol.qualified, score)
+        if scores:
             break
-    return sorted(found, key=lambda name: -found[name])[:count]
+    return sorted(scores, key=lambda name: -scores[name])[:count]
+
+
+def changed(indexed: IndexedTree, path: str) -> bool:
+    """Whether the file differs from what was indexed; only a folder used in place can."""
+    if indexed.checkout is None or not is_in_place(indexed.checkout):
+        return False
+    known, file = indexed.store.file(path), indexed.tree.file_of(path)
+    if known is None or file is None:
+        return False
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() != known.sha
+    except OSError:
+        return True
+
+
+def why_not(ref: SourceRef, trees: Sequence[IndexedTree]) -> str | None:
+    """Why a place that was found in these trees cannot be opened; None if it can."""
+    if ref.path is None or ref.line is None:
+        candidates = ", ".join(f"{candidate.path}:{candidate.line}" for candidate in ref.candidates)
+        return candidates or ref.reason or f"its place is {ref.precision}"
+    if ref.layer == "atlas" or _tree_called(trees, ref.tree) is None:
+        return f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index"
+    return None
+
+
+def why_not_of_trail(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
+    """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
+    if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
+        return ref.reason or f"its place is {ref.precision}"
+    known = next((tree for tree in trail.trees if tree.name == ref.tree), None)
+    if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
+        return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
+    indexed = _tree_called(trees, ref.tree)
+    if indexed is None:
+        return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
+    info, checkout = indexed.tree.info, indexed.checkout
+    commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a Trail has it
+    if known is None or (known.version, known.commit) != (info.version, commit):
+        was, now = (known.version if known is not None else "another version"), info.version
+        if known is not None and was == now:
+            was, now = (f"{now} ({(its or 'no known commit')[:15]})" for its in (known.commit, commit))
+        return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
+    return None
+
+
+def first_to_open(
+    places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]
+) -> tuple[SourceRef | None, str]:
+    """The first of a row's places that can be opened, else None and why the first cannot."""
+    troubles = []
+    for ref in places:
+        why = why_not_of_trail(ref, trail, trees)
+        if why is None and ref.path is not None:
+            return ref, ""
+        troubles.append(why or "")
+    return None, troubles[0] if troubles else "nothing says where this is"
+
+
+def in_words(ref: SourceRef) -> str:
+    """A place with all that is known of it."""
+    where = f"{ref.path}:{ref.line}" if ref.path and ref.line else ref.path or "no place"
+    reason = f" ({ref.reason})" if ref.reason else ""
+    return f"{where}  {ref.tree} {ref.precision}{reason}"
+
+
+def _tree_called(trees: Sequence[IndexedTree], name: str) -> IndexedTree | None:
+    return next((indexed for indexed in trees if indexed.tree.info.name == name), None)
+
+
+def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefix: bool) -> list[tuple[Symbol, Spot]]:
+    """Definitions called `asked`, then (with `prefix`) those that begin so; of files that no tree here has.
+
+    None where a checkout of PyTorch is among the trees: it knows better, and has the text.
+    """
+    if any(indexed.checkout is not None and project(indexed) == "pytorch" for indexed in trees) or not trees:
+        return []
+    try:
+        atlas = _shipped_atlas()
+        symbols = atlas.symbols_ending(asked.removeprefix("::"))
+        for name in atlas.names(asked, limit) if prefix and "::" not in asked and len(asked) > 2 else ():
+            if len(symbols) < limit and name != asked:
+                symbols += atlas.symbols_named(name)
+    except PtexploreError:
+        return []  # it only ever adds
+    fits = any(indexed.checkout is None and indexed.tree.info.commit == atlas.commit for indexed in trees)
+    info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, "matches" if fits else "version-skew")
+    precision = decide(Evidence(relation=info.relation))
+    paths = {symbol.path for symbol in symbols}
+    at_hand = {path for path in paths if any(indexed.store.file(path) is not None for indexed in trees)}
+    hits = []
+    for symbol in [symbol for symbol in symbols if symbol.path not in at_hand][:limit]:
+        url = permalink(atlas.commit, symbol.path, symbol.line)
+        ref = SourceRef(symbol.path, symbol.line, "atlas", precision, symbol.end_line, tree=info.name, url=url)
+        hits.append((symbol, Spot(ref, info)))
+    return hits
+
+
+@lru_cache(maxsize=1)
+def _shipped_atlas() -> Atlas:
+    """Opened once: a palette asks it with every letter."""
+    return Atlas.open()

@@ -65,15 +65,12 @@ def _lock(
     file = layer.root / LOCK
     before, _problems = read_lock(file, layer.shown)
     after, refused = _entries(library, layer, resolver, only, elsewhere)
-    kept = {name: entry for name, entry in before.items() if name not in after and _still(library, layer, name)}
-    entries = [*kept.values(), *after.values()]
+    own = {tour.name_of(stop) for tour, stop in library.stops() if library.layer_of[tour.id] == layer}
+    unchanged = own - after.keys()
+    entries = [*(entry for name, entry in before.items() if name in unchanged), *after.values()]
     old = lock_text(before.values()) if file.exists() else ""
     text = lock_text(entries) if before or after else old
     return LockChange(file, f"{layer.shown}/{LOCK}", old, text, len(entries), tuple(refused))
-
-
-def _still(library: NoteLibrary, layer: Layer, name: str) -> bool:
-    return library.stop(name) is not None and library.layer_of.get(name.partition("#")[0]) == layer
 
 
 def _entries(

@@ -15,24 +15,23 @@ if TYPE_CHECKING:
     from ptexplore.store.index.reader import IndexStore
 
 
-def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[tuple[str, str]]:
-    """Symbols ("name"), operators ("op") and files ("file") that begin with `typed`, each with what it is."""
-    if not sorts:
-        return
-    from ptexplore.workspace.tree_indexes import open_index
+def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[str]:
+    """Symbols ("name"), operators ("op") and files ("file") that begin with `typed`."""
+    from ptexplore.workspace.opening import open_catalogue, open_index
     from ptexplore.workspace.workspace import Workspace
 
     runtime, checkouts = Workspace().sources(needed=False)
-    if "op" in sorts and runtime is not None:
-        yield from ((name, "operator") for name in _operators(runtime, typed)[:limit])
+    catalogue = open_catalogue(runtime) if "op" in sorts and runtime is not None else None
+    if catalogue is not None:
+        yield from _operators(catalogue.all_names(), typed)[:limit]
     sources: list[Checkout | Runtime] = [*checkouts, *([runtime] if runtime is not None else [])]
     stores = [store for source in sources if (store := open_index(source)) is not None]
     if "file" in sorts and len(typed) > 2:
         for store in stores:
-            yield from ((path, "file") for path in _files(store, typed, limit))
+            yield from _files(store, typed, limit)
     if "name" in sorts and len(typed) > 1:
         for store in stores:
-            yield from ((name, "") for name in store.names(typed, limit))
+            yield from store.names(typed, limit)
 
 
 def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
@@ -64,26 +63,20 @@ def _texts() -> Iterator[str]:
                 yield text
 
 
-def _operators(runtime: Runtime, typed: str) -> list[str]:
+def _operators(known: Sequence[str], typed: str) -> list[str]:
     """Full names where a namespace is typed; else bare ones ("add", "add.Tensor") of aten, and every namespace."""
-    from ptexplore.workspace.installed_torch import open_catalogue
-
-    catalogue = open_catalogue(runtime)
-    if catalogue is None:
-        return []
-    known = catalogue.all_names()
     if "::" in typed:
         return [name for name in known if name.startswith(typed)]
     bare = [name.removeprefix("aten::") for name in known if name.startswith("aten::")]
     bases = dict.fromkeys(name.partition(".")[0] for name in bare)
     spaces = dict.fromkeys(name.partition("::")[0] + "::" for name in known)
-    given = [*bases, *spaces] if "." not in typed else bare
-    return sorted((name for name in given if name.startswith(typed)), key=lambda name: (len(name), name))
+    candidates = [*bases, *spaces] if "." not in typed else bare
+    return sorted((name for name in candidates if name.startswith(typed)), key=lambda name: (len(name), name))
 
 
 def _files(store: IndexStore, typed: str, limit: int) -> list[str]:
     """Paths and bare file names that begin with what was typed."""
     if "/" in typed:
         return [path for path in store.files_like(typed, limit) if path.startswith(typed)]
-    found = store.files_like(f"/{typed}", limit)
-    return sorted({name for path in found if (name := path.rsplit("/", 1)[-1]).startswith(typed)})
+    paths = store.files_like(f"/{typed}", limit)
+    return sorted({name for path in paths if (name := path.rsplit("/", 1)[-1]).startswith(typed)})

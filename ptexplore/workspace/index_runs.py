@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.workspace.tree_indexes import index_of, refresh
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.runtime import generated
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.index_summary import IndexSummary, WrittenTags, summary
+from ptexplore.workspace.opening import index_of, refresh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptexplore.index.semantic.refine import Refined
-    from ptexplore.model.places import Checkout, Runtime
     from ptexplore.source.progress import Progress
-    from ptexplore.view.index_summary import IndexSummary, WrittenTags
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,11 @@ def run_index(
     request: IndexRequest, runtime: Runtime | None, sources: Sequence[Checkout | Runtime], progress: Progress
 ) -> IndexRun:
     """Index each source, then refine and export the checkout if that is asked for. Raises PtexploreError."""
-    from ptexplore.model.places import Checkout
-
-    summaries = [_indexed(source, runtime, request, progress) for source in sources]
+    summaries = []
+    for source in sources:
+        built = refresh(source, runtime, progress, request.jobs)
+        name = f"torch {source.version}" if isinstance(source, Runtime) else source.name
+        summaries.append(summary(name, built, IndexStore.open(index_of(source))))
     checkout = next((source for source in sources if isinstance(source, Checkout)), None)
     refined, note, tags = None, "", None
     if request.semantic is not None:
@@ -60,18 +64,6 @@ def run_index(
     if request.tags is not None:
         tags = _export(request.tags, checkout, progress, force=request.force)
     return IndexRun(tuple(summaries), refined, note, tags)
-
-
-def _indexed(
-    source: Checkout | Runtime, runtime: Runtime | None, request: IndexRequest, progress: Progress
-) -> IndexSummary:
-    from ptexplore.model.places import Runtime
-    from ptexplore.store.index.reader import IndexStore
-    from ptexplore.view.index_summary import summary
-
-    built = refresh(source, runtime, progress, request.jobs)
-    name = f"torch {source.version}" if isinstance(source, Runtime) else source.name
-    return summary(name, built, IndexStore.open(index_of(source)))
 
 
 def _refine(
@@ -82,7 +74,6 @@ def _refine(
     from ptexplore.index.semantic.arguments import headers
     from ptexplore.index.semantic.refine import refine
     from ptexplore.resolve.places.relation import known
-    from ptexplore.source.runtime import generated
 
     if checkout is None:
         why = "libclang parses a checkout's own files, and nothing was fetched"
@@ -103,8 +94,6 @@ def _refine(
 
 def _export(file: Path, checkout: Checkout | None, progress: Progress, *, force: bool) -> WrittenTags:
     from ptexplore.index.export import write_tags
-    from ptexplore.store.index.reader import IndexStore
-    from ptexplore.view.index_summary import WrittenTags
 
     if checkout is None:
         why = "tags name files below one folder, and nothing was fetched"

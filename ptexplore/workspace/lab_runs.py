@@ -12,16 +12,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptexplore.annotations.trust import may_run, trusted
+from ptexplore.capture.probing import TraceRequest
+from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
+from ptexplore.resolve.trail import resolve
+from ptexplore.view.notes.labs import LabResult, missing
 
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.places import Runtime
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.view.notes.labs import LabResult
-    from ptexplore.workspace.installed_torch import InstalledTorch
+    from ptexplore.workspace.opening import InstalledTorch
 
 TIMEOUT = 60.0  # seconds that each run of a lab may take
 _AT_ONCE = 4  # labs that run side by side, where there are as many cores
@@ -73,24 +76,19 @@ def run_labs(
 
     `look` gives what Trails are resolved with; it is called if any lab may run.
     """
-    from ptexplore.annotations.trust import may_run, trusted
-    from ptexplore.view.notes.labs import LabResult
-
     known = trusted()
-    labs = [(tour, f"{tour.name_of(stop)}/{lab.id}", lab) for tour, stop in stops for lab in stop.labs]
+    labs = [(tour, stop, lab) for tour, stop in stops for lab in stop.labs]
     lookup = look() if any(may_run(tour, known) for tour, _, _ in labs) else None
     with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), _AT_ONCE)) as pool:
         running: list[Future[LabRun] | None] = [
-            pool.submit(run, lab, torch, timeout) if may_run(tour, known) else None for tour, _, lab in labs
+            pool.submit(_run, lab, torch, timeout) if may_run(tour, known) else None for tour, _, lab in labs
         ]
         try:
-            for (tour, name, lab), future in zip(labs, running, strict=True):
+            for (tour, stop, lab), future in zip(labs, running, strict=True):
                 if future is None or lookup is None:
-                    yield LabResult(name, lab.where, "untrusted", untrusted(tour))
-                    continue
-                done = future.result()
-                failed = judge(lab, done, lookup)
-                yield LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds)
+                    yield _untrusted(tour, stop, lab)
+                else:
+                    yield _judged(tour, stop, lab, future.result(), lookup)[0]
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -99,33 +97,32 @@ def run_lab(
     tour: Tour, stop: Stop, lab: Lab, opened: Callable[[], tuple[InstalledTorch, Lookup]]
 ) -> tuple[LabResult, Trail | None]:
     """How one lab ended, and the Trail of its run, if it came to that; nothing is `opened` for what may not run."""
-    from ptexplore.annotations.trust import may_run, trusted
-    from ptexplore.resolve.trail import resolve
-    from ptexplore.view.notes.labs import LabResult
-
-    name = f"{tour.name_of(stop)}/{lab.id}"
     if not may_run(tour, trusted()):
-        return LabResult(name, lab.where, "untrusted", untrusted(tour)), None
+        return _untrusted(tour, stop, lab), None
     torch, lookup = opened()
-    done = run(lab, torch)
-    failed = judge(lab, done, lookup)
+    return _judged(tour, stop, lab, _run(lab, torch), lookup)
+
+
+def _untrusted(tour: Tour, stop: Stop, lab: Lab) -> LabResult:
+    """Why a lab does not run, and what allows it to."""
+    why = f"its file is not trusted: ptexplore notes trust {tour.where.file}"
+    return LabResult(f"{tour.name_of(stop)}/{lab.id}", lab.where, "untrusted", why)
+
+
+def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> tuple[LabResult, Trail | None]:
+    """Whether a lab gave what it expects, else why not; and its Trail, if its run has one."""
     trail = resolve(done.session, lookup) if done.session is not None else None
+    failed = done.failed or (missing(trail, lab.trail) if trail is not None else None) or done.value
+    name = f"{tour.name_of(stop)}/{lab.id}"
     return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds), trail
 
 
-def untrusted(tour: Tour) -> str:
-    """Why the labs of a tour do not run, and what allows them to."""
-    return f"its file is not trusted: ptexplore notes trust {tour.where.file}"
-
-
-def run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
+def _run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
     """Run a lab in probes, in a folder of its own that is gone afterwards; whatever goes wrong is in the answer."""
-    from ptexplore.capture.trace import capture
-
     begun = time.monotonic()
     session = value = failed = None
     with tempfile.TemporaryDirectory(prefix="ptexplore-lab-") as folder:
-        request = request_of(lab, folder, timeout)
+        request = _request_of(lab, folder, timeout)
         try:
             if lab.trail:
                 session = capture(request, torch.runtime, torch.catalogue.digests())
@@ -139,23 +136,11 @@ def run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
     return LabRun(session, value, failed, time.monotonic() - begun)
 
 
-def judge(lab: Lab, done: LabRun, lookup: Lookup) -> str | None:
-    """Why what a lab gave is not what it expects; None where it is."""
-    if done.failed is not None or done.session is None:
-        return done.failed or done.value
-    from ptexplore.resolve.trail import resolve
-    from ptexplore.view.notes.labs import missing
-
-    return missing(resolve(done.session, lookup), lab.trail) or done.value
-
-
-def request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
+def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
     """What a trace of the lab is asked for; the native pass only where the lab speaks of what only that sees.
 
     `folder` gets two of its own: one that the lab runs in, where nothing may be left, and one for temporary files.
     """
-    from ptexplore.capture.probing import TraceRequest
-
     home, scratch = (Path(folder).resolve() / name for name in ("lab", "tmp"))
     for place in (home, scratch):
         place.mkdir(exist_ok=True)
@@ -174,13 +159,11 @@ def request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
 
 def _value(lab: Lab, runtime: Runtime, request: TraceRequest) -> str | None:
     """Compared in the probe: only whether it is equal, and a short text of it, come back."""
-    from ptexplore.capture.trace import capture
-
     test = f"(lambda _value: (bool(_value == ({lab.value})), repr(_value)[:150]))(\n{lab.run}\n)"
     session = capture(replace(request, expression=test, backward=False, native=False, once=True), runtime)
-    told = session.result.description
+    description = session.result.description
     try:
-        equal, shown = ast.literal_eval(told)
+        equal, shown = ast.literal_eval(description)
     except (ValueError, SyntaxError):
-        return f"its value cannot be told: {told[:200]}"
+        return f"its value cannot be told: {description[:200]}"
     return None if equal else f"its value is {shown}, not {lab.value}"

@@ -33,7 +33,7 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
 
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
     """Write a trace into a file. Raises PtexploreError if that cannot be written."""
-    from ptexplore.view.trace.document import trail_to_json
+    from ptexplore.view.trace.saved import trail_to_json
 
     write_file(path, trail_to_json(trail, session))
 

@@ -10,6 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptexplore.source.fetch.project_file import find_project
+from ptexplore.view.site.site import (
+    Note,
+    Settings,
+    Site,
+    apart,
+    around,
+    in_scope,
+    operator_url,
+    operators_of,
+    safe,
+    stop_url,
+    touched,
+)
 from ptexplore.workspace.saved_traces import load_trace
 
 if TYPE_CHECKING:
@@ -17,10 +31,9 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.site.scope import Scope
-    from ptexplore.view.site.site import Note, Settings, Site
+    from ptexplore.view.site.site import Scope
     from ptexplore.view.trees import IndexedTree
-    from ptexplore.workspace.installed_torch import InstalledTorch
+    from ptexplore.workspace.opening import InstalledTorch
 
 
 @dataclass(frozen=True)
@@ -40,8 +53,6 @@ class SiteContents:
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]:
     """Saved traces, each with the name of its page. Raises PtexploreError if a file is no trace."""
-    from ptexplore.view.site.urls import safe
-
     traces = []
     times: Counter[str] = Counter()
     for file in files:
@@ -55,9 +66,6 @@ def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]
 
 def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_url: str | None) -> Settings:
     """What was asked for, over what the project's file says."""
-    from ptexplore.source.fetch.project_file import find_project
-    from ptexplore.view.site.site import Settings
-
     project = find_project(Path.cwd())
     known = project.site if project is not None else {}
     base = base_url or known.get("url", "")
@@ -67,10 +75,6 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
 
 def plan_site(contents: SiteContents, settings: Settings) -> Site:
     """Decide which files, operators and stops have a page, and which notes stand beside which lines."""
-    from ptexplore.view.site.scope import around, in_scope, operators_of, touched
-    from ptexplore.view.site.site import Site, operator_url, stop_url
-    from ptexplore.view.site.urls import apart
-
     names, trees = contents.names, contents.trees
     marks = [mark for placed in contents.noted.values() for mark in placed]
     trails = [trail for _name, trail, _session in contents.traces]
@@ -107,8 +111,6 @@ def _parted(operators: dict[str, str]) -> dict[str, str]:
 
 def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Note]]:
     """The stops beside each file of the site, on the tree whose text that page has."""
-    from ptexplore.view.site.site import Note
-
     margins: dict[str, list[Note]] = {}
     for number, indexed in enumerate(contents.trees):
         for mark in contents.noted.get(indexed.tree.info.name, ()):

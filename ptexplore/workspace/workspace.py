@@ -6,20 +6,39 @@ hands in what shows progress and what tells the user of something.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptexplore.workspace.installed_torch import Watch, unwatched
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.locations import survey_dir
+from ptexplore.source.fetch import checkouts
+from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.runtime import describe, generated
+from ptexplore.source.tree import runtime_tree
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.trees import project
+from ptexplore.workspace.opening import (
+    Watch,
+    compared_checkouts,
+    fresh_index,
+    open_catalogue,
+    open_index,
+    open_installed,
+    open_lookup,
+    open_tree,
+    refresh,
+    unwatched,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
-    from ptexplore.annotations.load import NoteLibrary
+    from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.capture.probing import TraceRequest
-    from ptexplore.errors import PtexploreError
     from ptexplore.model.places import Checkout, Runtime, SourceRef
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.places.lookup import Lookup
@@ -27,30 +46,29 @@ if TYPE_CHECKING:
     from ptexplore.source.fetch.git import Watcher
     from ptexplore.source.fetch.install import FetchOutcome, Request
     from ptexplore.store.catalogue.reader import Store
-    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.card import Card
     from ptexplore.view.health import Health
+    from ptexplore.view.new_note import NewNote
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.noted import Noted
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.operator.card import Card
-    from ptexplore.view.operator.operators import Catalogue
-    from ptexplore.view.search.find import FindQuery, FindView
+    from ptexplore.view.search.find import FindView
+    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.search.refs import RefsView
-    from ptexplore.view.search.show import ShowQuery, ShowView
-    from ptexplore.view.survey.report import Report
+    from ptexplore.view.search.show import ShowView
+    from ptexplore.view.survey import Folder, Report
     from ptexplore.view.trees import IndexedTree, Spot
     from ptexplore.workspace.anchor_pins import PinPlan
     from ptexplore.workspace.index_runs import IndexRequest, IndexRun
-    from ptexplore.workspace.installed_torch import InstalledTorch
-    from ptexplore.workspace.note_beginnings import NewNote
+    from ptexplore.workspace.opening import InstalledTorch
     from ptexplore.workspace.site_contents import SiteContents
-    from ptexplore.workspace.survey_runs import Counting, SurveyRequest
+    from ptexplore.workspace.survey import Counting, SurveyRequest
 
 
-def _ignore(what: object) -> None:
-    del what
+def _ignore(event: object) -> None:
+    del event
 
 
 class Workspace:
@@ -101,13 +119,10 @@ class Workspace:
 
         Raises PtexploreError if `python` is no Python or has no torch.
         """
-        from ptexplore.errors import PtexploreError
-        from ptexplore.source.runtime.describe import find_runtime
-
         if self._no_runtime is not None:
             raise self._no_runtime
         try:
-            return find_runtime(self.python)
+            return describe.find_runtime(self.python)
         except PtexploreError as error:
             self._no_runtime = error
             raise
@@ -115,8 +130,6 @@ class Workspace:
     @property
     def runtime_if_any(self) -> Runtime | None:
         """The installed torch; None if our own Python has none. Raises PtexploreError if `python` was named."""
-        from ptexplore.errors import PtexploreError
-
         try:
             return self.runtime
         except PtexploreError:
@@ -127,8 +140,6 @@ class Workspace:
     @cached_property
     def torch(self) -> InstalledTorch:
         """The installed torch with its tree and catalogue, built now if they are missing. Raises PtexploreError."""
-        from ptexplore.workspace.installed_torch import open_installed
-
         torch = open_installed(self.runtime, self.watch)
         self._opened.append(torch.catalogue)
         return torch
@@ -138,25 +149,20 @@ class Workspace:
 
         Raises PtexploreError if `python` was named and has no torch, or if something is `needed` and nothing is there.
         """
-        from ptexplore.source.fetch.checkouts import current, extensions
-
         runtime = self.runtime_if_any
-        chosen = current(runtime)
-        checkouts = [*([chosen] if chosen is not None else []), *extensions()]
-        if needed and runtime is None and not checkouts:
+        chosen = checkouts.current(runtime)
+        in_use = [*([chosen] if chosen is not None else []), *checkouts.extensions()]
+        if needed and runtime is None and not in_use:
             return self.runtime, []  # raises: it says what is missing
-        return runtime, checkouts
+        return runtime, in_use
 
     def choice(self) -> CheckoutChoice:
         """Which of PyTorch's checkouts is in use, and why; that can be told without any torch, too."""
-        from ptexplore.errors import PtexploreError
-        from ptexplore.source.fetch.checkouts import choose
-
         try:
             runtime = self.runtime
         except PtexploreError:
-            return choose(None)
-        return choose(runtime)
+            return checkouts.choose(None)
+        return checkouts.choose(runtime)
 
     # --- trees with their indexes ---
 
@@ -172,9 +178,6 @@ class Workspace:
 
     def open_trees(self, only: str | None = None) -> list[IndexedTree]:
         """As `trees`, opened once more; `only` names one of them."""
-        from ptexplore.errors import USAGE, PtexploreError
-        from ptexplore.workspace.tree_indexes import open_index, open_tree, refresh
-
         runtime, named = self._named()
         if only is not None and only not in named:
             why = f"searched are {', '.join(named)}"
@@ -192,8 +195,6 @@ class Workspace:
 
         Raises PtexploreError as `trees` does.
         """
-        from ptexplore.workspace.tree_indexes import open_index, open_tree
-
         runtime, named = self._named()
         missing = [name for name in named if self.tree in (None, name) and open_index(named[name]) is None]
         if not missing:
@@ -207,19 +208,16 @@ class Workspace:
 
         What has no index gets one; a folder used in place is read again if it changed. Raises as `trees` does.
         """
-        from ptexplore.source.fetch.registry import is_in_place
-        from ptexplore.workspace.tree_indexes import fresh_index
-
-        runtime, checkouts = self.sources()
-        chosen = next((c for c in checkouts if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
+        runtime, in_use = self.sources()
+        chosen = next((c for c in in_use if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
         if chosen is not None and is_in_place(chosen):
             fresh_index(chosen, runtime, self.watch).close()
         name = self.tree or (chosen.name if chosen is not None else "runtime")
         return self.open_trees(name)[0]
 
     def _named(self) -> tuple[Runtime | None, dict[str, Checkout | Runtime]]:
-        runtime, checkouts = self.sources()
-        named: dict[str, Checkout | Runtime] = {checkout.name: checkout for checkout in checkouts}
+        runtime, in_use = self.sources()
+        named: dict[str, Checkout | Runtime] = {checkout.name: checkout for checkout in in_use}
         return runtime, named | ({"runtime": runtime} if runtime is not None else {})
 
     def _keep(self, trees: list[IndexedTree]) -> list[IndexedTree]:
@@ -229,18 +227,14 @@ class Workspace:
     @property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None if that is not among the trees searched."""
-        from ptexplore.view.operator.operators import Catalogue
+        from ptexplore.view.search.operators import Catalogue
 
         number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
         return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
 
     def catalogue_at_hand(self, trees: Sequence[IndexedTree]) -> Catalogue | None:
         """The operators that the installed torch registered, if its catalogue is made already; torch does not start."""
-        from ptexplore.errors import PtexploreError
-        from ptexplore.source.runtime import generated
-        from ptexplore.source.tree import runtime_tree
-        from ptexplore.view.operator.operators import Catalogue
-        from ptexplore.workspace.installed_torch import open_catalogue
+        from ptexplore.view.search.operators import Catalogue
 
         try:
             runtime = self.runtime
@@ -264,9 +258,6 @@ class Workspace:
     @cached_property
     def lookup(self) -> Lookup:
         """Everything that can say where something stands, for Trails and cards. Raises PtexploreError."""
-        from ptexplore.store.index.reader import IndexStore
-        from ptexplore.workspace.trace_lookup import open_lookup
-
         lookup = open_lookup(self.torch, self.watch)
         sources = [*lookup.sources, *([lookup.installed] if lookup.installed is not None else [])]
         self._opened += [source.names for source in sources if isinstance(source.names, IndexStore)]
@@ -289,36 +280,33 @@ class Workspace:
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests())
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
-    def load(self, file: str) -> tuple[Trail, Session | None]:
-        """A saved trace; torch is not needed. Raises PtexploreError (USAGE) if the file is none."""
-        from ptexplore.workspace.saved_traces import load_trace
-
-        return load_trace(file)
-
     def operator(self, name: str) -> Card:
         """The card of an operator, with the notes on it. Raises PtexploreError if nothing is called that."""
-        from dataclasses import replace
+        from ptexplore.view.card import card, on_card
 
-        from ptexplore.view.notes.noted import on_card
-        from ptexplore.view.operator.card import card
-
-        found = card(self.lookup, name)
-        return replace(found, notes=on_card(found, self._marks_on_lookup()))
+        bare = card(self.lookup, name)
+        return replace(bare, notes=on_card(bare, self._marks_on_lookup()))
 
     # --- searches ---
 
-    def find(self, query: str, wanted: FindQuery) -> FindView:
-        """What a query may mean: symbols, operators, files, notes, lines. Raises PtexploreError if nothing fits."""
-        from ptexplore.view.search.find import find, nothing_fits
+    def find(
+        self, query: str, *, kind: str | None = None, limit: int = 20, text: bool = False, declarations: bool = False
+    ) -> FindView:
+        """What a query may mean: symbols, operators, files, notes, lines; at most `limit` of each.
 
-        noted = self._marks_on_trees(self.trees) if wanted.kind in (None, "note") else {}
-        view = find(self.trees, self.catalogue, query, wanted, noted)
+        `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also looks for lines that
+        hold the query, `declarations` also for declarations of what is defined. Raises PtexploreError if nothing fits.
+        """
+        from ptexplore.view.search.find import FindQuery, find, nothing_fits
+
+        marks = self._marks_on_trees(self.trees) if kind in (None, "note") else {}
+        view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), marks)
         if not view.groups:
-            raise nothing_fits(self.trees, query, wanted.kind)
+            raise nothing_fits(self.trees, query, kind)
         return view
 
-    def refs(self, symbol: str, limit: int | None = None, kind: str | None = None) -> RefsView:
-        """Who uses a name, grouped by how; at most `limit` of each group.
+    def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
+        """Who uses a name, grouped by how; at most `limit` of each group, or only the group `kind`.
 
         Raises PtexploreError if nothing is called that.
         """
@@ -327,32 +315,36 @@ class Workspace:
         return refs(self.trees, symbol, limit, kind)
 
     def show(
-        self, target: str, wanted: ShowQuery, *, kernels: bool = True, every_key: bool = False, notes: bool = True
+        self,
+        target: str,
+        *,
+        kind: str | None = None,
+        everything: bool = False,
+        kernels: bool = True,
+        every_key: bool = False,
+        notes: bool = True,
     ) -> ShowView:
         """The source of a symbol, an operator, a file or a line, or what the target may name.
 
-        `kernels` adds an operator's kernels (`every_key`: under all dispatch keys), `notes` the notes on the lines.
+        `everything` shows all that the target names, `kind` only one kind of thing. `kernels` adds an operator's
+        kernels (`every_key`: under all dispatch keys), `notes` the notes on the lines.
         Raises PtexploreError if the target names nothing.
         """
-        from ptexplore.view.search.show import show, with_marks
+        from ptexplore.view.search.show import ShowQuery, show, with_marks
 
-        view = show(self.trees, self.catalogue, target, wanted)
+        view = show(self.trees, self.catalogue, target, ShowQuery(everything, kind))
         if kernels:
             view = self._with_kernels(view, every_key=every_key)
         if notes:
             shown = {page.spot.tree.name for page in view.pages}
-            trees = [indexed for indexed in self.trees if indexed.tree.info.name in shown]
-            view = with_marks(view, self._marks_on_trees(trees))
+            view = with_marks(view, self._marks_on_trees([t for t in self.trees if t.tree.info.name in shown]))
         return view
 
     def _with_kernels(self, view: ShowView, *, every_key: bool) -> ShowView:
         """The view with the kernels of each operator in it that the installed torch has."""
         if self.catalogue is None or not any(page.candidate.kind == "operator" for page in view.pages):
             return view
-        from dataclasses import replace
-
-        from ptexplore.view.operator.card import card
-        from ptexplore.view.search.show_kernels import kernels_of
+        from ptexplore.view.card import card, kernels_of
 
         pages = [
             replace(page, kernels=kernels_of(card(self.lookup, page.candidate.name), full=every_key))
@@ -367,30 +359,48 @@ class Workspace:
     @cached_property
     def library(self) -> NoteLibrary:
         """Every tour and note. Raises PtexploreError if a folder of notes is not there."""
-        from ptexplore.annotations.load import layers, load
+        from ptexplore.annotations.load import load
 
-        return load(layers(self.notes))
+        return load(self._note_folders())
+
+    def _note_folders(self) -> tuple[Layer, ...]:
+        from ptexplore.annotations.load import layers
+
+        return layers(self.notes)
 
     def marks(self, trees: Sequence[IndexedTree]) -> Noted:
-        """Where the stops are on PyTorch's trees. Raises PtexploreError if a folder of notes cannot be read."""
-        from ptexplore.annotations.load import layers
-        from ptexplore.workspace.note_marks import marks_on_trees
+        """Where the stops are on PyTorch's trees; an extension's own tree has none, since notes are about PyTorch.
 
-        return marks_on_trees(layers(self.notes), trees)
+        Raises PtexploreError if a folder of notes cannot be read.
+        """
+        from ptexplore.annotations.marks import kept_marks
+
+        folders = self._note_folders()
+        own = [indexed for indexed in trees if project(indexed) == "pytorch"]
+        return {indexed.tree.info.name: kept_marks(folders, indexed.tree, indexed.store) for indexed in own}
 
     def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> Noted:
         return self._marks_if_readable(lambda: self.marks(trees))
 
     def _marks_on_lookup(self) -> Noted:
-        from ptexplore.annotations.load import layers
-        from ptexplore.workspace.note_marks import marks_on_lookup
+        """The same for what a trace or a card looks into; the installed torch's own text if it is indexed."""
+        from ptexplore.annotations.marks import kept_marks
 
-        return self._marks_if_readable(lambda: marks_on_lookup(layers(self.notes), self.lookup))
+        sources = [source for source in self.lookup.sources if source.checkout and source.checkout.project == "pytorch"]
+        sources += [self.lookup.installed] if self.lookup.installed is not None else []
+
+        def placed() -> Noted:
+            folders = self._note_folders()
+            return {
+                source.tree.info.name: kept_marks(folders, source.tree, source.names)
+                for source in sources
+                if isinstance(source.names, IndexStore)
+            }
+
+        return self._marks_if_readable(placed)
 
     def _marks_if_readable(self, read: Callable[[], Noted]) -> Noted:
         """What is wrong with a project's notes is a notice: the answer is shown without them."""
-        from ptexplore.errors import PtexploreError
-
         try:
             return read()
         except PtexploreError as error:
@@ -400,7 +410,6 @@ class Workspace:
     def guide(self) -> Guide:
         """The stops of all tours on the tree in use, and after it the installed torch's own text, if it is indexed."""
         from ptexplore.view.notes.tour import Guide
-        from ptexplore.workspace.tree_indexes import open_index
 
         trees = [self.main_tree]
         runtime = self.sources(needed=False)[0]
@@ -426,24 +435,22 @@ class Workspace:
         from ptexplore.view.notes.check import Checked, CheckView
 
         library = self.library
-        _check_names(library, only)
+        for name in only:
+            if name not in library.tours and library.stop(name) is None:
+                why = f"there are {', '.join(sorted(library.tours)) or 'none'}"
+                raise PtexploreError(f"there is no tour or stop {name}", why, "ptexplore notes check", USAGE)
         indexed = self.main_tree
         resolver = Resolver(indexed.tree, indexed.store)
         placed = resolve_all(library, resolver, list(only) or None)
         problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems)
         anchors = tuple(Checked(*row) for row in placed)
-        labs = self._run_labs([(anchor.tour, anchor.stop) for anchor in anchors], timeout, ran) if run_labs else None
-        return CheckView(indexed.tree.info, anchors, problems, labs, tuple(layer.shown for layer in library.layers))
-
-    def _run_labs(
-        self, stops: Sequence[tuple[Tour, Stop]], timeout: float, ran: Callable[[LabResult], None]
-    ) -> tuple[LabResult, ...]:
-        results = []
-        with_labs = [(tour, stop) for tour, stop in stops if stop.labs]
+        labs = []
+        with_labs = [(anchor.tour, anchor.stop) for anchor in anchors if run_labs and anchor.stop.labs]
         for result in self.run_labs(with_labs, timeout) if with_labs else ():
             ran(result)
-            results.append(result)
-        return tuple(results)
+            labs.append(result)
+        folders = tuple(layer.shown for layer in library.layers)
+        return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders)
 
     def run_labs(self, stops: Sequence[tuple[Tour, Stop]], timeout: float = 60.0) -> Iterator[LabResult]:
         """Run the labs of these stops, those alone whose file is shipped or trusted; how each ended, in order."""
@@ -461,12 +468,11 @@ class Workspace:
         """How the locks of the notes would change on the tree in use; `only` names tours or stops. Writes nothing."""
         from ptexplore.workspace.anchor_pins import plan_pins
 
-        library = self.library
-        return plan_pins(library, self.main_tree, only)
+        return plan_pins(self.library, self.main_tree, only)
 
     def new_note(self, target: str, note_id: str | None = None) -> NewNote:
         """The text of a note on the one thing that the target names. Raises PtexploreError (USAGE) if it is not one."""
-        from ptexplore.workspace.note_beginnings import new_note
+        from ptexplore.view.new_note import new_note
 
         return new_note(self.main_tree, target, note_id)
 
@@ -475,7 +481,6 @@ class Workspace:
 
         Raises PtexploreError if there is no such tour, none at all, or no checkout.
         """
-        from ptexplore.errors import MISSING, PtexploreError
         from ptexplore.view.notes.codetour import codetour_files
         from ptexplore.view.notes.tour import find_tour, in_order, no_tours
 
@@ -501,14 +506,11 @@ class Workspace:
             return run_index(request, runtime, sources, progress)
 
     def _to_index(self, name: str | None) -> tuple[Runtime | None, list[Checkout | Runtime]]:
-        from ptexplore.errors import MISSING, PtexploreError
-        from ptexplore.source.fetch.checkouts import is_there, load
-
-        runtime, checkouts = self.sources(needed=name is None)
+        runtime, in_use = self.sources(needed=name is None)
         if name is None:
-            return runtime, [*checkouts, *([runtime] if runtime is not None else [])]
-        checkout = load(name)
-        if not is_there(checkout):
+            return runtime, [*in_use, *([runtime] if runtime is not None else [])]
+        checkout = checkouts.load(name)
+        if not checkouts.is_there(checkout):
             hint = f"ptexplore fetch --remove {checkout.name}"
             raise PtexploreError(f"the checkout {checkout.name} is gone", f"no folder {checkout.root}", hint, MISSING)
         return runtime, [checkout]
@@ -531,25 +533,28 @@ class Workspace:
 
         `counting` shows how many of how many are done. Raises PtexploreError.
         """
-        from ptexplore.workspace.survey_runs import run_survey, survey_folder, survey_report
+        from ptexplore.workspace.survey import run_survey
 
-        folder = survey_folder(request, self.runtime)
         trees = tuple(f"{tree.name} ({tree.relation})" for tree in self.lookup.infos)  # indexes are made now, and once
+        folder = self._survey_folder(request)
         run_survey(request, folder, self.python, self.runtime, trees, counting, self.notice)
-        return survey_report(request, folder)
+        return self.survey_report(request)
 
     def survey_report(self, request: SurveyRequest) -> Report:
         """The report on what is saved; nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
-        from ptexplore.view.survey.files import Folder
-        from ptexplore.workspace.survey_runs import survey_folder, survey_report
+        from ptexplore.workspace.survey import survey_report
 
-        # A folder that is named needs no torch.
-        return survey_report(request, Folder(request.out) if request.out else survey_folder(request, self.runtime))
+        return survey_report(request, self._survey_folder(request))
+
+    def _survey_folder(self, request: SurveyRequest) -> Folder:
+        """The folder that a survey is saved in; one that is named needs no torch."""
+        from ptexplore.view.survey import Folder
+
+        return Folder(request.out or survey_dir(self.runtime.key, request.phase))
 
     def health(self) -> Health:
         """The installed torch, trees and caches: what is there, how it relates, what is missing."""
         from ptexplore.view.health import health
-        from ptexplore.workspace.trace_lookup import compared_checkouts
 
         torch = self.torch
         note, compared = compared_checkouts(torch, self.watch)
@@ -560,7 +565,7 @@ class Workspace:
         from ptexplore.view.site.link_targets import DefinitionsByName
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
-        runtime, _checkouts = self.sources()
+        runtime = self.sources()[0]
         trees = [self.main_tree]
         alone = self.tree is not None and trees[0].checkout is not None
         if trees[0].checkout is not None and runtime is not None and not alone:
@@ -569,14 +574,3 @@ class Workspace:
         torch = self.torch if runtime is not None and not alone else None
         names = DefinitionsByName([indexed.store for indexed in trees])
         return SiteContents(trees, torch, library, noted, load_traces(traces), names)
-
-
-def _check_names(library: NoteLibrary, names: Sequence[str]) -> None:
-    from ptexplore.errors import USAGE, PtexploreError
-
-    for name in names:
-        if name not in library.tours and library.stop(name) is None:
-            known = ", ".join(sorted(library.tours)) or "none"
-            raise PtexploreError(
-                f"there is no tour or stop {name}", f"there are {known}", "ptexplore notes check", USAGE
-            )

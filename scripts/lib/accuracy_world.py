@@ -20,7 +20,7 @@ from ptexplore.source.progress import Progress
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.workspace.tree_indexes import opened, refresh
+from ptexplore.workspace.opening import opened, refresh
 from ptexplore.workspace.workspace import Workspace
 
 _VERSION = "2.6.0"  # the release whose own tree is at hand

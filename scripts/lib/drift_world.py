@@ -18,7 +18,7 @@ from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.workspace.tree_indexes import opened, refresh
+from ptexplore.workspace.opening import opened, refresh
 from ptexplore.workspace.workspace import Workspace
 
 BASELINE = "2.6.0"

@@ -14,30 +14,28 @@ from typing import Any
 
 import torch
 
-from ptexplore.probe.stepper import stepper, trap_code
-from ptexplore.probe.stepper.assembly import constant, increment, move
-from ptexplore.probe.stepper.trap_return import returning
+from ptexplore.probe import machine_code, stepper
 
 TURNS = 5
 
 
-def counting(by_itself: bool) -> Callable[..., list[Any]]:
+def counting(by_itself: bool) -> Callable[..., str]:
     """A handler that counts the instruction and returns."""
 
-    def handler(state: int, alone: bool = True) -> list[Any]:
-        program = [constant("rax", state), increment("rax", trap_code.COUNT), move("rsi", "rdx")]
-        return [*program, *returning(alone and by_itself)]
+    def handler(state: int, alone: bool = True) -> str:
+        count = f"movabs rax, {state}\ninc qword ptr [rax + {machine_code.COUNT}]\nmov rsi, rdx\n"
+        return count + machine_code.returning(alone and by_itself)
 
     return handler
 
 
-def made(handler: Callable[..., list[Any]]) -> stepper.Stepper:
+def made(handler: Callable[..., str]) -> stepper.Stepper:
     """A stepper with that handler."""
-    real, trap_code.handler = trap_code.handler, handler
+    real, machine_code.handler = machine_code.handler, handler
     try:
         return stepper.Stepper()
     finally:
-        trap_code.handler = real
+        machine_code.handler = real
 
 
 def main() -> None:
@@ -50,7 +48,7 @@ def main() -> None:
 
     for _ in range(3):
         call()
-    steppers = {"ours": made(trap_code.handler), "floor": made(counting(True)), "kernel": made(counting(False))}
+    steppers = {"ours": made(machine_code.handler), "floor": made(counting(True)), "kernel": made(counting(False))}
     rates: dict[str, list[float]] = {name: [] for name in steppers}
     for _ in range(TURNS):
         for name, one in steppers.items():

@@ -16,7 +16,7 @@ import pytest
 
 from tests.harness import TARGET, Cli, Result
 
-stepper = importlib.import_module("ptexplore.probe.stepper.stepper")
+stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not())),
@@ -154,7 +154,7 @@ def test_under_a_debugger(cli: Cli, tmp_path: Path) -> None:
     )
     assert "exited normally" in done.stdout, done
     assert calls(saved)
-    code = "import importlib; print(importlib.import_module('ptexplore.probe.stepper.stepper').why_not())"
+    code = "import importlib; print(importlib.import_module('ptexplore.probe.stepper').why_not())"
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), environment.get("PYTHONPATH", "")])
     done = subprocess.run(
         [*quiet, sys.executable, "-c", code],

@@ -11,12 +11,12 @@ import base64
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ptexplore.capture.native.symbols import Demangler, FunctionAddress, Symbols
+from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 
 _WORD = 8
 _TOP = (1 << 64) - 1
@@ -47,71 +47,61 @@ class SteppedCall:
         """Instructions outside the calls it made."""
         return self.inclusive - sum(call.inclusive for call in self.calls)
 
-    def walk(self) -> Iterator[SteppedCall]:
-        """Yield the call and all below it, callers first; not recursive, since stacks can be deep."""
-        pending = [self]
+    def walk(self) -> Iterator[tuple[int, SteppedCall]]:
+        """Yield the call with depth -1, and all inside it, callers first; not recursive, since stacks can be deep."""
+        pending = [(-1, self)]
         while pending:
-            call = pending.pop()
-            yield call
-            pending += reversed(call.calls)
-
-
-def rows_of(data: bytes) -> Iterable[tuple[int, ...]]:
-    """The stepper's rows: rip, rsp, those one instruction before, instructions so far, rdi, rsi, rdx."""
-    return struct.iter_unpack("<8Q", data)
+            depth, call = pending.pop()
+            yield depth, call
+            pending += [(depth + 1, inner) for inner in reversed(call.calls)]
 
 
 def build(data: bytes, instructions: int, symbols: Symbols) -> SteppedCall:
     """The tree of one stepped call; its root is no function but whatever made the first call."""
     builder = _Builder(symbols)
-    for row in rows_of(data):
-        builder.add(*row)
-    return builder.finish(instructions)
+    # Of the stepper's rows: rip, rsp, those one instruction before, instructions so far, and rdi, rsi, rdx.
+    for rip, rsp, before, rsp_before, count, *arguments in struct.iter_unpack("<8Q", data):
+        given = (arguments[0], arguments[1], arguments[2])
+        if rsp == rsp_before - _WORD:
+            builder.leave(rsp + 1, count)  # frames at or below a new one are over, though no return was seen
+            builder.enter(SteppedCall(symbols.at(rip), given, rsp, count))
+        elif rsp > rsp_before:
+            builder.leave(rsp, count)
+        else:
+            builder.jump(rip, rsp, before, count, given)
+    for call in builder.stack:
+        call.end = instructions
+    return builder.stack[0]
 
 
 class _Builder:
+    """The calls that are open, outermost first."""
+
     def __init__(self, symbols: Symbols) -> None:
         self.at = symbols.at
-        self.root = SteppedCall(FunctionAddress("", "none", 0, ""), (0, 0, 0), _TOP, 0)
-        self.stack = [self.root]
+        self.stack = [SteppedCall(FunctionAddress("", "none", 0, ""), (0, 0, 0), _TOP, 0)]
 
-    def add(self, rip: int, rsp: int, before: int, rsp_before: int, count: int, *arguments: int) -> None:
-        """Take one row."""
-        given = (arguments[0], arguments[1], arguments[2])
-        if rsp == rsp_before - _WORD:
-            self._leave(rsp, count)
-            self._enter(SteppedCall(self.at(rip), given, rsp, count))
-        elif rsp > rsp_before:
-            while len(self.stack) > 1 and self.stack[-1].stack < rsp:
-                self.stack.pop().end = count
-        else:
-            self._jump(rip, rsp, before, count, given)
-
-    def _leave(self, rsp: int, count: int) -> None:
-        """Frames at or below a new one are over, though no return was seen."""
-        while len(self.stack) > 1 and self.stack[-1].stack <= rsp:
+    def leave(self, stack: int, count: int) -> None:
+        """End the frames below a stack pointer."""
+        while len(self.stack) > 1 and self.stack[-1].stack < stack:
             self.stack.pop().end = count
 
-    def _enter(self, call: SteppedCall) -> None:
+    def enter(self, call: SteppedCall) -> None:
+        """Begin a call inside the innermost one."""
         self.stack[-1].calls.append(call)
         self.stack.append(call)
 
-    def _jump(self, rip: int, rsp: int, before: int, count: int, given: tuple[int, int, int]) -> None:
+    def jump(self, rip: int, rsp: int, before: int, count: int, given: tuple[int, int, int]) -> None:
+        """Take a jump: through a slot to what it stands for, a tail call, or neither."""
         place, top = self.at(rip), self.stack[-1]
         if top.place.kind == "plt" and place.kind != "plt":
-            top.place, top.arguments = place, given  # through the slot to what it stands for
+            top.place, top.arguments = place, given
             return
         came_from = self.at(before)
         through_slot = place.kind == "plt" and came_from.kind != "plt"
         other_start = place.kind == "function" and rip == place.start and came_from.start != place.start
         if through_slot or (other_start and not place.is_cold):
-            self._enter(SteppedCall(place, given, rsp, count, tail=True))
-
-    def finish(self, instructions: int) -> SteppedCall:
-        """End what is still open."""
-        for call in self.stack:
-            call.end = instructions
-        return self.root
+            self.enter(SteppedCall(place, given, rsp, count, tail=True))
 
 
 OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libraries whose source PyTorch's is
@@ -126,82 +116,41 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
     the folder where function tables are kept by build id.
     """
     maps = next((str(o["data"]["text"]) for o in observations if o["kind"] == "maps"), "")
-    symbols, demangler = Symbols(maps, cache), Demangler()
-    found = []
+    symbols = Symbols(maps, cache)
+    read = []
     for seen in observations:
         if seen["kind"] == "steps":
-            data = _part(seen["data"], symbols, demangler)
-            found.append({"recorder": "native", "kind": "calls", "data": data})
+            read.append({"recorder": "native", "kind": "calls", "data": _part(seen["data"], symbols)})
         elif seen["kind"] != "maps":
-            found.append(dict(seen))
+            read.append(dict(seen))
     if symbols.unreadable:
-        found.append({"recorder": "native", "kind": "unreadable", "data": {"libraries": dict(symbols.unreadable)}})
-    return found
+        read.append({"recorder": "native", "kind": "unreadable", "data": {"libraries": symbols.unreadable}})
+    return read
 
 
-def _part(data: Mapping[str, Any], symbols: Symbols, demangler: Demangler) -> dict[str, Any]:
-    rows = zlib.decompress(base64.b64decode(data["rows"]))
-    root = build(rows, int(data["instructions"]), symbols)
-    listed = _Listed(demangler)
-    for depth, call in _below(root):
-        listed.add(depth, call)
-    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **listed.document()}
+def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
+    root = build(zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols)
+    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **_listed(root)}
 
 
-def _below(root: SteppedCall) -> Iterator[tuple[int, SteppedCall]]:
-    """Every call in the order of entry with its depth; not recursive, since stacks can be deep."""
-    pending = [(0, call) for call in reversed(root.calls)]
-    while pending:
-        depth, call = pending.pop()
-        yield depth, call
-        pending += [(depth + 1, below) for below in reversed(call.calls)]
-
-
-class _Listed:
-    """The calls as parallel lists, each function named once."""
-
-    def __init__(self, demangler: Demangler) -> None:
-        self.demangler = demangler
-        self.functions: list[tuple[str, str, str, str]] = []
-        self.numbers: dict[FunctionAddress, int] = {}
-        self.function: list[int] = []
-        self.depth: list[int] = []
-        self.begin: list[int] = []
-        self.end: list[int] = []
-        self.tail: list[int] = []
-        self.registers: dict[str, tuple[int, int, int]] = {}
-        self.closed: Counter[str] = Counter()
-
-    def add(self, depth: int, call: SteppedCall) -> None:
-        """Take the next call in the order of entry."""
-        number = self._number(call.place)
-        if call.tail:
-            self.tail.append(len(self.function))
-        if KEY_SET in self.functions[number][3]:
-            self.registers[str(len(self.function))] = call.arguments
+def _listed(root: SteppedCall) -> dict[str, Any]:
+    """The calls in the order of entry as parallel lists, each function named once."""
+    depths, entered = zip(*root.walk(), strict=True)
+    calls: tuple[SteppedCall, ...] = entered[1:]
+    numbers: dict[FunctionAddress, int] = {}
+    function = [numbers.setdefault(call.place, len(numbers)) for call in calls]
+    names = [demangle(place.mangled) if place.mangled else "" for place in numbers]
+    closed: Counter[str] = Counter()
+    for call in calls:
         if not call.place.library.startswith(OPEN):
-            self.closed[call.place.library or "no library"] += call.own
-        self.function.append(number)
-        self.depth.append(depth)
-        self.begin.append(call.begin)
-        self.end.append(call.end)
-
-    def _number(self, place: FunctionAddress) -> int:
-        if place not in self.numbers:
-            self.numbers[place] = len(self.functions)
-            name = self.demangler.demangle(place.mangled) if place.mangled else ""
-            self.functions.append((place.library, place.kind, place.mangled, name))
-        return self.numbers[place]
-
-    def document(self) -> dict[str, Any]:
-        """The lists as plain data."""
-        return {
-            "functions": self.functions,
-            "function": self.function,
-            "depth": self.depth,
-            "begin": self.begin,
-            "end": self.end,
-            "tail": self.tail,
-            "registers": self.registers,
-            "closed": dict(self.closed.most_common()),
-        }
+            closed[call.place.library or "no library"] += call.own
+    return {
+        "functions": [(f.library, f.kind, f.mangled, name) for f, name in zip(numbers, names, strict=True)],
+        "function": function,
+        "depth": depths[1:],
+        "begin": [call.begin for call in calls],
+        "end": [call.end for call in calls],
+        "tail": [number for number, call in enumerate(calls) if call.tail],
+        "registers": {str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
+        "closed": dict(closed.most_common()),
+    }

@@ -14,9 +14,9 @@ import mmap
 import os
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -28,9 +28,10 @@ _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 )
 _RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
-_PROGBITS_EXEC, _SYMTAB, _DYNSYM, _NOTE = 0x4, 2, 11, 7
+_SYMTAB, _DYNSYM = 2, 11
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 _SLOT = 16  # bytes of one slot of the table
+_WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
 
 
@@ -38,17 +39,23 @@ class NotElf(Exception):
     """The file is no 64-bit little-endian ELF file of a form that is understood."""
 
 
-class ElfSymbol(NamedTuple):
-    """What lies at an address: its kind, where it starts (a virtual address of the file), and its mangled name."""
+@dataclass(frozen=True, slots=True)
+class FunctionAddress:
+    """What lies at an address: the library's file name, its kind, the address it starts at, its mangled name."""
 
-    kind: Literal["function", "plt", "unknown"]
+    library: str
+    kind: Literal["function", "plt", "unknown", "none"]
     start: int
-    name: str
+    mangled: str
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it is the unlikely part that the compiler moved away from a function: no function of its own."""
+        return ".cold" in self.mangled
 
 
-@dataclass(frozen=True)
-class Section:
-    """A row of the section table."""
+class Section(NamedTuple):
+    """A row of the section table, its name first."""
 
     name: str
     type: int
@@ -63,7 +70,7 @@ class Elf:
     """One file's functions by address. Raises NotElf, OSError."""
 
     def __init__(self, path: str, cache: Path | None = None) -> None:
-        self.path = path
+        self.library = os.path.basename(path)
         with open(path, "rb") as file:
             try:
                 self._bytes = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -75,9 +82,9 @@ class Elf:
             self._loads = self._segments()
             self.sections = self._section_table()
             self.build_id = self._build_id()
-            self.stripped = not any(one.type == _SYMTAB for one in self.sections)
-            self._strings, self._starts, self._sizes, self._names = self._functions(cache)
-            self._slots = [one for one in self.sections if one.name.startswith(".plt")]
+            self.stripped = all(section.type != _SYMTAB for section in self.sections)
+            self._strings, (self._starts, self._sizes, self._names) = self._functions(cache)
+            self._slots = [section for section in self.sections if section.name.startswith(".plt")]
             self._imports = self._imported()
         except (struct.error, ValueError, IndexError, OverflowError) as error:
             raise NotElf(str(error)) from error
@@ -89,20 +96,20 @@ class Elf:
                 return address + offset - start
         return offset
 
-    def at(self, address: int) -> ElfSymbol:
-        """What lies at a virtual address."""
+    def at(self, address: int) -> FunctionAddress:
+        """What lies at a virtual address of the file."""
         for table in self._slots:
             if table.address <= address < table.address + table.size:
                 number = (address - table.address) // _SLOT
-                return ElfSymbol("plt", table.address + number * _SLOT, self._import(table.name, number))
+                name = self._import(table.name, number)
+                return FunctionAddress(self.library, "plt", table.address + number * _SLOT, name)
         wanted = self._starts.dtype.type(address)  # of another type, numpy converts the whole table for each search
         index = int(self._starts.searchsorted(wanted, side="right")) - 1
-        if index < 0:
-            return ElfSymbol("unknown", address, "")
-        start, size = int(self._starts[index]), int(self._sizes[index])
-        if size and address >= start + size:
-            return ElfSymbol("unknown", address, "")
-        return ElfSymbol("function", start, self._text(self._strings, int(self._names[index])))
+        start, size = (int(self._starts[index]), int(self._sizes[index])) if index >= 0 else (0, -1)
+        if index < 0 or (size and address >= start + size):
+            return FunctionAddress(self.library, "unknown", address, "")
+        name = self._text(self._strings, int(self._names[index]))
+        return FunctionAddress(self.library, "function", start, name)
 
     def _import(self, table: str, slot: int) -> str:
         """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
@@ -113,15 +120,6 @@ class Elf:
         number = slot - _FIRST_SLOT[table] if table in _FIRST_SLOT else -1
         return self._text(strings, int(names[number])) if 0 <= number < len(names) else ""
 
-    def named(self, mangled: str) -> int | None:
-        """The virtual address of the function of that mangled name; None where there is none."""
-        wanted = b"\0" + mangled.encode() + b"\0"
-        offset = self._bytes.find(wanted, self._strings)
-        if offset < 0:
-            return None
-        (found,) = np.nonzero(self._names == offset + 1 - self._strings)
-        return int(self._starts[found[0]]) if len(found) else None
-
     def _text(self, table: int, offset: int) -> str:
         start = table + offset
         return self._bytes[start : self._bytes.find(b"\0", start)].decode("utf-8", "replace")
@@ -130,105 +128,77 @@ class Elf:
         """(offset, address, size in the file) of every segment that is loaded."""
         (table,) = struct.unpack_from("<Q", self._bytes, 0x20)
         (count,) = struct.unpack_from("<H", self._bytes, 0x38)
-        found = []
-        for index in range(count):
-            kind, _, offset, address, _, size = struct.unpack_from("<IIQQQQ", self._bytes, table + 56 * index)
-            if kind == 1:
-                found.append((offset, address, size))
-        return found
+        rows = [struct.unpack_from("<IIQQQQ", self._bytes, table + 56 * index) for index in range(count)]
+        return [(offset, address, size) for kind, _, offset, address, _, size in rows if kind == 1]
 
     def _section_table(self) -> list[Section]:
         (table,) = struct.unpack_from("<Q", self._bytes, 0x28)
         count, names = struct.unpack_from("<HH", self._bytes, 0x3C)
         raw = [struct.unpack_from("<IIQQQQI", self._bytes, table + 64 * index) for index in range(count)]
         strings = raw[names][4] if raw else 0
-        return [
-            Section(self._text(strings, name), kind, flags, address, offset, size, link)
-            for name, kind, flags, address, offset, size, link in raw
-        ]
+        return [Section(self._text(strings, name), *row) for name, *row in raw]
 
     def _build_id(self) -> str | None:
-        for section in self.sections:
-            if section.type == _NOTE and section.name == ".note.gnu.build-id":
-                name, size = struct.unpack_from("<II", self._bytes, section.offset)
-                start = section.offset + 12 + -(-name // 4) * 4
-                return self._bytes[start : start + size].hex()
-        return None
+        note = next((section for section in self.sections if section.name == ".note.gnu.build-id"), None)
+        if note is None:
+            return None
+        name, size = struct.unpack_from("<II", self._bytes, note.offset)
+        start = note.offset + 12 + -(-name // 4) * 4
+        return self._bytes[start : start + size].hex()
 
     def _table(self, kind: int) -> tuple[Any, int] | None:
-        for section in self.sections:
-            if section.type == kind:
-                rows = np.frombuffer(self._bytes, _SYMBOL, section.size // _SYMBOL.itemsize, section.offset)
-                return rows, self.sections[section.link].offset
-        return None
+        """The rows of the first symbol table of a kind, and the offset of their names."""
+        section = next((section for section in self.sections if section.type == kind), None)
+        return (self._rows(_SYMBOL, section), self.sections[section.link].offset) if section is not None else None
 
-    def _functions(self, cache: Path | None) -> tuple[int, Any, Any, Any]:
+    def _rows(self, form: np.dtype[Any], section: Section) -> Any:
+        return np.frombuffer(self._bytes, form, section.size // form.itemsize, section.offset)
+
+    def _functions(self, cache: Path | None) -> tuple[int, Any]:
         """Offset of the names, and (start, size, name) of every function, one for each address.
 
         Of several names at one address the global one is kept, then the weak one, then the larger.
         """
         table = self._table(_SYMTAB) or self._table(_DYNSYM)
         if table is None:
-            none = np.zeros(0, np.uint64)
-            return 0, none, none, none
+            return 0, np.zeros((3, 0), np.uint64)
         rows, strings = table
-        kept = self._kept(cache)
+        file = cache / f"{self.build_id}.npy" if cache is not None and self.build_id is not None else None
+        kept = _kept(file) if file is not None else None
         if kept is not None:
-            return strings, *kept
+            return strings, kept
         is_code = np.isin(rows["info"] & 15, _FUNCTIONS) & (rows["section"] != 0) & (rows["value"] != 0)
         rows = rows[is_code]
         binding = rows["info"] >> 4
         rank = np.where(binding == 1, 0, np.where(binding == 2, 1, 2))
         rows = rows[np.lexsort((-rows["size"].astype(np.int64), rank, rows["value"]))]
         starts, first = np.unique(rows["value"], return_index=True)
-        found = starts, rows["size"][first].copy(), rows["name"][first].astype(np.uint64)
-        self._keep(cache, found)
-        return strings, *found
-
-    def _kept(self, cache: Path | None) -> tuple[Any, Any, Any] | None:
-        """The sorted table from an earlier run, mapped into memory."""
-        if cache is None or self.build_id is None:
-            return None
-        try:
-            rows = np.load(cache / f"{self.build_id}.npy", mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            return None
-        return (rows[0], rows[1], rows[2]) if rows.ndim == 2 and len(rows) == 3 and rows.dtype == np.uint64 else None
-
-    def _keep(self, cache: Path | None, found: tuple[Any, Any, Any]) -> None:
-        if cache is None or self.build_id is None or len(found[0]) < 10_000:
-            return
-        with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
-            cache.mkdir(parents=True, exist_ok=True)
-            table = io.BytesIO()
-            np.save(table, np.stack(found), allow_pickle=False)
-            write_whole(cache / f"{self.build_id}.npy", table.getvalue())
+        functions = np.stack([starts, rows["size"][first], rows["name"][first].astype(np.uint64)])
+        if file is not None and len(starts) >= _WORTH_KEEPING:
+            with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
+                file.parent.mkdir(parents=True, exist_ok=True)
+                text = io.BytesIO()
+                np.save(text, functions, allow_pickle=False)
+                write_whole(file, text.getvalue())
+        return strings, functions
 
     def _imported(self) -> tuple[int, Any]:
         """Offset of the names, and by relocation of .rela.plt that of the name which its slot jumps to."""
-        relocations = next((one for one in self.sections if one.name == ".rela.plt"), None)
+        relocations = next((section for section in self.sections if section.name == ".rela.plt"), None)
         dynamic = self._table(_DYNSYM)
         if relocations is None or dynamic is None:
             return 0, np.zeros(0, np.uint32)
         rows, strings = dynamic
-        count = relocations.size // _RELOCATION.itemsize
-        indices = np.frombuffer(self._bytes, _RELOCATION, count, relocations.offset)["info"] >> np.uint64(32)
-        return strings, rows["name"][indices]
+        return strings, rows["name"][self._rows(_RELOCATION, relocations)["info"] >> np.uint64(32)]
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionAddress:
-    """A function as the process has it: the library's file name, the address it starts at, its mangled name."""
-
-    library: str
-    kind: Literal["function", "plt", "unknown", "none"]
-    start: int
-    mangled: str
-
-    @property
-    def is_cold(self) -> bool:
-        """Whether it is the unlikely part that the compiler moved away from a function: no function of its own."""
-        return ".cold" in self.mangled
+def _kept(file: Path) -> Any | None:
+    """The sorted table from an earlier run, mapped into memory; None where there is none, or no good one."""
+    try:
+        rows = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return rows if rows.ndim == 2 and len(rows) == 3 and rows.dtype == np.uint64 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +213,13 @@ class Region:
 
 def regions(maps: str) -> list[Region]:
     """The executable regions that the text of /proc/PID/maps lists."""
-    found = []
+    executable = []
     for line in maps.splitlines():
         fields = line.split(None, 5)
         if len(fields) >= 5 and "x" in fields[1]:
-            low, _, high = fields[0].partition("-")
-            path = fields[5] if len(fields) > 5 else ""
-            found.append(Region(int(low, 16), int(high, 16), int(fields[2], 16), path))
-    return sorted(found, key=lambda region: region.low)
+            low, high = (int(end, 16) for end in fields[0].split("-"))
+            executable.append(Region(low, high, int(fields[2], 16), "".join(fields[5:])))
+    return sorted(executable, key=lambda region: region.low)
 
 
 class Symbols:
@@ -258,7 +227,6 @@ class Symbols:
 
     def __init__(self, maps: str, cache: Path | None = None) -> None:
         self._regions = regions(maps)
-        self._lows = [region.low for region in self._regions]
         self._cache = cache
         self._elfs: dict[str, Elf | None] = {}
         self._known: dict[int, FunctionAddress] = {}
@@ -266,28 +234,23 @@ class Symbols:
 
     def at(self, address: int) -> FunctionAddress:
         """The function at an address of the process."""
-        place = self._known.get(address)
-        if place is None:
-            place = self._known[address] = self._at(address)
-        return place
+        if address not in self._known:
+            self._known[address] = self._at(address)
+        return self._known[address]
 
     def _at(self, address: int) -> FunctionAddress:
-        index = bisect_right(self._lows, address) - 1
+        index = bisect_right(self._regions, address, key=attrgetter("low")) - 1
         if index < 0 or address >= self._regions[index].high:
             return FunctionAddress("", "none", address, "")
         region = self._regions[index]
-        library = os.path.basename(region.path) or "anonymous memory"
-        elf = self._elf(region.path)
+        if region.path not in self._elfs:
+            self._elfs[region.path] = self._open(region.path)
+        elf = self._elfs[region.path]
         if elf is None:
-            return FunctionAddress(library, "none", region.low, "")
+            return FunctionAddress(os.path.basename(region.path) or "anonymous memory", "none", region.low, "")
         virtual = elf.address_of(address - region.low + region.offset)
-        found = elf.at(virtual)
-        return FunctionAddress(library, found.kind, address - (virtual - found.start), found.name)
-
-    def _elf(self, path: str) -> Elf | None:
-        if path not in self._elfs:
-            self._elfs[path] = self._open(path)
-        return self._elfs[path]
+        function = elf.at(virtual)
+        return replace(function, start=address - (virtual - function.start))
 
     def _open(self, path: str) -> Elf | None:
         if not path.startswith("/"):
@@ -302,45 +265,29 @@ class Symbols:
         return elf
 
 
-class Demangler:
-    """C++ names as people write them, by libstdc++'s own `__cxa_demangle` (the Itanium C++ ABI)."""
+@cache
+def _demangler() -> Any:
+    """libstdc++'s own `__cxa_demangle` (the Itanium C++ ABI), and `free`; None on a system without that library."""
+    try:
+        library = ctypes.CDLL(ctypes.util.find_library("stdc++") or "libstdc++.so.6")
+    except OSError:
+        return None
+    library.__cxa_demangle.restype = ctypes.c_void_p
+    library.__cxa_demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    library.free.argtypes = [ctypes.c_void_p]
+    return library.__cxa_demangle, library.free
 
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
 
-    @cached_property
-    def _library(self) -> Any:
-        name = ctypes.util.find_library("stdc++") or "libstdc++.so.6"
-        try:
-            library = ctypes.CDLL(name)
-        except OSError:
-            return None
-        # by subscript: a name with two underscores would be mangled by the class around it
-        demangle, free = library["__cxa_demangle"], library["free"]
-        demangle.restype = ctypes.c_void_p
-        demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-        free.argtypes = [ctypes.c_void_p]
-        return demangle, free
-
-    def demangle(self, mangled: str) -> str:
-        """The demangled name with its parameters; a suffix that the compiler gave ("[clone .cold]") is left out."""
-        if mangled not in self._known:
-            self._known[mangled] = self._demangle(mangled)
-        return self._known[mangled]
-
-    def _demangle(self, mangled: str) -> str:
-        base = mangled.partition(".")[0]
-        if not base.startswith("_Z") or self._library is None:
-            return mangled
-        status = ctypes.c_int()
-        demangle, free = self._library
-        pointer = demangle(base.encode(), None, None, ctypes.byref(status))
-        if not pointer:
-            return mangled
-        text = ctypes.string_at(pointer).decode("utf-8", "replace")
-        free(pointer)
-        return text
-
-    def all(self, mangled: Iterable[str]) -> dict[str, str]:
-        """The demangled form of each."""
-        return {one: self.demangle(one) for one in mangled}
+@cache
+def demangle(mangled: str) -> str:
+    """A C++ name as people write it, with its parameters, but without the compiler's suffix ("[clone .cold]")."""
+    base = mangled.partition(".")[0]
+    if not base.startswith("_Z") or _demangler() is None:
+        return mangled
+    demangled, free = _demangler()
+    pointer = demangled(base.encode(), None, None, ctypes.byref(ctypes.c_int()))
+    if not pointer:
+        return mangled
+    text = ctypes.string_at(pointer).decode("utf-8", "replace")
+    free(pointer)
+    return text

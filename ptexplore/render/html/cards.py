@@ -12,9 +12,9 @@ from ptexplore.render.html.output import Output, Row, digest
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
 from ptexplore.resolve.places.stubs import Stubs
+from ptexplore.view.card import COMMON, Card, KeyRow, card
 from ptexplore.view.notes.noted import holds, operators_of
-from ptexplore.view.operator.card import COMMON, Card, KeyRow, card
-from ptexplore.view.site.urls import between, operator_names
+from ptexplore.view.site.site import between, operator_names
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark

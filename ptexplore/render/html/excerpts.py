@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ptexplore.render.html.source_page import entry
 from ptexplore.render.html.words import Marker
-from ptexplore.view.excerpt import changed
 from ptexplore.view.site.source_page import SourceData, source_data
+from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -76,4 +76,4 @@ class _Links:
         own = site.owner.get(self._data.path, 0)
         if not meant.sure or len(meant.places) > 1 or site.skewed(own, site.owner.get(only.path, only.tree)):
             return None
-        return site.place(self._here, only.path, only.what.line or None)
+        return site.place(self._here, only.path, only.definition.line or None)

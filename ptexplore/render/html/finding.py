@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from ptexplore.render.html.output import digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_page import LETTERS
-from ptexplore.view.site.inside import Inside
-from ptexplore.view.site.search import SearchRow, Shards, begins, table
-from ptexplore.view.site.site import stop_url
-from ptexplore.view.site.urls import operator_names
+from ptexplore.view.site.shards import Inside, SearchRow, Shards, begins, table
+from ptexplore.view.site.site import operator_names, stop_url
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output

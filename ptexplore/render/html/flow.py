@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.render.html.words import escaped
-from ptexplore.view.notes.flowchart import Edge, arrows, edges
+from ptexplore.view.notes.prose import Edge, arrows, edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.render.html.pages import render
-from ptexplore.view.site.site import shown
-from ptexplore.view.site.urls import operator_names, safe, safe_path
+from ptexplore.view.site.site import operator_names, safe, safe_path, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:

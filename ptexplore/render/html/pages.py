@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.view.site.urls import between, up
+from ptexplore.view.site.site import between, up
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ptexplore.model.trace import walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.traces import tree
-from ptexplore.view.site.urls import between
+from ptexplore.view.site.site import between
 from ptexplore.view.trace.rows import Options, stops_to_read, view
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ptexplore.render.html.pack import DATA, pack
 from ptexplore.render.html.words import Marker, escaped
+from ptexplore.view.site.site import between
 from ptexplore.view.site.source_page import SIGNATURE, doc_of, template_of
-from ptexplore.view.site.urls import between
 
 if TYPE_CHECKING:
     from ptexplore.store.index.site import SiteDefinition
@@ -67,7 +67,7 @@ def entry(site: Site, path: str, number: int, name: str, meant: Meaning, here: s
 def _by_file(places: Iterable[LinkTarget]) -> list[tuple[str, list[int]]]:
     found: dict[str, list[int]] = {}
     for one in places:
-        found.setdefault(one.path, []).append(one.what.line)
+        found.setdefault(one.path, []).append(one.definition.line)
     return [(path, sorted(lines)) for path, lines in sorted(found.items())]
 
 

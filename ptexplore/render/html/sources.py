@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ptexplore.render.html import pack, source_page, work
 from ptexplore.render.html.output import Output, Row, digest
-from ptexplore.view.excerpt import changed
+from ptexplore.view.site.site import safe_path
 from ptexplore.view.site.source_page import source_data, template_of
-from ptexplore.view.site.urls import safe_path
+from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
     from ptexplore.source.progress import Progress

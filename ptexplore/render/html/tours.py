@@ -13,11 +13,10 @@ from ptexplore.annotations.records import Anchor
 from ptexplore.render.html import excerpts
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, outside, picture_size, safe_picture
+from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
 from ptexplore.view.notes.tour import in_order
-from ptexplore.view.notes.tour_list import lab_code, lab_facts, trace_command
-from ptexplore.view.site.site import operator_url, stop_url
+from ptexplore.view.site.site import between, operator_url, safe, stop_url
 from ptexplore.view.site.source_page import SourceData
-from ptexplore.view.site.urls import between, safe
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.view.line import Line
     from ptexplore.view.site.site import Site
-    from ptexplore.view.trace.row import TraceRow
+    from ptexplore.view.trace.rows import TraceRow
 
 _OPEN = 3  # levels that are open when the page is
 
@@ -32,7 +32,7 @@ def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], here: str) -> Marku
 
 def _operators(site: Site, trail: Trail, here: str) -> dict[int, str]:
     from ptexplore.model.trace import walk
-    from ptexplore.view.site.urls import between
+    from ptexplore.view.site.site import between
 
     return {
         hop.id: between(here, site.operators[hop.op])

@@ -11,9 +11,8 @@ from rich.text import Text
 from ptexplore.render.terminal.console import Locate, drawn
 from ptexplore.render.terminal.marks import print_marks
 from ptexplore.safe_text import clean
+from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.line import Line
-from ptexplore.view.operator.card import Card
-from ptexplore.view.operator.card_lines import HIDDEN, card_lines
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:

@@ -19,8 +19,7 @@ from ptexplore.view.line import Span, Tone, place_spans
 if TYPE_CHECKING:  # most commands print something else
     from ptexplore.model.trace import Session
     from ptexplore.view.trace.explain import Explanation
-    from ptexplore.view.trace.row import TraceRow
-    from ptexplore.view.trace.rows import TrailView
+    from ptexplore.view.trace.rows import TraceRow, TrailView
 
 Locate = Callable[[SourceRef], tuple[str, int] | None]  # a place in a tree -> file and line on this machine
 

@@ -12,8 +12,7 @@ from ptexplore.render.terminal.highlight import highlighted
 from ptexplore.render.terminal.marks import print_marks
 from ptexplore.render.terminal.places import LocateIn, where
 from ptexplore.safe_text import clean
-from ptexplore.view.search.show import Page, ShowView
-from ptexplore.view.search.targets import Candidate
+from ptexplore.view.search.show import Candidate, Page, ShowView
 
 TAB = 8  # columns
 

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import folded
 from ptexplore.safe_text import clean
-from ptexplore.view.survey.report import Report, Share
-from ptexplore.view.survey.rows import PLACED, SurveyRow
+from ptexplore.view.survey import PLACED, Report, Share, SurveyRow
 
 COLUMNS = ("operator", "traced", "keys seen", "leaf kernel", "frames", "predicted", "result")
 NAMED = 40  # exceptions of one kind that a terminal is shown

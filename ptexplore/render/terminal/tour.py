@@ -16,7 +16,7 @@ from ptexplore.render.terminal.console import folded, precision
 from ptexplore.render.terminal.highlight import highlighted
 from ptexplore.render.terminal.prose import THEME, prose
 from ptexplore.safe_text import clean
-from ptexplore.view.notes.tour_list import lab_code, lab_facts, trace_command
+from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

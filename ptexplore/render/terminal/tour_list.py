@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ptexplore.annotations.records import Problem, Tour
-    from ptexplore.view.notes.tour_list import ConceptRow, PathView, TourRow
+    from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow
 
 _MARK = {"done": "[x]", "begun": "[~]", "open": "[ ]"}
 _STYLE = {"done": "green", "begun": "yellow", "open": "dim"}

@@ -43,7 +43,7 @@ def expected_build_folder(runtime: Runtime) -> Path:
     )
 
 
-_CHILD = Path(__file__).resolve().parent.parent.parent / "probe" / "torchgen" / "child.py"
+_CHILD = Path(__file__).resolve().parent.parent.parent / "probe" / "torchgen_child.py"
 _TIMEOUT = 300.0  # seconds; a run takes about seven
 _USUAL_FILES = 110  # files both children write together; only the progress bar depends on it
 

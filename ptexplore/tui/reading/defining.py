@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
 from ptexplore.store.index.reader import StaleIndex
-from ptexplore.view.search.targets import candidates
+from ptexplore.view.search.show import candidates
 
 if TYPE_CHECKING:
     from ptexplore.tui.library import Library, Place
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate
 
 
 def definitions(library: Library, name: str, place: Place) -> tuple[list[Candidate], str]:

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptexplore.safe_text import clean
-from ptexplore.view.excerpt import changed
 from ptexplore.view.search.show import CHANGED
 from ptexplore.view.tokens import Span, Tokens
-from ptexplore.view.trees import spot
+from ptexplore.view.trees import changed, spot
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Symbol

@@ -11,8 +11,7 @@ from ptexplore.errors import PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.tui.library import Library
-    from ptexplore.view.search.find import HitGroup
-    from ptexplore.view.search.palette import Sort
+    from ptexplore.view.search.find import HitGroup, Sort
 
 # The number of the question, groups so far, whether that is all, trouble.
 Heard = Callable[[int, "list[HitGroup]", bool, str], object]
@@ -43,7 +42,7 @@ class Searcher:
         return self._last
 
     def _answer(self, number: int, query: str, sort: Sort, heard: Heard) -> None:
-        from ptexplore.view.search.palette import hits
+        from ptexplore.view.search.find import hits
 
         groups: list[HitGroup] = []
         try:

@@ -17,13 +17,13 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.messages import OpenOperator, OpenPlace, OpenTour
 from ptexplore.tui.widgets.colours import content
 from ptexplore.tui.widgets.lists import Choices
-from ptexplore.view.opening import why_not
+from ptexplore.view.trees import why_not
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.tui.library import Library
+    from ptexplore.view.card import Card
     from ptexplore.view.line import Line
-    from ptexplore.view.operator.card import Card
 
 
 class CardScreen(Screen[Message | None]):
@@ -68,7 +68,7 @@ class CardScreen(Screen[Message | None]):
     def _show(self, card: Card) -> None:
         if not self.is_attached:
             return
-        from ptexplore.view.operator.card_lines import HIDDEN, card_lines
+        from ptexplore.view.card import HIDDEN, card_lines
 
         self._card = card
         self._lines = list(card_lines(card, full=self._full))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from ptexplore.view.search.targets import Candidate
+    from ptexplore.view.search.show import Candidate
 
 
 class ChoiceScreen(ModalScreen[int | None]):

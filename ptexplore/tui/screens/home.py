@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.tui.library import Library
     from ptexplore.tui.reading.recent import Recent
-    from ptexplore.view.notes.tour_list import ConceptRow, PathView, TourRow
+    from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow
     from ptexplore.view.trees import IndexedTree
 
 WIDE = 110
@@ -102,7 +102,7 @@ class Home(Screen["Message | None"]):
     def fill(self, library: Notes, path: LearningPath) -> None:
         """Everything, as it is now."""
         from ptexplore.annotations.progress import load_progress
-        from ptexplore.view.notes.tour_list import listing, path_view
+        from ptexplore.view.notes.tour import listing, path_view
 
         if not self.is_attached:
             return

@@ -16,14 +16,13 @@ from textual.widgets.option_list import Option
 from ptexplore.safe_text import clean
 from ptexplore.tui.messages import OpenOperator, OpenPlace, OpenTour
 from ptexplore.tui.widgets.lists import Choices
-from ptexplore.view.search.palette import SORTS, asked
+from ptexplore.view.search.find import SORTS, asked
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from ptexplore.tui.reading.searching import Searcher
-    from ptexplore.view.search.find import HitGroup, SearchHit
-    from ptexplore.view.search.palette import Sort
+    from ptexplore.view.search.find import HitGroup, SearchHit, Sort
     from ptexplore.view.trees import Spot
 
 _SOON = 0.04  # seconds that results wait for the rest of them: a list drawn once costs half of one drawn twice

@@ -12,9 +12,9 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
+from ptexplore.view.notes.labs import lab_code, lab_facts
 from ptexplore.view.notes.noted import holds
 from ptexplore.view.notes.prose import prose_tokens
-from ptexplore.view.notes.tour_list import lab_code, lab_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.tui.widgets.colours import label
 from ptexplore.view.line import Span, place_spans
-from ptexplore.view.opening import first_to_open, in_words
 from ptexplore.view.trace.rows import Options, view
+from ptexplore.view.trees import first_to_open, in_words
 
 if TYPE_CHECKING:
     from textual.widgets.tree import TreeNode
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.view.line import Line
-    from ptexplore.view.trace.row import TraceRow
-    from ptexplore.view.trace.rows import TrailView
+    from ptexplore.view.trace.rows import TraceRow, TrailView
 
 OPENED = 1500  # rows that are unfolded at once; those below wait until they are asked for
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptexplore.annotations.anchors import BESIDE, OUTCOMES, Outcome, ResolvedAnchor, count
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Problem, Stop, Tour
-    from ptexplore.model.places import TreeInfo
-    from ptexplore.view.notes.labs import LabResult
+from ptexplore.annotations.records import Problem, Stop, Tour
+from ptexplore.model.places import TreeInfo
+from ptexplore.view.notes.labs import LabResult
 
 MEANING: dict[Outcome, str] = {
     "exact": "same place, same text",
@@ -46,14 +44,14 @@ class CheckView:
 
     @property
     def summary(self) -> dict[str, int]:
-        return count([one.resolved for one in self.anchors])
+        return count([checked.resolved for checked in self.anchors])
 
     @property
     def groups(self) -> list[tuple[Outcome, list[Checked]]]:
         """The anchors by outcome, those that need a person last."""
         order: Sequence[Outcome] = (OUTCOMES[0], *BESIDE[::-1], *OUTCOMES[1:])
-        by = {outcome: [one for one in self.anchors if one.resolved.outcome == outcome] for outcome in order}
-        return [(outcome, found) for outcome, found in by.items() if found]
+        by = {outcome: [c for c in self.anchors if c.resolved.outcome == outcome] for outcome in order}
+        return [(outcome, anchors) for outcome, anchors in by.items() if anchors]
 
     @property
     def broken(self) -> bool:
@@ -63,23 +61,24 @@ class CheckView:
     @property
     def failed(self) -> bool:
         """Whether a file could not be read as it should, or a lab failed."""
-        return bool(self.problems) or any(one.outcome == "failed" for one in self.labs or ())
+        return bool(self.problems) or any(lab.outcome == "failed" for lab in self.labs or ())
 
 
-def where_to(one: ResolvedAnchor) -> str:
+def where_to(resolved: ResolvedAnchor) -> str:
     """Where an anchor went, in words: the place, and the baseline's where that is another."""
-    if not one.placed:
-        return one.why
-    lines = f"{one.line}" if one.line == one.end_line or one.line == one.symbol else f"{one.line}-{one.end_line}"
-    place = f"{one.path}:{lines}"
-    was = one.was
-    if was is not None and one.outcome in ("moved", "changed"):
+    if not resolved.placed:
+        return resolved.why
+    place = f"{resolved.path}:{resolved.line}"
+    if resolved.line not in (resolved.end_line, resolved.symbol):
+        place += f"-{resolved.end_line}"
+    was = resolved.was
+    if was is not None and resolved.outcome in ("moved", "changed"):
         before = was.at or was.line
-        if was.path != one.path:
+        if was.path != resolved.path:
             place += f"  (was {was.path}:{before})"
-        elif before != one.line:
+        elif before != resolved.line:
             place += f"  (was line {before})"
-    return f"{place}  {one.why}" if one.why else place
+    return f"{place}  {resolved.why}" if resolved.why else place
 
 
 def check_document(view: CheckView) -> dict[str, Any]:
@@ -87,39 +86,45 @@ def check_document(view: CheckView) -> dict[str, Any]:
     document: dict[str, Any] = {
         "format": 1,
         "summary": view.summary,
-        "anchors": [_anchor(one) for one in view.anchors],
+        "anchors": [_anchor_to_json(checked) for checked in view.anchors],
         "problems": [{"file": p.where.file, "line": p.where.line, "text": p.text} for p in view.problems],
         "tree": {"name": view.tree.name, "version": view.tree.version, "commit": view.tree.commit},
         "folders": list(view.folders),
     }
     if view.labs is not None:
         document["labs"] = [
-            {"lab": one.name, "file": one.where.file, "line": one.where.line, "outcome": one.outcome, "why": one.why,
-             "seconds": round(one.seconds, 2)}
-            for one in view.labs
+            {"lab": lab.name, "file": lab.where.file, "line": lab.where.line, "outcome": lab.outcome, "why": lab.why,
+             "seconds": round(lab.seconds, 2)}
+            for lab in view.labs
         ]  # fmt: skip
     return document
 
 
-def _anchor(one: Checked) -> dict[str, Any]:
-    found = one.resolved
-    was = found.was
+def symbol_to_json(resolved: ResolvedAnchor) -> dict[str, Any] | None:
+    """The symbol that an anchor means or is inside of; None where the anchor is placed nowhere."""
+    if not resolved.placed:
+        return None
+    name, begin, line, end_line = resolved.name, resolved.begin, resolved.symbol, resolved.symbol_end
+    return {"name": name, "begin": begin, "line": line, "end_line": end_line}
+
+
+def _anchor_to_json(checked: Checked) -> dict[str, Any]:
+    resolved, where = checked.resolved, checked.stop.anchor.where
+    was = resolved.was
     return {
-        "stop": found.stop,
-        "title": one.stop.title,
-        "outcome": found.outcome,
-        "file": one.stop.anchor.where.file,
-        "file_line": one.stop.anchor.where.line,
-        "asked": {"path": found.anchor.path, "symbol": found.anchor.symbol},
-        "path": found.path or None,
-        "line": found.line or None,
-        "end_line": found.end_line or None,
-        "symbol": {"name": found.name, "begin": found.begin, "line": found.symbol, "end_line": found.symbol_end}
-        if found.placed
-        else None,
+        "stop": resolved.stop,
+        "title": checked.stop.title,
+        "outcome": resolved.outcome,
+        "file": where.file,
+        "file_line": where.line,
+        "asked": {"path": resolved.anchor.path, "symbol": resolved.anchor.symbol},
+        "path": resolved.path or None,
+        "line": resolved.line or None,
+        "end_line": resolved.end_line or None,
+        "symbol": symbol_to_json(resolved),
         "was": {"path": was.path, "line": was.at or was.line, "end_line": was.at_end or was.end, "in": was.baseline}
         if was is not None
         else None,
-        "why": found.why or None,
-        "candidates": [{"path": path, "line": line} for path, line in found.candidates],
+        "why": resolved.why or None,
+        "candidates": [{"path": path, "line": line} for path, line in resolved.candidates],
     }

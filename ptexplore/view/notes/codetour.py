@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ptexplore.annotations.anchors import Resolver, is_baseline
+from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.view.notes.check import MEANING
-from ptexplore.view.notes.tour_list import lab_code
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.anchors import ResolvedAnchor
-    from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.view.trees import IndexedTree
+from ptexplore.view.notes.labs import lab_code
+from ptexplore.view.trees import IndexedTree
 
 SCHEMA = "https://aka.ms/codetour-schema"
 _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")
@@ -59,35 +56,44 @@ def _ref(indexed: IndexedTree, tour: Tour) -> str | None:
     return f"v{checkout.release}" if checkout.release else checkout.commit
 
 
-def portable(tour: Tour, found: Sequence[ResolvedAnchor], lines: Lines, *, primary: bool) -> Exported:
+def portable(tour: Tour, anchors: Sequence[ResolvedAnchor], lines: Lines, *, primary: bool) -> Exported:
     """The tour with patterns: it follows its lines as long as their text stays."""
-    steps: list[dict[str, Any]] = []
-    placeless: list[tuple[str, str]] = []
-    for stop, one in zip(tour.stops, found, strict=True):
-        where = pattern(lines(one.path), one.line) if one.placed else None
-        if where is not None:
-            steps.append({"file": one.path, "pattern": where, **_words(tour, stop)})
-            continue
-        why = "no pattern tells its line from others" if one.placed else one.why or MEANING[one.outcome]
-        placeless.append((one.stop, why))
-        steps.append(_placeless(tour, stop, why))
-    return Exported(f"{tour.id}.tour", _document(tour, tour.title, steps, primary=primary), tuple(placeless))
+
+    def place(anchor: ResolvedAnchor) -> dict[str, Any] | None:
+        expression = pattern(lines(anchor.path), anchor.line)
+        return {"pattern": expression} if expression is not None else None
+
+    return _exported(tour, anchors, place, name=tour.id, title=tour.title, primary=primary)
 
 
-def pinned(tour: Tour, found: Sequence[ResolvedAnchor], ref: str) -> Exported:
+def pinned(tour: Tour, anchors: Sequence[ResolvedAnchor], ref: str) -> Exported:
     """The tour by lines of one revision of the source."""
+    name = f"{tour.id}-{re.sub(r'[^A-Za-z0-9._-]', '-', ref)}"
+    made = _exported(tour, anchors, lambda anchor: {"line": anchor.line}, name=name, title=f"{tour.title} ({ref})")
+    return replace(made, document=made.document | {"ref": ref})
+
+
+def _exported(
+    tour: Tour,
+    anchors: Sequence[ResolvedAnchor],
+    place: Callable[[ResolvedAnchor], dict[str, Any] | None],
+    *,
+    name: str,
+    title: str,
+    primary: bool = False,
+) -> Exported:
+    """The tour as a file of that name; `place` says where the stop of a placed anchor is."""
     steps: list[dict[str, Any]] = []
     placeless: list[tuple[str, str]] = []
-    for stop, one in zip(tour.stops, found, strict=True):
-        if one.placed:
-            steps.append({"file": one.path, "line": one.line, **_words(tour, stop)})
-        else:
-            why = one.why or MEANING[one.outcome]
-            placeless.append((one.stop, why))
-            steps.append(_placeless(tour, stop, why))
-    document = _document(tour, f"{tour.title} ({ref})", steps, primary=False) | {"ref": ref}
-    name = re.sub(r"[^A-Za-z0-9._-]", "-", ref)
-    return Exported(f"{tour.id}-{name}.tour", document, tuple(placeless))
+    for stop, anchor in zip(tour.stops, anchors, strict=True):
+        at = place(anchor) if anchor.placed else None
+        if at is not None:
+            steps.append({"file": anchor.path, **at, **_words(tour, stop)})
+            continue
+        why = "no pattern tells its line from others" if anchor.placed else anchor.why or MEANING[anchor.outcome]
+        placeless.append((anchor.stop, why))
+        steps.append(_placeless(tour, stop, why))
+    return Exported(f"{name}.tour", _document(tour, title, steps, primary=primary), tuple(placeless))
 
 
 def pattern(lines: Sequence[str], line: int) -> str | None:
@@ -95,7 +101,7 @@ def pattern(lines: Sequence[str], line: int) -> str | None:
 
     It is the line's text without its indentation, with as many of the lines after it as tell it from others above.
     """
-    plain = [one.strip() for one in lines]
+    plain = [text.strip() for text in lines]
     if not 1 <= line <= len(plain) or not plain[line - 1]:
         return None
     for count in range(1, _MOST + 1):
@@ -115,7 +121,8 @@ def _escaped(text: str) -> str:
 
 
 def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: bool) -> dict[str, Any]:
-    first = {"title": tour.title, "description": _safe("\n\n".join(filter(None, (tour.intro, _origin(tour)))))}
+    origin = f"Written on {tour.baseline}; exported by ptexplore from the tour `{tour.id}`."
+    first = {"title": tour.title, "description": _safe("\n\n".join(filter(None, (tour.intro, origin))))}
     document: dict[str, Any] = {"$schema": SCHEMA, "title": title}
     if tour.summary:
         document["description"] = tour.summary
@@ -124,13 +131,9 @@ def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: b
     return document | {"steps": [first, *steps]}
 
 
-def _origin(tour: Tour) -> str:
-    return f"Written on {tour.baseline}; exported by ptexplore from the tour `{tour.id}`."
-
-
 def _words(tour: Tour, stop: Stop) -> dict[str, str]:
     parts = [part.text if part.lab is None else _lab(part.lab) for part in stop.parts]
-    ids = [one.id for one in tour.stops]
+    ids = [each.id for each in tour.stops]
 
     def to_step(match: re.Match[str]) -> str:
         # Step 1 is the introduction, so stop n is step n + 1.

@@ -1,16 +1,14 @@
-"""Whether a lab came to what it expects: its hops in the Trail, in reading order."""
+"""Labs of tours: what one runs, the command that shows its trace, and whether it came to what it expects."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-from ptexplore.model.trace import walk
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Where
-    from ptexplore.model.trace import Hop, Trail
+from ptexplore.annotations.records import Lab, Where
+from ptexplore.model.trace import Hop, Trail, walk
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
 _SHOWN = 8  # of the hops a failure names
@@ -32,19 +30,19 @@ def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
     hops = list(walk(trail.hops))
     at = 0
     for number, (kind, name) in enumerate(expected):
-        found = next((n for n in range(at, len(hops)) if _is(hops[n], kind, name)), None)
-        if found is None:
+        place = next((n for n in range(at, len(hops)) if _is(hops[n], kind, name)), None)
+        if place is None:
             return _why(hops, at, kind, name, number)
-        at = found + 1
+        at = place + 1
     return None
 
 
 def _why(hops: Sequence[Hop], at: int, kind: str, name: str, number: int) -> str:
-    what = f"hop {number + 1}, `{kind} {name}`, is not in the Trail"
+    missed = f"hop {number + 1}, `{kind} {name}`, is not in the Trail"
     if any(_is(hop, kind, name) for hop in hops[:at]):
-        return f"{what} after the one before it: it comes earlier"
+        return f"{missed} after the one before it: it comes earlier"
     same = list(dict.fromkeys(f"{hop.kind} {hop.name}" for hop in hops if hop.kind == kind))[:_SHOWN]
-    return f"{what}; of that kind there are {', '.join(same) or 'none'}"
+    return f"{missed}; of that kind there are {', '.join(same) or 'none'}"
 
 
 def _is(hop: Hop, kind: str, name: str) -> bool:
@@ -53,3 +51,50 @@ def _is(hop: Hop, kind: str, name: str) -> bool:
     return hop.kind == kind and any(
         full == name or full.endswith((f"::{name}", f".{name}")) for full in (hop.name, plain)
     )
+
+
+def lab_code(lab: Lab) -> list[str]:
+    """What a lab runs, as a reader types it: what comes first, then the expression."""
+    lines = [line for code in lab.setup for line in code.split("\n")]
+    lines += [f"{name} = {value}" for name, value in lab.variables]
+    indent = ""
+    for context in lab.contexts:
+        lines.append(f"{indent}with {context}:")
+        indent += "    "
+    run = [f"{indent}{line}" for line in lab.run.strip().split("\n")]
+    return [*lines, *run]
+
+
+def lab_facts(lab: Lab) -> str:
+    """How the lab is run beyond its code."""
+    given = "bound tensors require grad" if lab.grad and not lab.backward else ""
+    return "then backward, on tensors that require grad" if lab.backward else given
+
+
+def trace_command(lab: Lab) -> str | None:
+    """The command that shows the whole trace of a lab; None where it is too long to be typed."""
+    command = ["ptexplore", "trace", lab.run.strip()]
+    for flag, values in (
+        ("--var", [f"{name}={value}" for name, value in lab.variables]),
+        ("--setup", lab.setup),
+        ("--with", lab.contexts),
+    ):
+        command += [part for value in values for part in (flag, value)]
+    command += ["--backward"] if lab.backward else ["--grad"] if lab.grad else []
+    shown = shlex.join(command)
+    return shown if lab.trail and "\n" not in shown and len(shown) <= 200 else None
+
+
+def lab_to_json(lab: Lab) -> dict[str, Any]:
+    """A lab as plain JSON data."""
+    return {
+        "id": lab.id,
+        "run": lab.run,
+        "grad": lab.grad,
+        "backward": lab.backward,
+        "var": dict(lab.variables),
+        "setup": list(lab.setup),
+        "with": list(lab.contexts),
+        "trail": [f"{kind} {name}" for kind, name in lab.trail],
+        "value": lab.value,
+    }

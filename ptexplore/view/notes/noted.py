@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from ptexplore.annotations.marks import Mark
+
 if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Hop, Trail
-    from ptexplore.view.operator.card import CalledFunction, Card, Stubbed
 
 Noted = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks
 
@@ -21,10 +21,10 @@ _WIDE = ("class", "struct", "union", "enum", "namespace", "module")
 _YAML = (".yaml", ".yml")
 
 
-def on_lines(found: Iterable[Mark], path: str, first: int, last: int) -> list[Mark]:
+def on_lines(marks: Iterable[Mark], path: str, first: int, last: int) -> list[Mark]:
     """The placed marks whose own line is among these lines of a file, in order of their lines."""
-    here = (one for one in found if one.path == path and first <= one.line <= last)
-    return sorted(here, key=lambda one: (one.line, one.stop))
+    on_these = (mark for mark in marks if mark.path == path and first <= mark.line <= last)
+    return sorted(on_these, key=lambda mark: (mark.line, mark.stop))
 
 
 def holds(mark: Mark, path: str | None, line: int | None) -> bool:
@@ -68,64 +68,23 @@ _ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # a trace may have a hundr
 
 
 def _hops(hops: tuple[Hop, ...], by_path: _ByPath) -> tuple[Hop, ...]:
-    found = tuple(_hop(hop, by_path) for hop in hops)
-    return hops if all(one is other for one, other in zip(found, hops, strict=True)) else found
+    noted = tuple(_hop(hop, by_path) for hop in hops)
+    return hops if all(after is before for after, before in zip(noted, hops, strict=True)) else noted
 
 
 def _hop(hop: Hop, by_path: _ByPath) -> Hop:
     names = dict.fromkeys(hop.notes)
-    for ref in _refs(hop):
-        for mark in by_path.get((ref.tree, ref.path or ""), ()):
-            if holds(mark, ref.path, ref.line):
-                names[mark.stop] = None
+    for ref in (hop.source, hop.declaration):
+        if ref is not None:
+            marks = by_path.get((ref.tree, ref.path or ""), ())
+            names |= dict.fromkeys(mark.stop for mark in marks if holds(mark, ref.path, ref.line))
     if hop.kind == "op" and hop.op:
-        marks = (mark for found in by_path.values() for mark in found)
-        names |= dict.fromkeys(mark.stop for mark in marks if about_operator(mark, hop.op))
+        every = chain.from_iterable(by_path.values())
+        names |= dict.fromkeys(mark.stop for mark in every if about_operator(mark, hop.op))
     children = _hops(hop.children, by_path)
     if children is hop.children and len(names) == len(hop.notes):
         return hop
     return replace(hop, notes=tuple(names), children=children)
-
-
-def _refs(hop: Hop) -> Iterator[SourceRef]:
-    yield hop.source
-    if hop.declaration is not None:
-        yield hop.declaration
-
-
-# --- an operator's card ---
-
-
-def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
-    """The stops about an operator: those of its entry first, then those of what its common keys run.
-
-    Fallbacks of other keys serve every operator: they would be on every card.
-    """
-    from ptexplore.view.operator.card import COMMON  # with it comes all that resolves: `find` needs none of it
-
-    name = card.operator.name
-    found = [mark for marks in noted.values() for mark in marks if about_operator(mark, name)]
-    refs = [
-        ref
-        for row in card.keys
-        if any(key in COMMON for key in row.keys)
-        for ref in (row.body, *_targets(row.targets), *_stubs(row.stubs))
-    ]
-    refs += [ref for ref in (card.node, card.entry) if ref is not None]
-    found += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
-    return tuple({mark.stop: mark for mark in reversed(found)}.values())[::-1]
-
-
-def _targets(targets: Iterable[CalledFunction]) -> Iterator[SourceRef]:
-    for target in targets:
-        yield target.source
-        yield from _stubs(target.stubs)
-
-
-def _stubs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
-    for one in stubs:
-        yield one.stub.source
-        yield from (kernel.source for kernel in one.stub.kernels)
 
 
 # --- words ---
@@ -141,7 +100,7 @@ def _folded(text: str) -> str:
     return text.casefold()
 
 
-def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
+def matching(marks: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
     """The marks that a query fits, best first, each with whether its name or title does: else its text alone.
 
     Every word of the query must begin a word there.
@@ -151,7 +110,7 @@ def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
     if shortest < 2:
         return []  # a letter or a sign begins a word of every note
     ranked = []
-    for mark in found:
+    for mark in marks:
         title = _folded(f"{mark.stop} {mark.tour} {mark.title}")
         if query.casefold() in (mark.stop, mark.stop.partition("#")[2]):
             ranked.append((0, mark))
@@ -159,5 +118,5 @@ def matching(found: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
             ranked.append((1, mark))
         elif shortest > 2 and _begins(words, _folded(mark.text)):
             ranked.append((2, mark))
-    ranked.sort(key=lambda one: one[0])  # in equal rank the tours' own order
+    ranked.sort(key=lambda item: item[0])  # in equal rank the tours' own order
     return [(rank < 2, mark) for rank, mark in ranked]

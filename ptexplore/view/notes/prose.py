@@ -1,16 +1,17 @@
-"""The Markdown of notes as tokens that are safe to draw: links are their text and where they lead, pictures named."""
+"""The Markdown of notes as tokens that are safe to draw: links and pictures as text, flowcharts as arrows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.annotations.markdown import parser
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.flowchart import arrows
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
 
 PICTURE = "picture"  # the language of a flowchart's block, once its boxes and arrows are written out
 StopNumber = Callable[[str], "int | None"]  # the id of a stop of this tour -> its number
@@ -35,8 +36,7 @@ def _inline(children: list[Token], number: StopNumber) -> list[Token]:
     behind: list[str] = []
     for token in children:
         if token.type == "link_open":
-            url = str(token.attrGet("href") or "")
-            behind.append(_leads_to(url, number))
+            behind.append(_leads_to(str(token.attrGet("href") or ""), number))
         elif token.type == "link_close":
             out.append(_text(token, behind.pop()))
         elif token.type == "image":
@@ -47,13 +47,60 @@ def _inline(children: list[Token], number: StopNumber) -> list[Token]:
 
 
 def _leads_to(url: str, number: StopNumber) -> str:
-    stop = number(url[1:]) if url.startswith("#") else None
-    if stop is not None:
-        return f" (stop {stop})"
-    return f" ({url})" if not url.startswith("#") else ""
+    if not url.startswith("#"):
+        return f" ({url})"
+    stop = number(url[1:])
+    return f" (stop {stop})" if stop is not None else ""
 
 
 def _text(like: Any, content: str) -> Token:
-    found: Token = type(like)("text", "", 0)
-    found.content = content
-    return found
+    text: Token = type(like)("text", "", 0)
+    text.content = content
+    return text
+
+
+_NODE = r'(?P<{0}>\w+)(?:\["(?P<{0}_text>[^"\]]*)"\])?'
+_EDGE = re.compile(
+    rf'\s*{_NODE.format("source")}\s*(?:-->|--\s*"(?P<label>[^"]*)"\s*-->)\s*{_NODE.format("target")}\s*'
+)
+_HEAD = re.compile(r"\s*(flowchart|graph)\s+(TD|TB|LR|RL|BT)\s*")
+
+
+class Edge(NamedTuple):
+    """An arrow between two boxes: their names, the words in them, what stands beside the arrow."""
+
+    source: str
+    target: str
+    source_text: str
+    target_text: str
+    label: str
+
+
+def edges(picture: str) -> list[Edge] | None:
+    """The arrows in the order written; None for any other picture, to be shown as it is."""
+    head, *rest = picture.strip().split("\n")
+    if not rest or not _HEAD.fullmatch(head):
+        return None
+    matches = [match for match in map(_EDGE.fullmatch, rest) if match is not None]
+    if len(matches) != len(rest):
+        return None
+    words = {edge[end]: edge[f"{end}_text"] for edge in matches for end in ("source", "target") if edge[f"{end}_text"]}
+    return [
+        Edge(a, b, words.get(a, a), words.get(b, b), label or "")
+        for a, b, label in (edge.group("source", "target", "label") for edge in matches)
+    ]
+
+
+def arrows(picture: str) -> list[str] | None:
+    """Each box with its arrows under it, in the order written; None for any other picture, to be shown as it is."""
+    written = edges(picture)
+    if written is None:
+        return None
+    lines: list[str] = []
+    before = None
+    for edge in written:
+        if edge.source != before:
+            lines.append(edge.source_text)
+        before = edge.source
+        lines.append(f"  -- {edge.label} --> {edge.target_text}" if edge.label else f"  --> {edge.target_text}")
+    return lines

@@ -1,23 +1,25 @@
-"""One stop of a tour as a page: its prose, its source, what became of its anchor on the tree at hand."""
+"""Tours: the list, the path of concepts, one stop as a page, a walk from stop to stop; and all of it as JSON."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, Literal, Protocol
 
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
+from ptexplore.annotations.concepts import STAGES, Concept, LearningPath
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.annotations.progress import ReadingProgress
+from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.source.permalink import permalink
-from ptexplore.view.excerpt import changed, surroundings
-from ptexplore.view.notes.check import MEANING, WORDS
-from ptexplore.view.trees import IndexedTree, Spot, spot
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Stop, Tour
+from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.notes.check import MEANING, WORDS, symbol_to_json
+from ptexplore.view.notes.labs import lab_to_json
+from ptexplore.view.tokens import surroundings
+from ptexplore.view.trees import IndexedTree, Spot, changed, spot
 
 _ENOUGH = 20  # lines: what is shorter is shown with what is around it
 _COMMENTS = ("//", "/*", "* ", "*/")
@@ -77,28 +79,27 @@ class Guide:
     def stop(self, tour: Tour, number: int) -> StopView:
         """Stop `number` (1-based) of a tour."""
         stop = tour.stops[number - 1]
-        at, resolved = self._resolve(tour, stop)
-        indexed = self.trees[at]
-        where = spot(indexed, resolved.path, resolved.line, resolved.end_line) if resolved.placed else None
-        place = indexed.tree.place_of(resolved.path, resolved.line) if resolved.placed else None
+        indexed, resolved = self._resolve(tour, stop)
+        place, file, file_line = None, None, None
+        if resolved.placed:
+            place = spot(indexed, resolved.path, resolved.line, resolved.end_line)
+            file, file_line = indexed.tree.place_of(resolved.path, resolved.line) or (None, None)
         return StopView(
-            tour, stop, number, len(tour.stops), resolved, WORDS.get(resolved.outcome, resolved.outcome), where,
+            tour, stop, number, len(tour.stops), resolved, WORDS.get(resolved.outcome, resolved.outcome), place,
             tuple(self._facts(tour, resolved, indexed)), _url(tour, resolved),
-            place[0] if place else None, place[1] if place else None, tuple(see.text for see in stop.anchor.see),
+            file, file_line, tuple(see.text for see in stop.anchor.see),
         )  # fmt: skip
 
-    def _resolve(self, tour: Tour, stop: Stop) -> tuple[int, ResolvedAnchor]:
+    def _resolve(self, tour: Tour, stop: Stop) -> tuple[IndexedTree, ResolvedAnchor]:
         """What became of an anchor on the first tree that can hold its file; else on the first tree."""
-        found = None
+        name, tried = tour.name_of(stop), []
         for number, indexed in enumerate(self.trees):
             resolver = self._resolvers.setdefault(number, Resolver(indexed.tree, indexed.store))
-            name = tour.name_of(stop)
-            one = resolver.resolve(name, stop.anchor, self.library.entries.get(name))
-            if one.outcome != "absent":
-                return number, one
-            found = found or (number, one)
-        assert found is not None, "there is always a tree"
-        return found
+            resolved = resolver.resolve(name, stop.anchor, self.library.entries.get(name))
+            if resolved.outcome != "absent":
+                return indexed, resolved
+            tried.append((indexed, resolved))
+        return tried[0]  # there is always a tree
 
     def _facts(self, tour: Tour, resolved: ResolvedAnchor, indexed: IndexedTree) -> list[str]:
         facts = []
@@ -108,8 +109,9 @@ class Guide:
             facts.append(f"the text differs from {was.baseline}, on which this was written")
         elif resolved.outcome != "exact" and (resolved.placed or not resolved.why):
             facts.append(MEANING[resolved.outcome])
-        if was is not None and resolved.placed and (was.path, was.at or was.line) != (resolved.path, resolved.line):
-            before = f"{was.path}:{was.at or was.line}" if was.path != resolved.path else f"line {was.at or was.line}"
+        line = (was.at or was.line) if was is not None else 0
+        if was is not None and resolved.placed and (was.path, line) != (resolved.path, resolved.line):
+            before = f"{was.path}:{line}" if was.path != resolved.path else f"line {line}"
             facts.append(f"was {before} in {was.baseline}")
         if resolved.why:
             facts.append(resolved.why)
@@ -125,42 +127,41 @@ class Guide:
 
     def excerpt(self, view: StopView, room: int) -> Excerpt | None:
         """At most `room` lines of what a stop is about; None where it is placed nowhere, or has no text."""
-        one = view.resolved
-        if not one.placed:
+        resolved = view.resolved
+        if not resolved.placed:
             return None
-        indexed = next(each for each in self.trees if view.spot is not None and each.tree.info is view.spot.tree)
-        lines = indexed.tree.lines(one.path)
-        if len(lines) < one.line:
+        indexed = next(i for i in self.trees if view.spot is not None and i.tree.info is view.spot.tree)
+        lines = indexed.tree.lines(resolved.path)
+        if len(lines) < resolved.line:
             return None
-        first, last = _window(lines, one, max(room, 3))
-        whole = (min(one.begin, one.symbol) or one.line, min(one.symbol_end or one.end_line, len(lines)))
-        known = indexed.store.file(one.path)
+        first, last = _window(lines, resolved, max(room, 3))
+        begin, end = min(resolved.begin, resolved.symbol) or resolved.line, resolved.symbol_end or resolved.end_line
+        end = min(end, len(lines))
+        known = indexed.store.file(resolved.path)
         language = known.language if known is not None else "cpp"
-        inner = (one.line, one.end_line) != (one.symbol, one.symbol_end)
-        marked = (one.line, one.end_line) if inner else (one.line, one.line)
-        above, below = max(first - whole[0], 0), max(whole[1] - last, 0)
-        cut = f"lines {first}-{last}; it goes from {whole[0]} to {whole[1]}" if above or below else ""
+        inner = (resolved.line, resolved.end_line) != (resolved.symbol, resolved.symbol_end)
+        marked = (resolved.line, resolved.end_line if inner else resolved.line)
+        cut = f"lines {first}-{last}; it goes from {begin} to {end}" if first > begin or last < end else ""
         return Excerpt(
             first, tuple(lines[first - 1 : last]), marked, language, *surroundings(lines, first, last, language),
-            _token(view, lines[one.line - 1]), cut,
+            _token(view, lines[resolved.line - 1]), cut,
         )  # fmt: skip
 
 
-def _window(lines: Sequence[str], one: ResolvedAnchor, room: int) -> tuple[int, int]:
+def _window(lines: Sequence[str], resolved: ResolvedAnchor, room: int) -> tuple[int, int]:
     """First and last line to show: the symbol with the comment above it, else what fits around the line meant."""
     total = len(lines)
-    begin, end = one.begin or one.line, min(one.symbol_end or one.end_line, total)
+    begin, end = resolved.begin or resolved.line, min(resolved.symbol_end or resolved.end_line, total)
     if end - begin < room:
         spare = room - (end - begin + 1)
         top = begin
-        signs = ("#",) if one.path.endswith((".py", ".yaml", ".yml")) else _COMMENTS
+        signs = ("#",) if resolved.path.endswith((".py", ".yaml", ".yml")) else _COMMENTS
         while top > 1 and begin - top < min(spare, room // 2) and f"{lines[top - 2].strip()} ".startswith(signs):
             top -= 1
         spare -= begin - top
         more = min(spare, max(0, _ENOUGH - (end - top + 1)))  # a macro of one line is read with what is around it
-        top, bottom = max(1, top - more // 3), min(total, end + more - more // 3)
-        return top, bottom
-    first = max(begin, one.line - room // 3) if one.line - begin >= room - 3 else begin
+        return max(1, top - more // 3), min(total, end + more - more // 3)
+    first = max(begin, resolved.line - room // 3) if resolved.line - begin >= room - 3 else begin
     return first, min(first + room - 1, end)
 
 
@@ -190,12 +191,12 @@ def _url(tour: Tour, resolved: ResolvedAnchor) -> str | None:
 def find_tour(library: NoteLibrary, asked: str) -> Tour:
     """The tour or note of that id. Raises PtexploreError (USAGE) with the closest ones."""
     tour = library.tours.get(asked)
-    if tour is not None and tour.stops:
-        return tour
     if tour is not None:
+        if tour.stops:
+            return tour
         why = f"{tour.where.file} has no stop that can be read: ptexplore notes check says why"
         raise PtexploreError(f"the tour {asked} is empty", why, "ptexplore notes check", USAGE)
-    names = [one.id for one in in_order(library)]
+    names = [each.id for each in in_order(library)]
     if not names:
         raise no_tours(library)
     close = difflib.get_close_matches(asked, names, 3, 0.5)
@@ -227,11 +228,238 @@ def in_order(library: NoteLibrary) -> list[Tour]:
     """Tours before notes; a tour after its prerequisites; else by level, then id."""
     levels = {"basic": 0, "core": 1, "advanced": 2}
     left = sorted(library.tours.values(), key=lambda t: (t.kind == "note", levels.get(t.level or "", 3), t.id))
-    found: list[Tour] = []
+    ordered: dict[str, Tour] = {}
     while left:
-        done = {tour.id for tour in found}
-        ready = (t for t in left if all(p in done or p not in library.tours for p in t.prerequisites))
+        ready = (t for t in left if all(p in ordered or p not in library.tours for p in t.prerequisites))
         chosen = next(ready, left[0])  # a circle of prerequisites has no right order
         left.remove(chosen)
-        found.append(chosen)
-    return found
+        ordered[chosen.id] = chosen
+    return list(ordered.values())
+
+
+State = Literal["done", "begun", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class TourRow:
+    """One tour with how many of its stops were read, and the stop at which it was left."""
+
+    tour: Tour
+    done: int
+    last: str | None = None
+
+    @property
+    def total(self) -> int:
+        return len(self.tour.stops)
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptRow:
+    """One concept with each of its stops and whether it was read; `ran` says whether its lab has passed here."""
+
+    concept: Concept
+    stops: tuple[tuple[str, bool], ...]
+    ran: bool
+
+    @property
+    def state(self) -> State:
+        read = [done for _name, done in self.stops]
+        return "done" if read and all(read) else "begun" if any(read) or self.ran else "open"
+
+
+@dataclass(frozen=True, slots=True)
+class PathView:
+    """The four stages in order, with their concepts, and the stop to read next."""
+
+    stages: tuple[tuple[str, tuple[ConceptRow, ...]], ...]
+    following: str | None
+
+    @property
+    def done(self) -> int:
+        return sum(row.state == "done" for _title, rows in self.stages for row in rows)
+
+    @property
+    def total(self) -> int:
+        return sum(len(rows) for _title, rows in self.stages)
+
+
+def listing(library: NoteLibrary, progress: ReadingProgress) -> tuple[TourRow, ...]:
+    """Every tour and note that has stops, in the order to read them in."""
+    tours = [tour for tour in in_order(library) if tour.stops]
+    return tuple(TourRow(tour, progress.of(tour), progress.last.get(tour.id)) for tour in tours)
+
+
+def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgress) -> PathView:
+    """The concepts by stage; stops that nobody wrote are left out."""
+    stages = []
+    following = None
+    for stage, title in STAGES.items():
+        rows = []
+        for concept in path.of(stage):
+            stops = tuple((name, name in progress.done) for name in concept.stops if library.stop(name) is not None)
+            rows.append(ConceptRow(concept, stops, concept.lab in progress.labs))
+            following = following or next((name for name, done in stops if not done), None)
+        stages.append((title, tuple(rows)))
+    return PathView(tuple(stages), following)
+
+
+# --- JSON ---
+
+
+def listing_document(rows: Sequence[TourRow]) -> dict[str, Any]:
+    """`tour --json`."""
+    return {
+        "format": FORMAT,
+        "tours": [_tour_to_json(row.tour) | {"stops": row.total, "done": row.done, "last": row.last} for row in rows],
+    }
+
+
+def _tour_to_json(tour: Tour) -> dict[str, Any]:
+    return {
+        "id": tour.id,
+        "kind": tour.kind,
+        "title": tour.title,
+        "level": tour.level,
+        "summary": tour.summary,
+        "baseline": tour.baseline,
+        "prerequisites": list(tour.prerequisites),
+        "concepts": list(tour.concepts),
+        "file": tour.where.file,
+        "shipped": tour.shipped,
+    }
+
+
+def path_document(view: PathView) -> dict[str, Any]:
+    """`tour --path --json`."""
+    return {
+        "format": FORMAT,
+        "done": view.done,
+        "total": view.total,
+        "next": view.following,
+        "stages": [
+            {"title": title, "concepts": [_concept_to_json(row) for row in rows]} for title, rows in view.stages
+        ],
+    }
+
+
+def _concept_to_json(row: ConceptRow) -> dict[str, Any]:
+    return {
+        "id": row.concept.id,
+        "title": row.concept.title,
+        "question": row.concept.question,
+        "state": row.state,
+        "stops": [{"stop": name, "done": done} for name, done in row.stops],
+        "lab": row.concept.lab or None,
+        "lab_passed": row.ran,
+    }
+
+
+def tour_document(
+    guide: Guide, tour: Tour, numbers: Sequence[int], progress: ReadingProgress, room: int
+) -> dict[str, Any]:
+    """`tour NAME --json`: the stops asked for, each with its Markdown, its place, its source, its labs."""
+    views = [guide.stop(tour, number) for number in numbers]
+    return _tour_to_json(tour) | {
+        "format": FORMAT,
+        "intro": tour.intro,
+        "trees": [tree_to_json(indexed.tree.info) for indexed in guide.trees],
+        "torch": guide.torch,
+        "stops": [_stop_to_json(view, guide.excerpt(view, room), view.name in progress.done) for view in views],
+    }
+
+
+def _stop_to_json(view: StopView, excerpt: Excerpt | None, done: bool) -> dict[str, Any]:
+    resolved = view.resolved
+    return {
+        "stop": view.name,
+        "number": view.number,
+        "title": view.stop.title,
+        "done": done,
+        "outcome": resolved.outcome,
+        "facts": list(view.facts),
+        "source": source_to_json(view.spot.ref) if view.spot is not None else None,
+        "symbol": symbol_to_json(resolved),
+        "token": view.stop.anchor.token,
+        "candidates": [{"path": path, "line": line} for path, line in resolved.candidates],
+        "url": view.url,
+        "file": view.file,
+        "file_line": view.file_line,
+        "see": list(view.see),
+        "parts": [
+            {"text": part.text} if part.lab is None else {"lab": lab_to_json(part.lab)} for part in view.stop.parts
+        ],
+        "lines": {"first": excerpt.first, "text": list(excerpt.lines)} if excerpt is not None else None,
+    }  # fmt: skip
+
+
+class KeepProgress(Protocol):
+    """Adds to what is kept of a reader, as `annotations.progress.remember` does. Raises OSError."""
+
+    def __call__(
+        self, *, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None
+    ) -> object: ...
+
+
+def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
+    """The number of the stop at which the tour was left; 1 if the tour is new, or was read to its end."""
+    names = [stop.id for stop in tour.stops]
+    last = progress.last.get(tour.id)
+    return names.index(last) + 1 if last in names and progress.of(tour) < len(names) else 1
+
+
+class TourWalk:
+    """One reader's walk through one tour. `number` is the stop (1-based) that the reader is at.
+
+    `keep` writes progress. If it fails, `not_kept` is told why, once, and the walk goes on without.
+    """
+
+    def __init__(self, tour: Tour, number: int, keep: KeepProgress, not_kept: Callable[[str], object]) -> None:
+        self.tour = tour
+        self.number = number
+        self._keep = keep
+        self._not_kept = not_kept
+        self._keeps = True
+
+    @property
+    def stop(self) -> Stop:
+        """The stop that the reader is at."""
+        return self.tour.stops[self.number - 1]
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no stop comes after this one."""
+        return self.number == len(self.tour.stops)
+
+    def forward(self) -> bool:
+        """Go to the next stop; this one counts as read. Returns False at the last stop: the tour is over."""
+        self._remember(done=self.tour.name_of(self.stop))
+        if self.is_last:
+            return False
+        self.number += 1
+        return True
+
+    def back(self) -> bool:
+        """Go to the stop before. Returns False at the first stop."""
+        if self.number == 1:
+            return False
+        self.number -= 1
+        return True
+
+    def shown(self) -> None:
+        """The stop was shown: the tour goes on from here next time."""
+        self._remember(last=(self.tour.id, self.stop.id))
+
+    def passed(self, stop: Stop, lab: Lab) -> None:
+        """A lab of a stop gave what it expects."""
+        self._remember(lab=f"{self.tour.name_of(stop)}/{lab.id}")
+
+    def _remember(
+        self, *, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None
+    ) -> None:
+        if not self._keeps:
+            return
+        try:
+            self._keep(done=done, lab=lab, last=last)
+        except OSError as error:
+            self._keeps = False
+            self._not_kept(f"{error.filename}: {error.strerror or error}")

@@ -1,26 +1,34 @@
-"""`find`: symbols, operators and files that a query may mean, ranked and grouped; then the lines that hold its text."""
+"""`find`: the symbols, operators, files, notes and lines of text that a query may mean; also while you type it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.symbols import OPERATOR_KINDS
+from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
-from ptexplore.view.notes.noted import matching
-from ptexplore.view.operator.atlas import atlas_symbols
-from ptexplore.view.operator.operators import Catalogue, operator_spot, ranked_operators
-from ptexplore.view.search.full_text import matching_lines
-from ptexplore.view.trees import IndexedTree, Spot, merged, nearest_names, project, spot, symbol_spot
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.symbols import Symbol
-    from ptexplore.view.notes.noted import Noted
+from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.notes.noted import Noted, matching
+from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
+from ptexplore.view.trees import (
+    IndexedTree,
+    Spot,
+    atlas_symbols,
+    file_spots,
+    merged,
+    nearest_names,
+    one_tree_a_file,
+    project,
+    spot,
+    symbol_spot,
+)
 
 FEW = 3  # fewer results by name than this: the query may be meant as text
 BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
@@ -97,15 +105,13 @@ def find(
         groups.append(_notes(trees, noted or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
-        found = tuple(SearchHit("line", f"{s.ref.path}:{s.ref.line}", text, s) for s, text in lines)
-        groups.append(HitGroup("text", found, None if more else 0))
+        hits = tuple(SearchHit("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
+        groups.append(HitGroup("text", hits, None if more else 0))
     return FindView(query, tuple(g for g in groups if g.found), tuple(t.tree.info for t in trees), tuple(remarks))
 
 
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
     """What is said if nothing fits a query: what was searched, what is closest."""
-    import shlex
-
     close = nearest_names(trees, query)
     what = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
     searched = ", ".join(indexed.tree.info.label for indexed in trees)
@@ -140,41 +146,41 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tup
         if wanted.declarations or not (_makes_one_of(symbol, defined) or (declared and symbol.qualified in defined))
     ]
     together = merged(trees, kept)
-    found = tuple(_symbol(trees, one) for one in together[: wanted.limit])
-    return HitGroup("symbols", found, None if cut else len(together) - len(found)), len(ranked) - len(kept)
+    hits = tuple(_symbol(trees, places) for places in together[: wanted.limit])
+    return HitGroup("symbols", hits, None if cut else len(together) - len(hits)), len(ranked) - len(kept)
 
 
 def _atlas(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> HitGroup:
     """Hand-written definitions of the atlas's release, where no checkout says more."""
-    known = atlas_symbols(trees, query, wanted.limit, prefix=True)
     kind = wanted.kind if wanted.kind not in GROUPS else None
-    found = [
-        SearchHit(one.kind, one.qualified, one.signature, where, one.role, one.macro, one.guards)
-        for one, where in known
-        if kind is None or one.kind == kind
-    ]
-    return HitGroup("symbols whose text is not here (ptexplore fetch)", tuple(found), None if found else 0)
+    hits = tuple(
+        SearchHit(symbol.kind, symbol.qualified, symbol.signature, place, symbol.role, symbol.macro, symbol.guards)
+        for symbol, place in atlas_symbols(trees, query, wanted.limit, prefix=True)
+        if kind is None or symbol.kind == kind
+    )
+    return HitGroup("symbols whose text is not here (ptexplore fetch)", hits, None if hits else 0)
 
 
 def _notes(trees: Sequence[IndexedTree], noted: Noted, query: str, wanted: FindQuery) -> HitGroup:
     """Stops of tours and notes, each where its anchor is placed: on the first tree that can."""
-    found: dict[str, tuple[bool, Mark, IndexedTree]] = {}
+    stops: dict[str, tuple[bool, Mark, IndexedTree]] = {}
     for indexed in trees:
         for named, mark in matching(noted.get(indexed.tree.info.name, ()), query):
-            if mark.stop not in found or (mark.placed and not found[mark.stop][1].placed):
-                found[mark.stop] = (named, mark, indexed)
+            if mark.stop not in stops or (mark.placed and not stops[mark.stop][1].placed):
+                stops[mark.stop] = (named, mark, indexed)
     by_words = wanted.limit if wanted.kind == "note" else min(BY_WORDS, wanted.limit)
-    ranked = [one for one in found.values() if one[0]]
-    kept = [*ranked, *[one for one in found.values() if not one[0]][:by_words]][: wanted.limit]
-    return HitGroup("notes", tuple(_note(mark, indexed) for _named, mark, indexed in kept), len(found) - len(kept))
+    hits = [_note(mark, indexed) for named, mark, indexed in stops.values() if named]
+    hits += [_note(mark, indexed) for named, mark, indexed in stops.values() if not named][:by_words]
+    kept = tuple(hits[: wanted.limit])
+    return HitGroup("notes", kept, len(stops) - len(kept))
 
 
 def _note(mark: Mark, indexed: IndexedTree) -> SearchHit:
     if mark.placed:
-        where = spot(indexed, mark.path, mark.line, mark.end_line)
+        place = spot(indexed, mark.path, mark.line, mark.end_line)
     else:
-        where = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
-    return SearchHit("note", mark.stop, mark.title, where, command=mark.command)
+        place = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
+    return SearchHit("note", mark.stop, mark.title, place, command=mark.command)
 
 
 def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
@@ -199,46 +205,188 @@ def _symbol(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) 
 
 def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, limit: int) -> HitGroup:
     """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
-    found: dict[str, SearchHit] = {}
-    names = ranked_operators(catalogue.store.all_names(), query) if catalogue is not None else []
-    for name in names[:limit]:
-        operator = catalogue.store.operator(name) if catalogue is not None else None
-        if catalogue is not None and operator is not None:
-            found[name] = SearchHit("operator", name, operator.schema, operator_spot(catalogue, operator))
+    hits: dict[str, SearchHit] = {}
+    names: list[str] = []
+    if catalogue is not None:
+        names = ranked_operators(catalogue.store.all_names(), query)
+        for operator in filter(None, map(catalogue.store.operator, names[:limit])):
+            place = operator_spot(catalogue, operator)
+            hits[operator.name] = SearchHit("operator", operator.name, operator.schema, place)
     for indexed in trees:
-        for full in dict.fromkeys((*found, query, f"aten::{query}")):
+        for full in dict.fromkeys((*hits, query, f"aten::{query}")):
             for row in indexed.store.dialect(full, OPERATOR_KINDS):
                 place = spot(indexed, row.path, row.line, row.end_line)
-                found[row.name] = _placed(found.get(row.name), SearchHit("operator", row.name, row.text, place))
-    return HitGroup("operators", tuple(found.values())[:limit], max(0, len(names) - limit))
+                hit = hits.get(row.name)
+                hits[row.name] = _placed(hit, place) if hit else SearchHit("operator", row.name, row.text, place)
+    return HitGroup("operators", tuple(hits.values())[:limit], max(0, len(names) - limit))
 
 
-def _placed(known: SearchHit | None, one: SearchHit) -> SearchHit:
+def _placed(hit: SearchHit, place: Spot) -> SearchHit:
     """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
-    if known is None:
-        return one
-    if known.spot.ref.precision == "unknown":
-        return replace(known, spot=one.spot, others=(known.spot, *known.others))
-    if one.spot.tree.name in {place.tree.name for place in (known.spot, *known.others)}:
-        return known
-    return replace(known, others=(*known.others, one.spot))
+    if hit.spot.ref.precision == "unknown":
+        return replace(hit, spot=place, others=(hit.spot, *hit.others))
+    if place.tree.name in {known.tree.name for known in (hit.spot, *hit.others)}:
+        return hit
+    return replace(hit, others=(*hit.others, place))
 
 
 def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> HitGroup:
     """Files by the end or a part of their path; a path that several trees have is one result."""
     if len(query.strip()) < 2 or "::" in query:
         return HitGroup("files", ())
-    merged: dict[tuple[str, str], list[IndexedTree]] = {}
+    holders: dict[tuple[str, str], list[IndexedTree]] = {}
     cut = False
     for indexed in trees:
         paths = indexed.store.files_like(query.strip(), limit + 1)
         cut = cut or len(paths) > limit
         for path in paths[:limit]:
-            merged.setdefault((project(indexed), path), []).append(indexed)
-    found = []
-    for (_project, path), holders in list(merged.items())[:limit]:
-        known = holders[0].store.file(path)
-        detail = f"{known.lines} lines" if known is not None else ""
-        first, *others = (spot(one, path, None) for one in holders)
-        found.append(SearchHit("file", path, detail, first, others=tuple(others)))
-    return HitGroup("files", tuple(found), None if cut else len(merged) - len(found))
+            holders.setdefault((project(indexed), path), []).append(indexed)
+    hits = []
+    for (_project, path), having in list(holders.items())[:limit]:
+        detail, first, others = file_spots(having, path)
+        hits.append(SearchHit("file", path, detail, first, others=others))
+    return HitGroup("files", tuple(hits), None if cut else len(holders) - len(hits))
+
+
+FILES = 400  # most files of one tree that are read for one query
+LONGEST = 400  # characters of a line that are shown
+_WORD = re.compile(r"\w+")
+
+
+def matching_lines(
+    trees: Sequence[IndexedTree], query: str, limit: int, stopped: Callable[[], bool] = lambda: False
+) -> tuple[list[tuple[Spot, str]], bool]:
+    """The first `limit` lines that hold `query`, and whether there are (or may be) more.
+
+    The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
+    must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
+    found so far is returned as soon as `stopped` says so.
+    """
+    words = [word.lower() for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
+    wanted = " ".join(query.split())
+    if not words:
+        return [], False
+    fold = wanted == wanted.lower()
+    lines: list[tuple[Spot, str]] = []
+    more = False
+    for indexed, earlier in one_tree_a_file(trees):
+        paths = indexed.store.files_with_words(words, FILES + 1)
+        more = more or len(paths) > FILES
+        for path in paths[:FILES]:
+            if stopped():
+                return lines, True
+            if any(other.store.file(path) is not None for other in earlier):
+                continue
+            for number, line in _lines_with(indexed, path, wanted, fold=fold):
+                if len(lines) == limit:
+                    return lines, True
+                lines.append((spot(indexed, path, number), shortened(line, words[0])))
+    return lines, more
+
+
+def _lines_with(indexed: IndexedTree, path: str, wanted: str, *, fold: bool) -> Iterator[tuple[int, str]]:
+    """Numbers and lines of one file that hold `wanted`; a file without its first piece is not parted into lines."""
+    file = indexed.tree.read(path)
+    indexed.tree.forget()  # hundreds of files may be read for one query
+    if file is None:
+        return
+    first = wanted.split(" ", 1)[0]
+    text = file.text.lower() if fold else file.text
+    at, number, begin = text.find(first), 1, 0
+    while at != -1:
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end == -1 else end
+        number += text.count("\n", begin, start)
+        begin = start
+        if wanted in " ".join(text[start:end].split()):
+            yield number, file.text[start:end] if len(text) == len(file.text) else text[start:end]
+        at = text.find(first, end)
+
+
+def shortened(line: str, word: str) -> str:
+    """A line without its indentation; of an endless one what is around `word`."""
+    line = line.strip()
+    if len(line) <= LONGEST:
+        return line
+    at = max(0, line.lower().find(word.lower()) - LONGEST // 4)
+    return ("… " if at else "") + line[at : at + LONGEST] + (" …" if at + LONGEST < len(line) else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """One sort of results: its name, the sign that chooses it, what `find` calls it."""
+
+    name: str
+    sign: str
+    kind: str | None
+
+
+SORTS = (
+    Sort("all", "", None),
+    Sort("symbols", "@", "symbol"),
+    Sort("operators", "%", "operator"),
+    Sort("files", "/", "file"),
+    Sort("notes", "?", "note"),
+    Sort("text", '"', "text"),
+)
+MOST = 40  # of one sort where it is asked for alone
+EACH = 8  # of each where all are
+_QUICK = ("symbol", "operator", "file", "note")
+
+
+def asked(typed: str) -> tuple[Sort, str]:
+    """The sort that the first sign of a query chooses, all without one; and the query without it."""
+    query = typed.strip()
+    chosen = next((sort for sort in SORTS if sort.sign and query.startswith(sort.sign)), SORTS[0])
+    return chosen, query[len(chosen.sign) :].strip()
+
+
+def hits(
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    noted: Noted,
+    query: str,
+    sort: Sort,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[HitGroup]:
+    """The groups of results, each as soon as it is known; lines of text among all only where names are few."""
+    if not query:
+        return
+    if sort.kind is not None:
+        yield from find(trees, catalogue, query, FindQuery(MOST, sort.kind, stopped=stopped), noted).groups
+        return
+    count = 0
+    for kind in _QUICK:
+        for group in find(trees, catalogue, query, FindQuery(EACH, kind), noted).groups:
+            count += len(group.found)
+            yield group
+    if count < FEW:
+        yield from find(trees, catalogue, query, FindQuery(EACH, "text", stopped=stopped), noted).groups
+
+
+def find_to_document(view: FindView) -> dict[str, Any]:
+    """Groups of results; each place with its tree and precision. `more` is null where nobody counted."""
+    return {
+        "format": FORMAT,
+        "query": view.query,
+        "trees": [tree_to_json(tree) for tree in view.trees],
+        "groups": [
+            {"name": group.name, "more": group.more, "results": [_hit_to_json(hit) for hit in group.found]}
+            for group in view.groups
+        ],
+        "remarks": list(view.remarks),
+    }
+
+
+def _hit_to_json(hit: SearchHit) -> dict[str, Any]:
+    return {
+        "kind": hit.kind,
+        "name": hit.name,
+        "role": hit.role,
+        "detail": hit.detail,
+        "macro": hit.macro,
+        "guards": list(hit.guards),
+        "source": source_to_json(hit.spot.ref),
+        "also": [source_to_json(other.ref) for other in hit.others],
+    }

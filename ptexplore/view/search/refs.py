@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache, partial
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
 from ptexplore.source.canonical import is_test_file
-from ptexplore.view.excerpt import changed
-from ptexplore.view.search.full_text import shortened
-from ptexplore.view.search.qualifiers import Asked, asked_for, fits, split_target
+from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.search.find import shortened
 from ptexplore.view.trees import (
     IndexedTree,
     Spot,
+    changed,
     merged,
     nearest_names,
     one_tree_a_file,
     spot,
     symbol_spot,
+    symbols_called,
 )
-
-if TYPE_CHECKING:
-    from ptexplore.model.symbols import Dialect, Ref
 
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
           "imports", "macros", "tests")  # fmt: skip
@@ -94,42 +96,31 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
     left_out: Counter[str] = Counter()
     copies: Counter[str] = Counter()
     for indexed, earlier in one_tree_a_file(trees):
-        known = _Known(earlier)
-        for one in _uses(indexed, asked, left_out):
-            if known.has(one.path):
+        known_before = cache(partial(_known, earlier))
+        for use in _uses(indexed, asked, left_out):
+            if known_before(use.path):
                 copies[indexed.tree.info.label] += 1
-            elif kind is None or one.group == kind:
+            elif kind is None or use.group == kind:
                 # a resolved use names its overload: two of one name on one line are two uses
-                written = f"{one.written} {one.detail}" if one.how == "resolved" else one.written
-                raw.setdefault((one.path, one.group, one.line, written), one)
+                written = f"{use.written} {use.detail}" if use.how == "resolved" else use.written
+                raw.setdefault((use.path, use.group, use.line, written), use)
     if not raw and not asked.symbols and not left_out:
         raise _nothing(trees, name)
-    groups = [_group(group, [one for one in raw.values() if one.group == group], limit) for group in GROUPS]
+    groups = [_use_group(group, [use for use in raw.values() if use.group == group], limit) for group in GROUPS]
     shown = [use for group in groups for use in group.found]
-    remarks = [*_remarks(asked, shown, left_out, copies), *_changed(trees, shown)]
+    remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
-    infos = tuple(one.tree.info for one in trees)
+    infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos)
 
 
-class _Known:
-    """Whether a tree before this one speaks for a path; each path is asked for once."""
-
-    def __init__(self, earlier: Sequence[IndexedTree]) -> None:
-        self._earlier = earlier
-        self._seen: dict[str, bool] = {}
-
-    def has(self, path: str) -> bool:
-        if path not in self._seen:
-            self._seen[path] = any(one.store.file(path) is not None for one in self._earlier)
-        return self._seen[path]
+def _known(trees: Sequence[IndexedTree], path: str) -> bool:
+    return any(indexed.store.file(path) is not None for indexed in trees)
 
 
 def _nothing(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
-    import shlex
-
     close = nearest_names(trees, name)
-    searched = ", ".join(one.tree.info.label for one in trees) or "nothing: no tree is there"
+    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
     why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
     hint = f"ptexplore refs {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(name)}"
     return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
@@ -159,17 +150,9 @@ def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
 
 def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
     """Rows that are of the name (a stub, an operator) and rows that register the function of that name."""
-    seen: set[Dialect] = set()
-    for name in asked.row_names:
-        for row in indexed.store.dialect(name, asked.row_kinds):
-            if row not in seen:
-                seen.add(row)
-                yield row
-    for last in asked.lasts:
-        for row in indexed.store.dialect_targeting(last):
-            if row not in seen:
-                seen.add(row)
-                yield row
+    rows = chain.from_iterable(indexed.store.dialect(name, asked.row_kinds) for name in asked.row_names)
+    targeting = chain.from_iterable(map(indexed.store.dialect_targeting, asked.lasts))
+    yield from dict.fromkeys(chain(rows, targeting))
 
 
 def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
@@ -181,13 +164,12 @@ def _raw_row(indexed: IndexedTree, row: Dialect) -> _Raw:
                 row.target or row.name, detail)  # fmt: skip
 
 
-def _group(name: str, raw: Sequence[_Raw], limit: int | None) -> UseGroup:
+def _use_group(name: str, raw: Sequence[_Raw], limit: int | None) -> UseGroup:
     """One line is one use however often it names the thing; its text is read only when it is shown."""
     by_line: dict[tuple[str, int], _Raw] = {}
-    for one in sorted(raw, key=lambda r: (r.path, r.line, r.how != "resolved", not r.detail)):
-        by_line.setdefault((one.path, one.line), one)
-    every = list(by_line.values())
-    return UseGroup(name, tuple(_use(one) for one in every[:limit]), len(every))
+    for use in sorted(raw, key=lambda use: (use.path, use.line, use.how != "resolved", not use.detail)):
+        by_line.setdefault((use.path, use.line), use)
+    return UseGroup(name, tuple(map(_use, islice(by_line.values(), limit))), len(by_line))
 
 
 def _use(raw: _Raw) -> NameUse:
@@ -237,11 +219,179 @@ def _uses_are(count: int) -> str:
     return "1 use is" if count == 1 else f"{count} uses are"
 
 
-def _changed(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[str]:
-    by_name = {one.tree.info.name: one for one in trees}
+def _changed_files(trees: Sequence[IndexedTree], shown: Sequence[NameUse]) -> Iterator[str]:
+    by_name = {indexed.tree.info.name: indexed for indexed in trees}
     files = {(use.spot.tree.name, use.spot.ref.path) for use in shown}
     stale = [path for tree, path in files if path is not None and changed(by_name[tree], path)]
     if stale:
         some = ", ".join(sorted(stale)[:3])
         off = f"{len(stale)} of these files were changed after they were indexed, so lines may be off ({some})"
         yield f"{off}: ptexplore index"
+
+
+Scope = tuple[str, ...]
+
+_NAMED_IN_CPP = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.cpp_name)
+_CLASSES = ("class", "struct", "union", "enum")
+_ARGUMENTS = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A name whose uses are wanted.
+
+    `lasts` are the last parts under which uses of it are indexed. `cpp` and `python` are the containers it may be in,
+    each as its parts, `operators` its spellings as an operator in Python ("aten", "add", "Tensor"); with none of the
+    three it was not qualified, and every use of the name counts. `member` is False where every C++ symbol of it is
+    known to stand in a namespace, so that `x.f()` cannot mean it. `row_names` are the names under which the dialect
+    has it, in rows of `row_kinds` (None: of any kind): a row for "add" is an operator, or a method, but not
+    at::native::add.
+    """
+
+    name: str
+    lasts: tuple[str, ...]
+    symbols: tuple[tuple[int, Symbol], ...] = ()
+    cpp: tuple[Scope, ...] = ()
+    python: tuple[Scope, ...] = ()
+    operators: tuple[Scope, ...] = ()
+    member: bool = True
+    row_names: tuple[str, ...] = ()
+    row_kinds: tuple[str, ...] | None = None
+
+    @property
+    def tellable(self) -> bool:
+        """Whether what is left out is worth a word: an overload's name ("Tensor") alone says nothing."""
+        return not self.operators or len(self.operators[0]) < 3
+
+    @property
+    def qualified(self) -> bool:
+        """Whether what a use is written with can contradict it."""
+        return bool(self.cpp or self.python or self.operators)
+
+
+def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
+    """What `name` stands for in these trees: every symbol of it with its tree's number, its containers, its rows."""
+    plain = name.removeprefix("::").strip()
+    parts = _parts(plain)
+    if len(parts) < 2:
+        return Asked(name, (plain,), _symbols(trees, plain, exact=False), row_names=(plain, f"aten::{plain}"))
+    symbols = _symbols(trees, plain, exact=True) or _symbols(trees, plain, exact=False)
+    full_name = plain if "::" in plain else f"aten::{plain}"
+    operator = full_name if any(indexed.store.dialect(full_name) for indexed in trees) else None
+    spelled = tuple(operator.replace("::", ".").split(".")) if operator else ()
+    operators = ((spelled, (*spelled, "default")) if len(spelled) == 2 else (spelled,)) if operator else ()
+    known = {tuple(_parts(symbol.qualified)[:-1]) for _number, symbol in symbols}
+    containers = tuple(sorted(known)) or (() if operator else (tuple(parts[:-1]),))
+    in_cpp = "::" in plain
+    lasts = [parts[-1]] if containers else []
+    return Asked(
+        name=name,
+        lasts=tuple(dict.fromkeys((*lasts, *(spelling[-1] for spelling in operators)))),
+        symbols=symbols,
+        cpp=containers if in_cpp else (),
+        python=() if in_cpp else containers,
+        operators=operators,
+        member=_may_be_member(trees, symbols, containers),
+        row_names=(operator, plain) if operator else (plain, parts[-1]),
+        row_kinds=None if operator else _NAMED_IN_CPP,
+    )
+
+
+def _symbols(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> tuple[tuple[int, Symbol], ...]:
+    pairs = symbols_called(trees, name, exact=exact)
+    return tuple((number, symbol) for number, symbol in pairs if symbol.kind != "namespace")
+
+
+def _may_be_member(
+    trees: Sequence[IndexedTree], symbols: Sequence[tuple[int, Symbol]], containers: Sequence[Scope]
+) -> bool:
+    """Whether the name may be reached through an object; unknown counts as yes."""
+    if not symbols:
+        return True
+    for container in filter(None, containers):
+        name = "::".join(container)
+        kinds = {kind for indexed in trees for kind in indexed.store.kinds_of(name)}
+        if not kinds or kinds & set(_CLASSES):
+            return True
+    return False
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a qualified name without template arguments; a Python name is parted at its dots."""
+    bare = name
+    if "operator" not in bare:
+        while (shorter := _ARGUMENTS.sub("", bare)) != bare:
+            bare = shorter
+    return bare.split("::") if "::" in bare else bare.split(".") if "operator" not in bare else [bare]
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """The qualified name that a `Ref.target` holds, and its parameter list, "" where the overload is not known."""
+    at = target.find("(", target.find("operator()") + len("operator()") if "operator()" in target else 0)
+    return (target[:at], target[at:]) if at >= 0 else (target, "")
+
+
+def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
+    """Whether a use written as `text` in the file `path` can mean what was asked.
+
+    `target` is what a semantic reader resolved it to, which then decides.
+    """
+    if not asked.qualified:
+        return True
+    if target is not None:
+        return tuple(_parts(split_target(target)[0])[:-1]) in (*asked.cpp, *asked.python)
+    written = tuple(text.split("."))
+    if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
+        return True
+    if path.endswith((".py", ".pyi")):
+        return any(_python_agrees(written[:-1], container) for container in asked.python)
+    return bool(asked.cpp) and _cpp_fits(asked, text)
+
+
+def _cpp_fits(asked: Asked, text: str) -> bool:
+    if ("." in text or "->" in text) and "operator" not in text:  # through an object
+        return asked.member
+    written = tuple(part for part in _parts(text)[:-1] if part)
+    return not written or any(_agree(written, container) for container in asked.cpp)
+
+
+def _agree(written: Scope, container: Scope) -> bool:
+    """Whether one is the end of the other: names are looked up from the inside, so the outer parts may be missing."""
+    shorter = min(len(written), len(container))
+    return bool(shorter) and written[-shorter:] == container[-shorter:]
+
+
+def _python_agrees(written: Scope, container: Scope) -> bool:
+    """As in C++, but one word alone may be any alias or object; the package's own name is neither."""
+    if len(written) == 1:
+        return written != container[:1] or len(container) == 1
+    return not written or _agree(written, container)
+
+
+def refs_to_document(view: RefsView) -> dict[str, Any]:
+    """Groups of uses with their totals; `how` is "resolved", "name-matched" or the row's own macro."""
+    return {
+        "format": FORMAT,
+        "symbol": view.asked,
+        "trees": [tree_to_json(tree) for tree in view.trees],
+        "defined": [
+            {"name": name, "kind": kind, "source": source_to_json(spot.ref)} for name, kind, spot in view.defined
+        ],
+        "defined_more": view.more,
+        "groups": [
+            {"name": group.name, "total": group.total, "uses": [_use_to_json(use) for use in group.found]}
+            for group in view.groups
+        ],
+        "remarks": list(view.remarks),
+    }
+
+
+def _use_to_json(use: NameUse) -> dict[str, Any]:
+    return {
+        "source": source_to_json(use.spot.ref),
+        "text": use.text,
+        "inside": use.inside,
+        "how": use.how,
+        "written": use.written,
+        "detail": use.detail,
+    }

@@ -1,39 +1,43 @@
-"""`show`: the pages to print for a target, or the candidates where it names several things."""
+"""`show`: what a target names, and the pages to print for it, or the candidates where it names several things."""
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.view.excerpt import changed, surroundings
-from ptexplore.view.notes.noted import on_lines
-from ptexplore.view.operator.atlas import atlas_symbols
-from ptexplore.view.search.targets import Candidate, candidates
-from ptexplore.view.trees import IndexedTree, Spot, nearest_names
+from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
+from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
+from ptexplore.view.notes.noted import Noted, on_lines
+from ptexplore.view.search.operators import Catalogue, operator_spot
+from ptexplore.view.tokens import surroundings
+from ptexplore.view.trees import (
+    IndexedTree,
+    Spot,
+    atlas_symbols,
+    changed,
+    file_spots,
+    merged,
+    nearest_names,
+    project,
+    spot,
+    symbol_spot,
+    symbols_called,
+)
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.model.symbols import Symbol
-    from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.operator.operators import Catalogue
+    from ptexplore.view.card import ShownKernel  # a card needs all that resolves, a page hardly ever
 
 AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
 _SOURCES = (".cpp", ".h", ".cu", ".cuh", ".py", ".pyi", ".yaml", ".c", ".cc", ".hpp", ".mm", ".metal", ".inl")
 CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
 READABLE = 120  # lines of a definition that is shown whole around a line of it
-
-
-@dataclass(frozen=True, slots=True)
-class ShownKernel:
-    """What one or several dispatch keys of an operator run: a body, or a function that the body calls (`depth` 1)."""
-
-    keys: tuple[str, ...]
-    name: str
-    ref: SourceRef
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +84,26 @@ class ShowQuery:
 
 def show(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, wanted: ShowQuery) -> ShowView:
     """The view of `target`. Raises PtexploreError where it names nothing, a line that is not there, or has no text."""
-    found = candidates(trees, catalogue, target, wanted.kind)
-    if not found:
+    named = tuple(candidates(trees, catalogue, target, wanted.kind))
+    if not named:
         raise nothing(trees, target, wanted.kind)
-    infos = tuple(one.tree.info for one in trees)
-    if len(found) > 1 and not wanted.everything:
-        return ShowView(target, (), tuple(found), infos)
-    return ShowView(target, tuple(_page(trees, catalogue, one) for one in found), tuple(found), infos)
+    infos = tuple(indexed.tree.info for indexed in trees)
+    if len(named) > 1 and not wanted.everything:
+        return ShowView(target, (), named, infos)
+    return ShowView(target, tuple(_page(trees, catalogue, candidate) for candidate in named), named, infos)
 
 
 def with_marks(view: ShowView, noted: Noted) -> ShowView:
     """The view with the notes on its lines; none on a file that is not the text that was indexed any more."""
-    pages = [
-        page
-        if CHANGED in page.facts or page.spot.ref.path is None
-        else replace(page, marks=tuple(_on_page(page, noted.get(page.spot.tree.name, ()))))
-        for page in view.pages
-    ]
-    return replace(view, pages=tuple(pages))
+    return replace(view, pages=tuple(_with_marks(page, noted) for page in view.pages))
 
 
-def _on_page(page: Page, found: Sequence[Mark]) -> list[Mark]:
-    assert page.spot.ref.path is not None
-    return on_lines(found, page.spot.ref.path, page.first, page.first + len(page.lines) - 1)
+def _with_marks(page: Page, noted: Noted) -> Page:
+    path = page.spot.ref.path
+    if path is None or CHANGED in page.facts:
+        return page
+    marks = on_lines(noted.get(page.spot.tree.name, ()), path, page.first, page.first + len(page.lines) - 1)
+    return replace(page, marks=tuple(marks))
 
 
 def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
@@ -115,19 +116,15 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
     close = close or (nearest_files(trees, asked) if is_file or "." in asked.strip(".") else [])
     known = atlas_symbols(trees, target, 3, prefix=False)
     if known:
-        places = "; ".join(f"{one.qualified} at {one.path}:{one.line} ({where.ref.url})" for one, where in known)
-        release = known[0][1].tree.label
-        why = f"{release} has no text, it only names {places}"
+        places = "; ".join(f"{symbol.qualified} at {symbol.path}:{symbol.line} ({at.ref.url})" for symbol, at in known)
+        why = f"{known[0][1].tree.label} has no text, it only names {places}"
         return PtexploreError(f"there is no text of {target} here", why, "ptexplore fetch", FAILED)
-    searched = ", ".join(one.tree.info.label for one in trees) or "nothing: no tree is there"
-    why = f"searched: {searched}" + (
-        f"; the closest are {', '.join(close)}" if close else "; nothing has a name like it"
-    )
-    if not any(one.checkout is not None for one in trees):
+    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
+    closest = f"the closest are {', '.join(close)}" if close else "nothing has a name like it"
+    why = f"searched: {searched}; {closest}"
+    if not any(indexed.checkout is not None for indexed in trees):
         why += "; the installed torch has no hand-written C++"
         return PtexploreError(what, why, "ptexplore fetch", FAILED)
-    import shlex
-
     hint = f"ptexplore show {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(target)}"
     return PtexploreError(what, why, hint, FAILED)
 
@@ -135,101 +132,80 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
 def nearest_files(trees: Sequence[IndexedTree], asked: str) -> list[str]:
     """Files whose name is closest to that of `asked`; where none is like it, those in the same folder."""
     name = asked.rstrip("/").rsplit("/", 1)[-1]
-    found: dict[str, None] = {}
-    for indexed in trees:
-        for fragment in (asked, name, name.rpartition(".")[0]):
-            if len(fragment) > 2:
-                found.update(dict.fromkeys(indexed.store.files_like(fragment, 5)))
-    return list(found)[:5]
+    fragments = [fragment for fragment in (asked, name, name.rpartition(".")[0]) if len(fragment) > 2]
+    files = (file for indexed in trees for part in fragments for file in indexed.store.files_like(part, 5))
+    return list(dict.fromkeys(files))[:5]
 
 
-def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, one: Candidate) -> Page:
-    from_catalogue = one.tree < 0 and catalogue is not None
-    tree = catalogue.tree if from_catalogue and catalogue is not None else trees[one.tree].tree
-    indexed = None if from_catalogue else trees[one.tree]
-    elsewhere = atlas_symbols(trees, one.name, 3, prefix=False) if _is_declaration(one) else []
-    path = one.spot.ref.path
-    lines = tree.lines(path) if path is not None else []
+def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: Candidate) -> Page:
+    indexed = trees[candidate.tree] if candidate.tree >= 0 else None
+    tree = (indexed or catalogue).tree  # type: ignore[union-attr]  # without a catalogue each candidate is of a tree
+    ref, symbol = candidate.spot.ref, candidate.symbol
+    path = ref.path
+    if path is None or tree.read(path) is None:
+        if candidate.kind == "operator":
+            return Page(candidate, candidate.spot, 1, (), "yaml", _facts(candidate, indexed, None))
+        place = f"{path}:{ref.line}" if ref.line else path
+        why = f"{candidate.spot.tree.label} names {place} but its text is not there (any more)"
+        raise PtexploreError(f"there is no text of {candidate.name}", why, "ptexplore fetch", FAILED)
+    lines = tree.lines(path)
     if lines and lines[-1] == "":
         lines = lines[:-1]
-    if path is None or tree.read(path) is None:
-        if one.kind == "operator":
-            return Page(one, one.spot, 1, (), "yaml", _facts(one, indexed, None))
-        raise _no_text(one)
-    inside = _inside(indexed, one)
-    first, last = _extent(one, inside, len(lines))
-    place = tree.place_of(path, one.first or one.spot.ref.line or first)
+    asked = candidate.first
+    inside = indexed.store.enclosing(path, asked) if indexed is not None and asked is not None else None
+    first, last = _extent(candidate, inside, len(lines))
+    file, file_line = tree.place_of(path, asked or ref.line or first) or (None, None)
     known = indexed.store.file(path) if indexed is not None else None
-    language = known.language if known is not None else _language(path)
+    language = known.language if known is not None else _LANGUAGES.get(path.rpartition(".")[2], "cpp")
     before, after = surroundings(lines, first, last, language)
-    ref = one.spot.ref
-    spot = one.spot
+    facts = _facts(candidate, indexed, inside)
+    if symbol is not None and symbol.role == "declaration":
+        for _symbol, definition in atlas_symbols(trees, candidate.name, 3, prefix=False):
+            at = definition.ref
+            place = f"{at.path}:{at.line} in {definition.tree.version}, {at.precision} ({at.url})"
+            facts = (*facts, f"defined at {place}; ptexplore fetch brings the text")
     if ref.line is None:
-        whole = SourceRef(path, one.first or 1, ref.layer, ref.precision, last, ref.tree, None, ref.reason)
-        spot = Spot(whole, one.spot.tree)
+        ref = SourceRef(path, asked or 1, ref.layer, ref.precision, last, ref.tree, None, ref.reason)
     return Page(
-        candidate=one,
-        spot=spot,
+        candidate=candidate,
+        spot=Spot(ref, candidate.spot.tree),
         first=first,
         lines=tuple(lines[first - 1 : last]),
         language=language,
-        facts=(*_facts(one, indexed, inside), *(_in_atlas(where) for _symbol, where in elsewhere)),
-        mark=one.first if one.first is not None and one.last is None else None,
+        facts=facts,
+        mark=asked if candidate.last is None else None,
         before=before,
         after=after,
-        file=place[0] if place else None,
-        file_line=place[1] if place else None,
+        file=file,
+        file_line=file_line,
         inside=inside,
     )
 
 
-def _is_declaration(one: Candidate) -> bool:
-    return one.symbol is not None and one.symbol.role == "declaration"
-
-
-def _in_atlas(where: Spot) -> str:
-    ref = where.ref
-    place = f"{ref.path}:{ref.line} in {where.tree.version}"
-    return f"defined at {place}, {ref.precision} ({ref.url}); ptexplore fetch brings the text"
-
-
-def _no_text(one: Candidate) -> PtexploreError:
-    where = f"{one.spot.ref.path}:{one.spot.ref.line}" if one.spot.ref.line else one.spot.ref.path
-    why = f"{one.spot.tree.label} names {where} but its text is not there (any more)"
-    return PtexploreError(f"there is no text of {one.name}", why, "ptexplore fetch", FAILED)
-
-
-def _inside(indexed: IndexedTree | None, one: Candidate) -> Symbol | None:
-    if indexed is None or one.first is None or one.spot.ref.path is None:
-        return None
-    return indexed.store.enclosing(one.spot.ref.path, one.first)
-
-
-def _extent(one: Candidate, inside: Symbol | None, total: int) -> tuple[int, int]:
+def _extent(candidate: Candidate, inside: Symbol | None, total: int) -> tuple[int, int]:
     """First and last line to show."""
-    if one.symbol is not None:
-        return one.symbol.begin, min(one.symbol.end_line, total)
-    if one.kind == "operator" and one.spot.ref.line:
-        return one.spot.ref.line, min(one.spot.ref.end_line or one.spot.ref.line, total)
-    if one.first is None:
+    symbol, ref, first, last = candidate.symbol, candidate.spot.ref, candidate.first, candidate.last
+    if symbol is not None:
+        return symbol.begin, min(symbol.end_line, total)
+    if candidate.kind == "operator" and ref.line:
+        return ref.line, min(ref.end_line or ref.line, total)
+    if first is None:
         return 1, total
-    last = one.last if one.last is not None else one.first
-    if one.first > total or last < one.first:
-        why = f"{one.name} has {total} lines" if one.first > total else "the last line is before the first"
-        asked = f"{one.first}-{one.last}" if one.last is not None else str(one.first)
-        raise PtexploreError(
-            f"there is no line {asked} in {one.name}", why, f"ptexplore show {one.name}:{total}", USAGE
-        )
-    if one.last is not None:
-        return one.first, min(one.last, total)
+    if first > total or (last is not None and last < first):
+        name = candidate.name
+        why = f"{name} has {total} lines" if first > total else "the last line is before the first"
+        asked = f"{first}-{last}" if last is not None else str(first)
+        raise PtexploreError(f"there is no line {asked} in {name}", why, f"ptexplore show {name}:{total}", USAGE)
+    if last is not None:
+        return first, min(last, total)
     if inside is not None and inside.end_line - inside.begin < READABLE:
         return inside.begin, min(inside.end_line, total)
-    return max(1, one.first - AROUND), min(total, one.first + AROUND)
+    return max(1, first - AROUND), min(total, first + AROUND)
 
 
-def _facts(one: Candidate, indexed: IndexedTree | None, inside: Symbol | None) -> tuple[str, ...]:
+def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | None) -> tuple[str, ...]:
     facts: list[str] = []
-    symbol = one.symbol
+    symbol, path = candidate.symbol, candidate.spot.ref.path
     if symbol is not None:
         if symbol.role == "declaration":
             facts.append("a declaration: no definition of it is in these trees")
@@ -240,14 +216,227 @@ def _facts(one: Candidate, indexed: IndexedTree | None, inside: Symbol | None) -
     if inside is not None:
         kind = "inside" if inside.kind != "namespace" else "inside namespace"
         facts.append(f"{kind} {inside.qualified} (lines {inside.begin}-{inside.end_line})")
-    for other in one.also:
-        where = f"{other.ref.path}:{other.ref.line}" if other.ref.line else other.ref.path
-        facts.append(f"also in {other.tree.label}: {where}")
-    if indexed is not None and one.spot.ref.path is not None and changed(indexed, one.spot.ref.path):
+    for other in candidate.also:
+        line = f":{other.ref.line}" if other.ref.line else ""
+        facts.append(f"also in {other.tree.label}: {other.ref.path}{line}")
+    if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)
     return tuple(facts)
 
 
-def _language(path: str) -> str:
-    suffix = path.rpartition(".")[2]
-    return {"py": "python", "pyi": "python", "yaml": "yaml", "yml": "yaml"}.get(suffix, "cpp")
+_LANGUAGES = {"py": "python", "pyi": "python", "yaml": "yaml", "yml": "yaml"}
+_PLACE = re.compile(r"^(?P<path>.+?):(?P<first>[1-9][0-9]{0,8})(?:-(?P<last>[1-9][0-9]{0,8})|:[0-9]+)?:?$")
+_ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concept": 1, "macro": 1, "typedef": 2,
+          "operator": 2, "file": 3, "variable": 4, "member": 5, "enumerator": 6, "namespace": 7}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing that a target may name. `tree` is the number of its tree among those searched.
+
+    `also` are places of the same thing in further trees. For a file, `first` and `last` are the lines asked for.
+    """
+
+    kind: str
+    name: str
+    detail: str
+    spot: Spot
+    tree: int
+    symbol: Symbol | None = None
+    first: int | None = None
+    last: int | None = None
+    also: tuple[Spot, ...] = ()
+
+
+def candidates(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, kind: str | None = None
+) -> list[Candidate]:
+    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first."""
+    files = _files_named(trees, target)
+    if files:
+        return files
+    named = [*_symbols(trees, target), *_operators(trees, catalogue, target)]
+    if kind is not None:
+        return [candidate for candidate in named if candidate.kind == kind]
+    named.sort(key=lambda candidate: _ORDER.get(candidate.kind, 3))
+    return [candidate for candidate in named if candidate.kind != "namespace"] or named
+
+
+# --- files ---
+
+
+def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
+    match = _PLACE.match(target)
+    if match is None:
+        return _paths(trees, target)
+    path, first, last = match["path"], int(match["first"]), int(match["last"]) if match["last"] else None
+    files = _paths(trees, path)
+    lengths = [_length(trees[file.tree], file.name) for file in files]
+    if len(files) > 1 and max(lengths) < first:
+        why = f"the longest of the {len(files)} files of that name has {max(lengths)}"
+        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {path}")
+    long_enough = [file for file, length in zip(files, lengths, strict=True) if length >= first]
+    return [replace(file, first=first, last=last) for file in long_enough or files]
+
+
+def _length(indexed: IndexedTree, path: str) -> int:
+    known = indexed.store.file(path)
+    return known.lines if known is not None else len(indexed.tree.lines(path))
+
+
+def _paths(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
+    """Files of that canonical path, else of a path that ends in it; a file on this machine is known by its place."""
+    if os.path.isabs(asked):
+        return _on_disk(trees, asked)
+    asked = asked.removeprefix("./")
+    exact = _holding(trees, asked)
+    if exact or not asked.strip("/"):
+        return exact
+    ending = f"/{asked.lower()}"
+    paths = dict.fromkeys(
+        path for indexed in trees for path in indexed.store.files_like(asked, 200) if path.lower().endswith(ending)
+    )
+    same_case = [path for path in paths if path.endswith(f"/{asked}")]
+    return [candidate for path in same_case or paths for candidate in _holding(trees, path)]
+
+
+def _holding(trees: Sequence[IndexedTree], path: str) -> list[Candidate]:
+    """The trees' files of that path: one candidate a project, further trees beside it."""
+    by_project: dict[str, list[int]] = {}
+    for number, indexed in enumerate(trees):
+        if indexed.store.file(path) is not None or ("/" in path and indexed.tree.exists(path)):
+            by_project.setdefault(project(indexed), []).append(number)
+    files = []
+    for numbers in by_project.values():
+        detail, first, others = file_spots([trees[number] for number in numbers], path)
+        files.append(Candidate("file", path, detail, first, numbers[0], also=others))
+    return files
+
+
+def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
+    """The file of a tree that lies at that absolute path: a compiler or a debugger may have named it."""
+    real = os.path.realpath(file)
+    parts = real.split(os.sep)
+    for number, indexed in enumerate(trees):
+        for start in range(1, len(parts)):
+            path = "/".join(parts[start:])
+            for full in (path, f"aten/src/{path}", f"build/aten/src/{path}"):
+                held = indexed.tree.file_of(full) if indexed.store.file(full) is not None else None
+                if held is not None and os.path.realpath(held) == real:
+                    return [Candidate("file", full, "", spot(indexed, full, None), number)]
+    return []
+
+
+# --- symbols ---
+
+
+def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
+    """Definitions of the name, else its declarations. A qualified name is exact where it can be, else an ending."""
+    asked = target.removeprefix("::")
+    qualified = "::" in target or "." in target
+    for strict in (True, False) if qualified else (False,):
+        symbols = symbols_called(trees, asked, exact=strict)
+        defined = [(number, symbol) for number, symbol in symbols if symbol.role == "definition"]
+        together = _without_constructors(merged(trees, _without_stubs(defined) or symbols))
+        if together:
+            return [_candidate(trees, places) for places in together]
+    return []
+
+
+def _without_stubs(symbols: list[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
+    """A .pyi only repeats what the .py defines."""
+    real = {symbol.qualified for _number, symbol in symbols if not symbol.path.endswith(".pyi")}
+    return [(n, s) for n, s in symbols if not (s.path.endswith(".pyi") and s.qualified in real)]
+
+
+def _without_constructors(together: list[list[tuple[int, Symbol]]]) -> list[list[tuple[int, Symbol]]]:
+    """A class's name means the class: its constructors bear it too, and are named as Class::Class."""
+    classes = {
+        f"{symbol.qualified}::{symbol.name}"
+        for (_number, symbol), *_others in together
+        if symbol.kind in ("class", "struct", "union")
+    }
+    return [places for places in together if places[0][1].qualified not in classes]
+
+
+def _candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Candidate:
+    (number, symbol), *others = sorted(places, key=lambda place: place[0])
+    also = tuple(symbol_spot(trees[n], s) for n, s in others)
+    where = symbol_spot(trees[number], symbol)
+    return Candidate(symbol.kind, symbol.qualified, symbol.signature, where, number, symbol, also=also)
+
+
+# --- operators ---
+
+
+def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str) -> list[Candidate]:
+    """Operators of that full name, or every overload where it names a family ("aten::add")."""
+    asked = _dispatcher_name(target)
+    operators: dict[str, Candidate] = {}
+    if catalogue is not None:
+        store = catalogue.store
+        exact = store.operator(asked) or store.operator(f"aten::{asked}")
+        namespace, _, base = asked.rpartition("::")
+        family = [member for member in store.operators_named(base) if member.namespace == (namespace or "aten")]
+        for operator in [exact] if exact is not None and ("::" in asked or "." in asked) else family:
+            place = operator_spot(catalogue, operator)
+            operators[operator.name] = Candidate("operator", operator.name, operator.schema, place, catalogue.number)
+    for number, indexed in enumerate(trees if "::" in asked else ()):
+        for row in indexed.store.dialect(asked, OPERATOR_KINDS):
+            place = spot(indexed, row.path, row.line, row.end_line)
+            operators.setdefault(row.name, Candidate("operator", row.name, row.text, place, number))
+    return list(operators.values())
+
+
+def _dispatcher_name(target: str) -> str:
+    """`torch.ops.aten.add.Tensor` and `aten::add.default` as the dispatcher writes them."""
+    name = target.removeprefix("torch.ops.")
+    return (name if name == target else name.replace(".", "::", 1)).removesuffix(".default")
+
+
+# --- JSON ---
+
+
+def show_to_document(view: ShowView) -> dict[str, Any]:
+    """The pages with their lines; `candidates` is everything that the target may name."""
+    return {
+        "format": FORMAT,
+        "target": view.target,
+        "trees": [tree_to_json(tree) for tree in view.trees],
+        "candidates": [_candidate_to_json(candidate) for candidate in view.candidates],
+        "pages": [_page_to_json(page) for page in view.pages],
+    }
+
+
+def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
+    symbol = candidate.symbol
+    return {
+        "kind": candidate.kind,
+        "name": candidate.name,
+        "detail": candidate.detail,
+        "role": symbol.role if symbol is not None else None,
+        "macro": symbol.macro if symbol is not None else None,
+        "guards": list(symbol.guards) if symbol is not None else [],
+        "source": source_to_json(candidate.spot.ref),
+        "also": [source_to_json(other.ref) for other in candidate.also],
+    }
+
+
+def _page_to_json(page: Page) -> dict[str, Any]:
+    document = _candidate_to_json(page.candidate) | {
+        "source": source_to_json(page.spot.ref),
+        "first": page.first,
+        "mark": page.mark,
+        "lines": list(page.lines),
+        "language": page.language,
+        "file": page.file,
+        "file_line": page.file_line,
+        "inside": page.inside.qualified if page.inside is not None else None,
+        "facts": list(page.facts),
+        "notes": [mark_to_json(mark) for mark in page.marks],
+    }
+    kernels = [
+        {"keys": list(kernel.keys), "name": kernel.name, "depth": kernel.depth, "source": source_to_json(kernel.ref)}
+        for kernel in page.kernels
+    ]
+    return document | ({"kernels": kernels} if kernels else {})

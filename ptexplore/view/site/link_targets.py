@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import gc
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ptexplore.store.index import site as index_site
+from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-
-if TYPE_CHECKING:
-    from ptexplore.store.index.reader import IndexStore
 
 MOST = 6  # definitions that are still a choice
 BY_NAME = 3  # of those that only the name speaks for
@@ -27,6 +25,7 @@ _KINDS = {
 }  # fmt: skip
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _PYTHON = (".py", ".pyi")
+_HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
 # What PyTorch puts there stands beside the library's own, which no index of ours has: most uses of std::log are not it.
 _FOREIGN = "std::"
 _NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
@@ -46,7 +45,7 @@ class LinkTarget(NamedTuple):
 
     path: str
     tree: int
-    what: SiteDefinition
+    definition: SiteDefinition
 
 
 class Meaning(NamedTuple):
@@ -95,26 +94,24 @@ class DefinitionsByName:
 
     def preload(self) -> None:
         """Read every definition, once."""
+        if self._whole:
+            return
+        by_file: defaultdict[str, list[SiteDefinition]] = defaultdict(list)
+        by_name: defaultdict[str, list[LinkTarget]] = defaultdict(list)
         collects = gc.isenabled()
         gc.disable()  # half a million records that all stay: looking for circles takes twice as long as reading
         try:
-            if not self._whole:
-                self._read()
+            for number, store in enumerate(self._stores):
+                files = self._files[number]
+                for definition in index_site.definitions(store):
+                    path = files.get(definition.file)
+                    if path is not None:
+                        by_file[path].append(definition)
+                        if definition.kind != "namespace":
+                            by_name[definition.name].append(LinkTarget(path, number, definition))
         finally:
             if collects:
                 gc.enable()
-
-    def _read(self) -> None:
-        by_file: defaultdict[str, list[SiteDefinition]] = defaultdict(list)
-        by_name: defaultdict[str, list[LinkTarget]] = defaultdict(list)
-        for number, store in enumerate(self._stores):
-            files = self._files[number]
-            for one in index_site.definitions(store):
-                path = files.get(one.file)
-                if path is not None:
-                    by_file[path].append(one)
-                    if one.kind != "namespace":
-                        by_name[one.name].append(LinkTarget(path, number, one))
         self._by_name, self._by_file, self._whole = dict(by_name), dict(by_file), True
 
     def reopened(self, stores: Sequence[IndexStore]) -> DefinitionsByName:
@@ -125,11 +122,11 @@ class DefinitionsByName:
     def places(self, name: str) -> list[LinkTarget]:
         """Everything of that name, by tree, file and line."""
         if name not in self._by_name and not self._whole:
-            found = [(n, one) for n, store in enumerate(self._stores) for one in index_site.named(store, name)]
             self._by_name[name] = [
-                LinkTarget(self._files[n][one.file], n, one)
-                for n, one in found
-                if one.file in self._files[n] and one.kind != "namespace"
+                LinkTarget(self._files[number][definition.file], number, definition)
+                for number, store in enumerate(self._stores)
+                for definition in index_site.named(store, name)
+                if definition.file in self._files[number] and definition.kind != "namespace"
             ]
         return self._by_name.get(name, [])
 
@@ -155,66 +152,67 @@ class DefinitionsByName:
         group = self._group(use.name, use.kind, python)
         if group is None:
             return None
-        text = use.text
         if python:
-            key: tuple[object, ...] = (use.kind, text, path)
-        elif use.target is None and ("." in text or "->" in text) and "operator" not in text:
+            key: tuple[object, ...] = (use.kind, use.text, path)
+        elif use.target is None and ("." in use.text or "->" in use.text) and "operator" not in use.text:
             return group.members
         else:
-            written = _written(text, use.name) if text != use.name else ""
+            written = _written(use)
             key = (use.kind, written, use.target, path, "" if written or group.only_macros else scope)
         known = self._known.setdefault((use.name, python), {})
         if key not in known:
             if len(known) > _KEPT:
                 known.clear()
-            chosen, sure = _in_python(group.places, use, path) if python else self._in_cpp(group, use, path, scope)
-            known[key] = _choice(chosen, sure=sure)
+            places, sure = _in_python(group.places, use, path) if python else self._in_cpp(group, use, path, scope)
+            known[key] = _choice(places, sure=sure)
         return known[key]
 
     def included(self, text: str, path: str) -> Meaning | None:
         """The file that an #include names; None where it is not one of these trees'."""
-        found = [one for one in self._tails.get(text.rsplit("/", 1)[-1], ()) if one.endswith(f"/{text}") or one == text]
+        files = [file for file in self._tails.get(text.rsplit("/", 1)[-1], ()) if f"/{file}".endswith(f"/{text}")]
         beside = f"{path.rpartition('/')[0]}/{text}"
-        found = [beside] if beside in found else [one for one in found if _is_root(one[: -len(text)])]
-        if not found or len(found) > MOST:
+        files = [beside] if beside in files else [file for file in files if file.removesuffix(text) in _INCLUDE_FOLDERS]
+        if not files or len(files) > MOST:
             return None
         blank = SiteDefinition(0, text, "", "file", 0, 0, 0, False, False, False, "")
-        return Meaning(tuple(LinkTarget(one, 0, blank) for one in found), len(found) == 1)
+        return Meaning(tuple(LinkTarget(file, 0, blank) for file in files), len(files) == 1)
 
     def _group(self, name: str, kind: str, python: bool) -> _Group | None:
         key = (name, kind, python)
         if key not in self._groups:
-            wanted = _KINDS.get(kind, _CALLED)
-            found = [one for one in self.places(name) if one.what.kind in wanted]
-            found = [one for one in found if one.path.endswith(_PYTHON) == python]
-            found = linkable(found)
-            self._groups[key] = self._grouped(found) if found else None
+            kinds = _KINDS.get(kind, _CALLED)
+            named = [place for place in self.places(name) if place.definition.kind in kinds]
+            places = linkable([place for place in named if place.path.endswith(_PYTHON) == python])
+            self._groups[key] = self._grouped(places) if places else None
         return self._groups[key]
 
-    def _grouped(self, found: list[LinkTarget]) -> _Group:
+    def _grouped(self, places: list[LinkTarget]) -> _Group:
         inside: defaultdict[str, list[LinkTarget]] = defaultdict(list)
-        for one in found:
-            inside[one.what.container].append(one)
-        members = [one for container in inside if container[:-2] in self._classes for one in inside[container]]
-        free = [one for container in inside if container[:-2] not in self._classes for one in inside[container]]
-        # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
+        for place in places:
+            inside[place.definition.container].append(place)
         ends: defaultdict[str, list[str]] = defaultdict(list)
-        for container in inside:
+        members: list[LinkTarget] = []
+        free: list[LinkTarget] = []
+        for container, contained in inside.items():
             ends[_last(container)].append(container)
-        return _Group(found, dict(inside), free, dict(ends), {}, _choice(members, sure=False), bool(members),
-                      all(one.what.kind == "macro" for one in found))  # fmt: skip
+            (members if container[:-2] in self._classes else free).extend(contained)
+        # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
+        only_macros = all(place.definition.kind == "macro" for place in places)
+        return _Group(
+            places, dict(inside), free, dict(ends), {}, _choice(members, sure=False), bool(members), only_macros
+        )
 
     def _in_cpp(self, group: _Group, use: SiteUse, path: str, scope: str) -> tuple[list[LinkTarget], bool]:
         if use.target is not None:
             exact = use.target.partition("(")[0]
-            return [one for one in group.places if one.what.qualified == exact], True
+            return [place for place in group.places if place.definition.qualified == exact], True
         if group.only_macros:
-            return group.places, not any(of_another_kind(one.path, path) for one in group.places)
-        written = _written(use.text, use.name) if use.text != use.name else ""
+            return group.places, not any(of_another_kind(place.path, path) for place in group.places)
+        written = _written(use)
         if written:
             if written not in group.fitting:
                 ends = group.ends.get(_last(written), ())
-                group.fitting[written] = [one for end in ends if _agree(written, end) for one in group.inside[end]]
+                group.fitting[written] = [place for end in ends if _agree(written, end) for place in group.inside[end]]
             return seen_from(path, group.fitting[written]), True
         return self._unwritten(group, use, path, scope)
 
@@ -226,10 +224,10 @@ class DefinitionsByName:
         """
         inner, in_class = scope, False
         while True:
-            here = seen_from(path, group.inside.get(f"{inner}::" if inner else "", ()))
-            if here:
-                other = any(of_another_kind(one.path, path) for one in here)
-                return here, not (in_class and group.has_members) and use.kind != "address" and not other
+            places = seen_from(path, group.inside.get(f"{inner}::" if inner else "", ()))
+            if places:
+                other = any(of_another_kind(place.path, path) for place in places)
+                return places, not (in_class and group.has_members) and use.kind != "address" and not other
             if not inner:
                 break
             in_class = in_class or inner in self._classes
@@ -238,42 +236,40 @@ class DefinitionsByName:
         return seen_from(path, group.free), False
 
 
-def _choice(found: list[LinkTarget], *, sure: bool) -> Meaning | None:
-    chosen = _once(found)
+def _choice(places: list[LinkTarget], *, sure: bool) -> Meaning | None:
+    """Each place once, tests only where there is nothing else; None where there are too many to choose among."""
+    kept = [place for place in places if not place.definition.test] or places
+    chosen = {(place.path, place.definition.line): place for place in kept}.values()
     return Meaning(tuple(chosen), sure and len(chosen) == 1) if 0 < len(chosen) <= (MOST if sure else BY_NAME) else None
 
 
-def _in_python(found: list[LinkTarget], use: SiteUse, path: str) -> tuple[list[LinkTarget], bool]:
+def _in_python(places: list[LinkTarget], use: SiteUse, path: str) -> tuple[list[LinkTarget], bool]:
     """In Python: what an import names, what the same file has at its top; members by their name alone."""
-    before = use.text[: -len(use.name)]
     if use.kind == "import":
-        return [one for one in found if one.what.qualified == use.text], True
+        return [place for place in places if place.definition.qualified == use.text], True
+    before = use.text[: -len(use.name)]
+    own = [place for place in places if place.path == path]
     if not before:
-        here = [one for one in found if one.path == path and _top(one)]
-        return (here, True) if here else ([one for one in found if _top(one)], False)
+        top = [place for place in own if _top(place)]
+        return (top, True) if top else ([place for place in places if _top(place)], False)
     if before in ("self.", "cls."):
-        here = [one for one in found if one.path == path and not _top(one)]
-        return here or [one for one in found if not _top(one)], False
-    named = [one for one in found if one.what.container == before or one.what.container.endswith(f".{before}")]
-    return named or found, bool(named) and before.count(".") > 1
+        members = [place for place in own if not _top(place)]
+        return members or [place for place in places if not _top(place)], False
+    named = [place for place in places if f".{place.definition.container}".endswith(f".{before}")]
+    return named or places, bool(named) and before.count(".") > 1
 
 
 def _top(place: LinkTarget) -> bool:
     """Whether a Python definition stands at its module's top: its container is the module."""
     module = place.path.rsplit(".", 1)[0].replace("/", ".").removesuffix(".__init__")
-    return place.what.container[:-1] == module or place.what.container == ""
+    return place.definition.container[:-1] == module or place.definition.container == ""
 
 
-def _once(found: list[LinkTarget]) -> list[LinkTarget]:
-    """Each place once; tests only where there is nothing else."""
-    kept = {(one.path, one.what.line): one for one in found if not one.what.test}
-    return list(kept.values()) or list({(one.path, one.what.line): one for one in found}.values())
-
-
-def _written(text: str, name: str) -> str:
+def _written(use: SiteUse) -> str:
     """What stands before the name without template arguments: "native::"; "" where it is not qualified."""
-    at = text.rfind(name)
-    before = text[:at]
+    if use.text == use.name:
+        return ""
+    before = use.text[: use.text.rfind(use.name)]
     while (shorter := _ARGUMENTS.sub("", before)) != before:
         before = shorter
     return before.removeprefix("::")
@@ -286,20 +282,14 @@ def _last(container: str) -> str:
 
 def _agree(written: str, container: str) -> bool:
     """Whether one is the end of the other, whole parts compared."""
-    if not container:
-        return False
-    return container == written or container.endswith(f"::{written}") or written.endswith(f"::{container}")
+    return bool(container) and (f"::{container}".endswith(f"::{written}") or written.endswith(f"::{container}"))
 
 
-_ROOTS = frozenset({
+# The folders that PyTorch's build looks into for headers.
+_INCLUDE_FOLDERS = frozenset({
     "", "aten/src/", "build/aten/src/", "torch/csrc/api/include/", "torch/csrc/api/src/", "torch/csrc/", "torch/",
     "torch/include/",
 })  # fmt: skip
-
-
-def _is_root(folder: str) -> bool:
-    """Whether a folder is one that PyTorch's build looks into for headers."""
-    return folder in _ROOTS
 
 
 # --- what a name cannot mean ---
@@ -312,37 +302,36 @@ def of_another_kind(target: str, path: str) -> bool:
 
 def python_locals(text: str) -> set[str]:
     """The names that functions of a Python file bind themselves: parameters, and what is assigned further in."""
-    found = {a or b for a, b in _BOUND.findall(text)}
-    for one, other in _PARAMETERS.findall(text):
-        found.update(_PARAMETER.findall(one or other))
-    return found
+    names = {assigned or bound for assigned, bound in _BOUND.findall(text)}
+    for of_function, of_lambda in _PARAMETERS.findall(text):
+        names.update(_PARAMETER.findall(of_function or of_lambda))
+    return names
 
 
-def linkable(found: list[LinkTarget]) -> list[LinkTarget]:
+def linkable(places: list[LinkTarget]) -> list[LinkTarget]:
     """Definitions alone where there are any, with the overloads that are only declared."""
-    found = [one for one in found if not one.what.container.startswith(_FOREIGN)]
-    defined = [one for one in found if not one.what.declared]
-    if all(one.what.static for one in defined):
-        return found
-    return [*defined, *_bodiless(found, defined)]
+    places = [place for place in places if not place.definition.container.startswith(_FOREIGN)]
+    defined = [place for place in places if not place.definition.declared]
+    if all(place.definition.static for place in defined):
+        return places
+    return [*defined, *_bodiless(places, defined)]
 
 
-def _bodiless(found: Sequence[LinkTarget], defined: Sequence[LinkTarget]) -> list[LinkTarget]:
+def _bodiless(places: Sequence[LinkTarget], defined: Sequence[LinkTarget]) -> list[LinkTarget]:
     """Overloads without a body, as pure virtual ones are, beside the one that has one: which is meant is not known."""
-    alone: dict[str, LinkTarget | None] = {}
-    for one in defined:
-        alone[one.what.container] = None if one.what.container in alone else one
+    times = Counter(place.definition.container for place in defined)
+    with_body = {
+        place.definition.container: parameters(place.definition.signature)
+        for place in defined
+        if times[place.definition.container] == 1 and place.definition.kind == "function"
+    }
     return [
-        one
-        for one in found
-        if one.what.declared and one.what.kind == "function" and one.what.container
-        and (other := alone.get(one.what.container)) is not None and other.what.kind == "function"
-        and _apart(parameters(one.what.signature), parameters(other.what.signature))
+        place
+        for place in places
+        if place.definition.declared and place.definition.kind == "function" and place.definition.container
+        and (count := with_body.get(place.definition.container)) is not None
+        and parameters(place.definition.signature) not in (None, count)
     ]  # fmt: skip
-
-
-def _apart(one: int | None, other: int | None) -> bool:
-    return one is not None and other is not None and one != other
 
 
 def parameters(signature: str) -> int | None:
@@ -356,12 +345,12 @@ def parameters(signature: str) -> int | None:
     return 0 if inside in ("", "void") else inside.count(",") + 1
 
 
-def seen_from(path: str, found: Sequence[LinkTarget]) -> list[LinkTarget]:
+def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:
     """Without what only its own file sees, as what a file that is no header declares for itself."""
     return [
-        one for one in found if not (one.what.static or one.what.declared) or one.path == path or _is_header(one.path)
+        place
+        for place in places
+        if not (place.definition.static or place.definition.declared)
+        or place.path == path
+        or place.path.endswith(_HEADERS)
     ]
-
-
-def _is_header(path: str) -> bool:
-    return path.endswith((".h", ".hpp", ".cuh", ".inl", ".inc"))

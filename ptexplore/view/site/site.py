@@ -1,19 +1,21 @@
-"""What every page of a site shares: its settings, where its pages are, the trees it shows, its notes by file."""
+"""A site: which files it shows, where each page is, and what every page shares: settings, trees, notes by file."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Literal
 
+from ptexplore.annotations.marks import Mark
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.source.permalink import below
-from ptexplore.view.site.urls import between, operator_names, safe
-
-if TYPE_CHECKING:
-    from ptexplore.model.places import TreeInfo
-    from ptexplore.view.site.scope import Scope
-    from ptexplore.view.trees import IndexedTree
+from ptexplore.view.site.link_targets import DefinitionsByName
+from ptexplore.view.site.source_page import source_data
+from ptexplore.view.trees import IndexedTree
 
 NAV = (("Home", "index.html"), ("Tours", "tours/index.html"), ("Concepts", "concepts.html"),
        ("Source", "src/index.html"), ("Operators", "ops/index.html"), ("Traces", "traces/index.html"))  # fmt: skip
@@ -77,12 +79,12 @@ class Site:
     @property
     def of(self) -> str:
         """What the site is of, in words."""
-        return ", ".join(dict.fromkeys(shown(one.tree.info) for one in self.trees))
+        return ", ".join(dict.fromkeys(shown(indexed.tree.info) for indexed in self.trees))
 
-    def place(self, here: str, path: str, line: int | None) -> str | None:
-        """The way from the page `here` to a line of a file; None where the file is not on the site."""
+    def place(self, page: str, path: str, line: int | None) -> str | None:
+        """The way from a page to a line of a file; None where the file is not on the site."""
         url = self.sources.get(path)
-        return None if url is None else between(here, url) + (f"#L{line}" if line else "")
+        return None if url is None else between(page, url) + (f"#L{line}" if line else "")
 
     def permalink(self, path: str, line: int | None = None) -> str | None:
         """Where the file can be read elsewhere, at the very text of this site; None where nobody can say."""
@@ -91,9 +93,9 @@ class Site:
             return None
         return below(self.settings.repo, path, line)
 
-    def skewed(self, one: int, other: int) -> bool:
+    def skewed(self, first: int, second: int) -> bool:
         """Whether two trees are of different versions."""
-        return one != other and any(self.trees[n].tree.info.relation == "version-skew" for n in (one, other))
+        return first != second and any(self.trees[n].tree.info.relation == "version-skew" for n in (first, second))
 
 
 def shown(info: TreeInfo) -> str:
@@ -111,3 +113,122 @@ def stop_url(name: str) -> str:
     """The page of a stop "tour#stop", or of a tour."""
     tour, _, stop = name.partition("#")
     return f"tours/{tour}/{stop}.html" if stop else f"tours/{tour}.html"
+
+
+_UNSAFE = re.compile(rb"[^A-Za-z0-9._+-]|^\.|\.$")
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
+_LONGEST = 120  # characters of one name: with its suffixes it must fit every file system
+
+
+def safe(name: str) -> str:
+    """A file's name that every file system and URL takes as it is: other bytes of its UTF-8 as ~XX."""
+    made = _UNSAFE.sub(lambda match: b"~%02X" % match[0][0], name.encode("utf-8", "surrogateescape")).decode("ascii")
+    if made.partition(".")[0].lower() in _RESERVED:
+        made = f"~{ord(made[0]):02X}{made[1:]}"
+    if len(made) > _LONGEST:
+        made = f"{made[: _LONGEST - 9]}~{_hash(name, 8)}"
+    return made
+
+
+def safe_path(path: str) -> str:
+    """The same for every part of a path."""
+    return "/".join(map(safe, path.split("/")))
+
+
+def _hash(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+def apart(names: Iterable[str]) -> dict[str, str]:
+    """Each path's safe one; of those that differ in case alone all but the first get the beginning of a hash."""
+    paths: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(names):
+        made = safe_path(name)
+        paths[name] = f"{made}~{_hash(name, 6)}" if made.lower() in taken else made
+        taken.add(paths[name].lower())
+    return paths
+
+
+def up(url: str) -> str:
+    """The way from a page to the site's root ("../../")."""
+    return "../" * url.count("/")
+
+
+def between(page: str, target: str) -> str:
+    """The shortest way from one page to another, both from the root."""
+    ours, theirs = page.split("/")[:-1], target.split("/")
+    same = 0
+    while same < min(len(ours), len(theirs) - 1) and ours[same] == theirs[same]:
+        same += 1
+    return "../" * (len(ours) - same) + "/".join(theirs[same:])
+
+
+def operator_names(name: str) -> tuple[str, str]:
+    """An operator's namespace and the rest: "aten::add.Tensor" -> "aten", "add.Tensor"."""
+    namespace, _, rest = name.partition("::")
+    return (namespace, rest) if rest else ("", name)
+
+
+Scope = Literal["tours", "core", "all"]
+_ALL = ("aten/", "c10/", "torch/csrc/", "build/")
+_CORE = ("c10/core/", "c10/util/", "c10/macros/", "aten/src/ATen/core/", "aten/src/ATen/ops/",
+         "aten/src/ATen/detail/", "aten/src/ATen/cpu/", "aten/src/ATen/native/cpu/", "torch/csrc/autograd/",
+         "torch/csrc/utils/", "build/")  # fmt: skip
+_CORE_FOLDERS = ("aten/src/ATen", "aten/src/ATen/native", "aten/src/ATen/templates", "torch/csrc", "torch/_C",
+                 "tools/autograd", "tools/autograd/templates")  # fmt: skip
+_SMALL = "build/aten/src/ATen/ops/"  # seven thousand headers of a few lines: the card of the operator says it all
+_MOST_LINES = 400  # of a symbol that is looked through for what it leads to
+
+Extents = Mapping[str, Sequence[tuple[int, int]]]  # path -> first and last lines
+
+
+def in_scope(path: str, scope: Scope) -> bool:
+    """Whether a file belongs to the site whatever is written about it."""
+    if scope == "all":
+        return path.startswith(_ALL) and not path.startswith(_SMALL)
+    if scope == "core":
+        return (path.startswith(_CORE) and not path.startswith(_SMALL)) or path.rpartition("/")[0] in _CORE_FOLDERS
+    return False
+
+
+def touched(marks: Iterable[Mark], trails: Iterable[Trail]) -> Extents:
+    """The lines that stops and traces are about, by path."""
+    extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    for mark in marks:
+        if mark.placed:
+            extents[mark.path].add((mark.begin or mark.line, mark.symbol_end or mark.end_line))
+    for trail in trails:
+        for hop in walk(trail.hops):
+            for ref in refs(hop):
+                if ref.path is not None:
+                    extents[ref.path].add((ref.line or 1, ref.end_line or ref.line or 1))
+    return {path: sorted(lines) for path, lines in sorted(extents.items())}
+
+
+def refs(hop: Hop) -> Iterable[SourceRef]:
+    """Every place that a hop names."""
+    for ref in filter(None, (hop.source, hop.registration, hop.declaration)):
+        yield ref
+        yield from ref.candidates
+
+
+def around(names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Extents) -> set[str]:
+    """The files that these lines lead to: where the names in them are defined for sure."""
+    files: set[str] = set()
+    for path, lines in extents.items():
+        number = names.owner.get(path, (-1, 0))[0]
+        text = trees[number].tree.read(path) if number >= 0 else None
+        if text is None:
+            continue
+        wanted = frozenset(n for first, last in lines for n in range(first, min(last, first + _MOST_LINES) + 1))
+        for _name, meant in source_data(names, path, text.text, wanted).entries:
+            if meant.sure:
+                files.update(place.path for place in meant.places)
+    return files
+
+
+def operators_of(marks: Iterable[Mark], trails: Iterable[Trail]) -> set[str]:
+    """The operators that stops point to and traces ran, by full name."""
+    noted = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
+    return noted | {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}

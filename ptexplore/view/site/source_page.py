@@ -6,13 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import takewhile
+from typing import NamedTuple
 
-from ptexplore.view.site.link_targets import python_locals
-
-if TYPE_CHECKING:
-    from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+from ptexplore.store.index.site import SiteDefinition
+from ptexplore.view.site.link_targets import DefinitionsByName, Meaning, python_locals
 
 _SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _NAMED = frozenset({"call", "address"})
@@ -46,9 +44,11 @@ class SourceData:
 
 def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[int] | None = None) -> SourceData:
     """The links of a file, of some lines only where given, and its definitions by line."""
-    data = SourceData(path, defined=_defined(names, path))
+    symbols = names.defined(path)
+    defined = [symbol for symbol in symbols if symbol.kind != "namespace"]
+    data = SourceData(path, defined=sorted(defined, key=lambda symbol: (symbol.line, symbol.name)))
     python = path.endswith((".py", ".pyi"))
-    scopes = [] if python else _scopes(names.defined(path), text.count("\n") + 2)
+    scopes = [] if python else _scopes(symbols, text.count("\n") + 2)
     local: set[str] = python_locals(text) if python else {a or b for a, b in _LOCAL.findall(text)}
     entries = _Entries(data)
     words: defaultdict[int, dict[str, list[Link]]] = defaultdict(dict)
@@ -57,14 +57,13 @@ def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[
             continue
         before = use.text[: -len(use.name)] if use.text.endswith(use.name) else ""
         hidden = not before and use.kind in _NAMED and use.name in local
-        found: dict[str, Link | None] = {}  # in each scope a use means the same on every line
+        links: dict[str, Link | None] = {}  # in each scope a use means the same on every line
         for line in use.lines if only is None else sorted(only.intersection(use.lines)):
             scope = scopes[line] if 0 < line < len(scopes) else ""
-            if scope in found:
-                link = found[scope]
-            else:
+            if scope not in links:
                 meant = names.meant(use, path, scope)
-                link = found[scope] = entries.link(meant, before, hidden=hidden) if meant is not None else None
+                links[scope] = entries.link(meant, before, hidden=hidden) if meant is not None else None
+            link = links[scope]
             if link is None:
                 continue
             if use.kind == "include":
@@ -86,29 +85,24 @@ class _Entries:
         """The link of a use to what it means; not sure where a local name hides what it would mean."""
         sure = meant.sure and not hidden
         only = meant.places[0]
-        if sure and only.path == self._data.path and only.what.line:
-            return Link(before, 0, only.what.line)
-        key = (sure, tuple([(one.path, one.what.line) for one in meant.places]))
+        if sure and only.path == self._data.path and only.definition.line:
+            return Link(before, 0, only.definition.line)
+        key = (sure, tuple([(place.path, place.definition.line) for place in meant.places]))
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._numbers) + 1
             told = meant if sure == meant.sure else meant._replace(sure=sure)
-            self._data.entries.append((only.what.qualified, told))
+            self._data.entries.append((only.definition.qualified, told))
         return Link(before, number, 0, sure)
 
 
-def _defined(names: DefinitionsByName, path: str) -> list[SiteDefinition]:
-    found = [one for one in names.defined(path) if one.kind != "namespace"]
-    return sorted(found, key=lambda one: (one.line, one.name))
-
-
-def _scopes(found: Sequence[SiteDefinition], lines: int) -> list[str]:
+def _scopes(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
     """For each line the qualified name of the innermost scope around it."""
     scopes = [""] * lines
-    around = [one for one in found if one.kind in _SCOPES and not one.declared and one.end_line > one.begin]
-    for one in sorted(around, key=lambda one: (one.begin, -one.end_line)):
-        last = min(one.end_line, lines - 1)
-        scopes[one.begin : last + 1] = [one.qualified] * max(0, last + 1 - one.begin)
+    around = [s for s in symbols if s.kind in _SCOPES and not s.declared and s.end_line > s.begin]
+    for symbol in sorted(around, key=lambda symbol: (symbol.begin, -symbol.end_line)):
+        end = min(symbol.end_line + 1, lines)
+        scopes[symbol.begin : end] = [symbol.qualified] * max(0, end - symbol.begin)
     return scopes
 
 
@@ -118,22 +112,20 @@ def template_of(text: str) -> tuple[str, str] | None:
     return (match[1] or "", match[2]) if match else None
 
 
-def doc_of(lines: Sequence[str], one: SiteDefinition, *, python: bool) -> str:
+def doc_of(lines: Sequence[str], symbol: SiteDefinition, *, python: bool) -> str:
     """The beginning of the comment above a definition, or of a Python docstring, as one text."""
     if python:
-        body = " ".join(line.strip() for line in lines[one.line : one.line + 3])
+        body = " ".join(line.strip() for line in lines[symbol.line : symbol.line + 3])
         match = re.search(r'(?:"""|\'\'\')\s*(.+?)(?:"""|\'\'\'|$)', body)
-        found = match[1] if match and ":" in lines[min(one.line, len(lines)) - 1 : one.line + 2].__str__() else ""
-        return _cut(found, DOC)
-    above: list[str] = []
-    at = one.begin - 2
-    while at >= 0 and len(above) < 12 and lines[at].lstrip().startswith(("//", "*", "/*")):
-        above.append(_SIGN.sub("", lines[at]).strip())
-        at -= 1
-    words = " ".join(part for part in reversed(above) if part and not part.startswith(("===", "---", "~~~")))
-    return _cut(words, DOC)
+        head = lines[min(symbol.line, len(lines)) - 1 : symbol.line + 2]
+        words = match[1] if match and any(":" in line for line in head) else ""
+    else:
+        above = list(reversed(lines[max(0, symbol.begin - 13) : max(0, symbol.begin - 1)]))
+        comment = [_SIGN.sub("", line).strip() for line in takewhile(_is_comment, above)]
+        words = " ".join(part for part in reversed(comment) if part and not part.startswith(("===", "---", "~~~")))
+    text = " ".join(words.split())
+    return text if len(text) <= DOC else f"{text[: DOC - 1].rsplit(' ', 1)[0]}…"
 
 
-def _cut(text: str, most: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[: most - 1].rsplit(' ', 1)[0]}…"
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(("//", "*", "/*"))

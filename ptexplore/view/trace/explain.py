@@ -11,8 +11,8 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopRow, Observation, Session, Trail, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.document import rows
 from ptexplore.view.trace.native_rules import ACTIONS
+from ptexplore.view.trace.saved import rows
 
 RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native")  # of a hop
 MOST = 20  # entries of an observation's table that are shown
@@ -82,7 +82,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     places += [("registered at", hop.registration)] if hop.registration else []
     places += [("declared at", hop.declaration)] if hop.declaration else []
     places += [("candidate", c) for c in hop.source.candidates]
-    parent = next((above.id for above in hops.values() if any(child is hop for child in above.children)), None)
+    parent = next((caller.id for caller in hops.values() if any(child is hop for child in caller.children)), None)
     shown = tuple(map(_shortened, evidence))
     return Explanation(f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, shown, evidence, hop, parent)
 

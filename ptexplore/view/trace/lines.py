@@ -67,24 +67,24 @@ def brief_places(hop: Hop) -> list[Line]:
     if hop.kind == "node":
         return places(hop)
     known = (hop.source, hop.declaration, hop.registration)
-    return [Line("place", "", next((ref for ref in known if ref is not None and found(ref)), hop.source))]
+    return [Line("place", "", next((ref for ref in known if ref is not None and leads_somewhere(ref)), hop.source))]
 
 
 def _together(lines: list[Line]) -> list[Line]:
     """Two places in the same file, one after the other, on one line."""
-    out: list[Line] = []
+    together: list[Line] = []
     for line in lines:
-        last = out[-1] if out else None
-        if last is not None and last.also is None and _same_file(last.ref, line.ref):
-            out[-1] = replace(last, also=line)
+        if together and together[-1].also is None and _same_file(together[-1].ref, line.ref):
+            together[-1] = replace(together[-1], also=line)
         else:
-            out.append(line)
-    return out
+            together.append(line)
+    return together
 
 
-def _same_file(one: SourceRef | None, other: SourceRef | None) -> bool:
-    known = one is not None and other is not None and one.line is not None and other.line is not None
-    return known and (one.path, one.tree) == (other.path, other.tree)  # type: ignore[union-attr]
+def _same_file(first: SourceRef | None, second: SourceRef | None) -> bool:
+    if first is None or second is None or first.line is None or second.line is None:
+        return False
+    return (first.path, first.tree) == (second.path, second.tree)
 
 
 def _places(hop: Hop) -> list[Line]:
@@ -99,8 +99,8 @@ def _places(hop: Hop) -> list[Line]:
     if hop.binding is not None and hop.binding.assigned is not None:
         lines = [Line("place", "", hop.binding.assigned), *lines]
     if hop.registration is not None and hop.registration.line:
-        lines = [*(lines if found(hop.source) else []), Line("place", "", hop.registration)]
-    if hop.declaration is not None and not found(hop.source):
+        lines = [*(lines if leads_somewhere(hop.source) else []), Line("place", "", hop.registration)]
+    if hop.declaration is not None and not leads_somewhere(hop.source):
         lines = [Line("place", "declared at", hop.declaration)]
     elif hop.declaration is not None and hop.source.precision == "version-skew":
         lines = [Line("place", "declared at", hop.declaration), *lines]
@@ -113,7 +113,7 @@ def _places(hop: Hop) -> list[Line]:
     return lines
 
 
-def found(ref: SourceRef) -> bool:
+def leads_somewhere(ref: SourceRef) -> bool:
     """Whether a reference leads anywhere: to a line, or to several that it can be."""
     return ref.line is not None or bool(ref.candidates)
 
@@ -124,7 +124,7 @@ def impl_lines(hop: Hop, label: str = "") -> list[Line]:
     A body of another version stands beside the declaration, which is the running version's own.
     """
     body = Line("place", label, hop.source)
-    if hop.declaration is None or (found(hop.source) and hop.source.precision != "version-skew"):
+    if hop.declaration is None or (leads_somewhere(hop.source) and hop.source.precision != "version-skew"):
         return [body]
     declared = Line("place", f"{label} declared at".strip(), hop.declaration)
-    return [declared, Line("place", "", hop.source)] if found(hop.source) else [declared]
+    return [declared, Line("place", "", hop.source)] if leads_somewhere(hop.source) else [declared]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Captured, Hop, Session, Trail, walk
+from ptexplore.model.trace import Captured, Hop, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import Action, Rule, rule_for, rule_for_operator
 
@@ -42,7 +42,7 @@ class _Node:
     """A hop on its way through the rules; `strict` inside of what is folded or hidden, where landmarks alone stay."""
 
     hop: Hop
-    above: _Node | None
+    caller: _Node | None
     strict: bool
     action: Action = "show"
     shown: list[Hop] = field(default_factory=list)  # of what it called, the last first
@@ -50,13 +50,13 @@ class _Node:
 
     def leave(self, hidden: dict[int, int]) -> None:
         """Hand to the caller what stands for this hop there, the last first, once that of all it called is known."""
-        assert self.above is not None
+        assert self.caller is not None
         left_out = governed(self.hop) and (self.strict or self.action in ("hoist", "hide"))
         if left_out or (self.action == "through" and self.shown):
-            self.above.shown += self.shown
-            self.above.hidden += self.hidden + (self.hop.instructions is not None)
+            self.caller.shown += self.shown
+            self.caller.hidden += self.hidden + (self.hop.instructions is not None)
         else:
-            self.above.shown.append(replace(self.hop, children=tuple(reversed(self.shown))))
+            self.caller.shown.append(replace(self.hop, children=tuple(reversed(self.shown))))
             hidden[self.hop.id] = self.hidden
 
 
@@ -87,10 +87,10 @@ def _is_range(node: _Node) -> bool:
     """Whether it is what a kernel marks for the profiler, where the frames themselves are known."""
     if node.hop.instructions is not None or not governed(node.hop):
         return False
-    above = node.above
-    while above is not None and above.hop.instructions is None:
-        above = above.above
-    return above is not None
+    caller = node.caller
+    while caller is not None and caller.hop.instructions is None:
+        caller = caller.caller
+    return caller is not None
 
 
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
@@ -100,37 +100,37 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     """
     root = _Node(_ROOT, None, strict=False)
     order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
-    found: set[int] = set()
+    matching: set[int] = set()
     while pending:
         node = pending.pop()
         order.append(node)
-        if any(wanted.lower() in one.lower() for one in _names(node.hop)):
-            found.add(node.hop.id)
+        if any(wanted.lower() in name.lower() for name in _names(node.hop)):
+            matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
-    if not found:
+    if not matching:
         raise _not_there(trail, wanted)
     for node in reversed(order):
-        assert node.above is not None
-        if node.hop.id in found:
-            node.above.shown.append(node.hop)
+        assert node.caller is not None
+        if node.hop.id in matching:
+            node.caller.shown.append(node.hop)
         elif node.shown and governed(node.hop) and action(node.hop) not in ("show", "fold"):
-            node.above.shown += node.shown
+            node.caller.shown += node.shown
         elif node.shown:
-            node.above.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
-    return tuple(reversed(root.shown)), frozenset(found)
+            node.caller.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
+    return tuple(reversed(root.shown)), frozenset(matching)
 
 
 def _names(hop: Hop) -> tuple[str, ...]:
     """Every name that a hop is known by."""
-    shown = (name(hop),) if hop.native is not None and hop.native.symbol else ()
+    shown = (shown_name(hop),) if hop.native is not None and hop.native.symbol else ()
     entry = (hop.operator.entry,) if hop.operator is not None and hop.operator.entry else ()
     return (hop.name, *shown, *entry)
 
 
 def _not_there(trail: Trail, wanted: str) -> PtexploreError:
-    names = {one for hop in walk(trail.hops) for one in _names(hop)}
-    near = get_close_matches(wanted, {one.rpartition("::")[2] for one in names}, 3)
+    names = {name for hop in walk(trail.hops) for name in _names(hop)}
+    near = get_close_matches(wanted, {name.rpartition("::")[2] for name in names}, 3)
     reason = trail.captured.reason if not frames(trail.hops) else None
     why = f"no native frame was recorded: {reason}" if reason else f"{len(names)} names of functions are in this trace"
     hint = f"nearest: {', '.join(near)}" if near else "--full shows them all"
@@ -142,7 +142,7 @@ def is_trampoline(hop: Hop) -> bool:
     return governed(hop) and hop.name == "c10::function_ref::callback_fn"
 
 
-def name(hop: Hop) -> str:
+def shown_name(hop: Hop) -> str:
     """A frame's name to show."""
     symbol = hop.native.symbol if hop.native is not None else ""
     shown = display(symbol) if symbol else hop.name
@@ -151,9 +151,8 @@ def name(hop: Hop) -> str:
 
 def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     """What the native pass did, and how; what ran besides and is not opened; why it did not run."""
-    parts = (
-        [one.data for one in session.observations if (one.recorder, one.kind) == ("native", "calls")] if session else []
-    )
+    observations = session.observations if session else ()
+    parts = [o.data for o in observations if (o.recorder, o.kind) == ("native", "calls")]
     if parts:
         yield _stepped(parts)
     elif frames(trail.hops):
@@ -165,18 +164,18 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     if closed:
         counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
         yield f"also ran, not opened, in instructions: {counts}"
-    yield from _nameless(session, parts)
+    yield from _nameless(observations, parts)
     yield from _which_call(trail.captured)
     if not frames(trail.hops) and trail.captured.reason:
         yield f"no native pass: {trail.captured.reason}"
 
 
-def _nameless(session: Session | None, parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _nameless(observations: Iterable[Observation], parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Libraries of torch's own whose functions have no names, and why."""
     ran = {row[0] for data in parts for row in data["functions"] if row[0] not in data["closed"]}
-    for one in session.observations if session else ():
-        told = one.data.get("libraries") if one.kind == "unreadable" else None
-        for library, why in told.items() if isinstance(told, dict) else ():
+    for observation in observations:
+        reasons = observation.data.get("libraries") if observation.kind == "unreadable" else None
+        for library, why in reasons.items() if isinstance(reasons, dict) else ():
             if library in ran:
                 yield f"{library}: {why}"
 
@@ -190,23 +189,22 @@ def library_of(hop: Hop) -> str:
 def _which_call(captured: Captured) -> Iterator[str]:
     """Which call is shown, where the first one imports modules."""
     first = captured.first
-    why = first.why if first is not None else ""
-    count = first.imported if first is not None else captured.warm
-    if not count:
-        return
-    what = f"the first call imports {count:,} modules" if count > 1 else "the first call imports a module"
-    yield f"{what}; what is shown is the {f'first, since the second {why}' if why else 'second'}"
+    count, why = (first.imported, first.why) if first is not None else (captured.warm, "")
+    if count:
+        modules = f"{count:,} modules" if count > 1 else "a module"
+        shown = f"first, since the second {why}" if why else "second"
+        yield f"the first call imports {modules}; what is shown is the {shown}"
 
 
 def _stepped(parts: Sequence[Mapping[str, Any]]) -> str:
     """How much was stepped, in words."""
     counts: list[str] = []
     for data in parts:
-        what = {"forward": "stepped", "backward": "of backward"}.get(str(data.get("part")), f"of {data.get('op')}")
-        which = f"call {data['number']}" if data.get("number") else "one call"
-        what += f" ({which} of it alone)" if data.get("part") == "operator" else ""
-        what += f", cut: {data['cut']}" if data.get("cut") else ""
-        counts.append(f"{data.get('instructions', 0):,} {'instructions ' if not counts else ''}{what}")
+        part = {"forward": "stepped", "backward": "of backward"}.get(str(data.get("part")), f"of {data.get('op')}")
+        call = f"call {data['number']}" if data.get("number") else "one call"
+        alone = f" ({call} of it alone)" if data.get("part") == "operator" else ""
+        cut = f", cut: {data['cut']}" if data.get("cut") else ""
+        counts.append(f"{data.get('instructions', 0):,} {'instructions ' if not counts else ''}{part}{alone}{cut}")
     warm_ups, threads = parts[0].get("warm_ups"), parts[0].get("threads", 1)
     how = f"{warm_ups} warm-ups, {threads} thread{'s' if threads != 1 else ''}"
     return f"native pass: {', '.join(counts)}; {how} (first calls and parallel paths are not shown)"

@@ -47,16 +47,16 @@ class Rule:
             name in self.exact
             or bool(self.prefix and name.startswith(self.prefix))
             or bool(self.suffix and name.endswith(self.suffix))
-            or any(one in name for one in self.part)
+            or any(part in name for part in self.part)
             or name.rpartition("::")[0] in self.namespace
-            or any(library.startswith(one) or (one[0] == "." and one in library) for one in self.library)
+            or any(library.startswith(part) or (part[0] == "." and part in library) for part in self.library)
         )
 
     def parts(self) -> Iterator[Rule]:
         """One rule for each name in this one, so that a test can find those that nothing real fits any more."""
         for kind in ("exact", "prefix", "suffix", "part", "namespace", "library", "operator"):
-            for one in getattr(self, kind):
-                yield Rule(self.action, self.why, **{kind: (one,)})
+            for name in getattr(self, kind):
+                yield Rule(self.action, self.why, **{kind: (name,)})
 
 
 _CLOSED = (

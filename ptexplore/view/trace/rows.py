@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from ptexplore.annotations.blocks import STOP
-from ptexplore.model.places import TreeInfo
+from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.view.line import Line, Span
 from ptexplore.view.trace import native
-from ptexplore.view.trace.pruning import RowContext, prune
-from ptexplore.view.trace.row import TraceRow, cut, joined, only, shown_frames
+from ptexplore.view.trace.lines import brief_places, impl_lines, leads_somewhere, lines_of, places, reasoning, short
 
 TO_READ = 3  # stops that a trace suggests
 LONG = 200  # characters of a command that are worth repeating
@@ -53,8 +53,8 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     frames = native.frames(trail.hops)
     place, hops = RowContext(), trail.hops
     if options.native:
-        hops, whole = native.opened(trail, options.native)
-        place = RowContext(whole=whole)
+        hops, opened = native.opened(trail, options.native)
+        place = RowContext(whole=opened)
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
         place = RowContext(hidden=hidden)
@@ -65,7 +65,9 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     if options.depth is not None:
         rows = tuple(cut(r, options.depth) for r in rows)
     if frames and not options.full:
-        rows = tuple(row.brief(skew=len(_skewed(trail)) == 1) for row in rows)
+        # where all such places are in one tree, the facts say which, and no row needs to
+        one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
+        rows = tuple(row.brief(skew=one_skewed) for row in rows)
     return TrailView(
         title=trail.expression,
         facts=(*_facts(trail), *native.facts(trail, session)),
@@ -76,11 +78,6 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         next_steps=_next_steps(trail, options),
         read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
     )
-
-
-def _skewed(trail: Trail) -> list[TreeInfo]:
-    """The trees of another version. Where it is one, the facts say which, and no row needs to."""
-    return [tree for tree in trail.trees if tree.relation == "version-skew"]
 
 
 def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
@@ -113,7 +110,7 @@ def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
     again = shlex.join(options.command)
     if "\n" in again or len(again) > LONG:
         again = "the same command with"
-    operator = _first_operator(trail.hops)
+    operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
             steps.append(f"ptexplore op {shlex.quote(operator.op or '')}")
@@ -133,22 +130,302 @@ def tree_fact(tree: TreeInfo, version: str) -> str:
         "version-skew": f"it is not the source of torch {version}: its lines are found by name",
     }
     if tree.layers == ("atlas",):
-        what = "names and lines alone, shipped with ptexplore"
-        return f"atlas ({tree.version}{commit}): {tree.relation}, {what}; ptexplore fetch brings the text"
+        kind = "names and lines alone, shipped with ptexplore"
+        return f"atlas ({tree.version}{commit}): {tree.relation}, {kind}; ptexplore fetch brings the text"
     return f"source {tree.name} ({tree.version}{commit}): {tree.relation}, {meaning.get(tree.relation, '')}"
-
-
-def _first_operator(hops: Iterable[Hop]) -> Hop | None:
-    for hop in hops:
-        if hop.kind == "op" and hop.op:
-            return hop
-        found = _first_operator(hop.children)
-        if found is not None:
-            return found
-    return None
 
 
 def stops_to_read(trail: Trail) -> list[str]:
     """Every stop that a hop of the trail names, in reading order, once."""
-    found = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
-    return [name for name in found if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
+    names = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
+    return [name for name in names if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One shown hop: title, what it is, how it is known, its lines; `times` equal rows are shown as one.
+
+    `instructions` are those from entry to exit, of all the joined rows; `inside` counts the frames below a row without
+    children that are not shown, `frames` those that the row itself stands for.
+    """
+
+    hop: int
+    title: str
+    kind: str
+    status: str
+    lines: tuple[Line, ...] = ()
+    children: tuple[TraceRow, ...] = ()
+    times: int = 1
+    hidden: int = 0
+    instructions: int | None = None
+    inside: int = 0
+    frames: int = 1
+
+    def heading(self, *, counted: bool) -> tuple[Span, ...]:
+        """Its first line: name, what it is, how it is known, its number, its instructions, what is not shown of it.
+
+        Among counted frames, which are many, nothing is said of a native frame that was seen but its name.
+        """
+        frame = counted and self.kind == "native"
+        spans = [Span(self.title, "" if frame else "title")]
+        if self.times > 1:
+            spans.append(Span(f" ×{self.times}", "times"))
+        if not frame:
+            spans.append(Span(f"  {self.kind}", "kind"))
+        if not counted or self.status != "observed":
+            spans.append(Span(f" {self.status}", self.status))
+        spans.append(Span(f"  [{self.hop}]", "hop"))
+        if self.instructions is not None:
+            spans.append(Span(f"  {self.instructions:,} instr", "count"))
+        if self.inside:
+            spans.append(Span(f"  +{self.inside}", "inside"))
+        if self.hidden:
+            spans.append(Span(f"  +{self.hidden} below", "below"))
+        return tuple(spans)
+
+    @property
+    def beside(self) -> Line | None:
+        """The place that stands beside its first line, where there is room."""
+        return self.lines[0] if self.lines and self.lines[0].ref is not None else None
+
+    @property
+    def further(self) -> tuple[Line, ...]:
+        """The lines that never stand beside the first."""
+        return self.lines[1:] if self.beside is not None else self.lines
+
+    @property
+    def candidates(self) -> tuple[SourceRef, ...]:
+        """The places that the one beside its first line can be, where there are several."""
+        return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
+
+    def brief(self, *, skew: bool) -> TraceRow:
+        """The row without reasons that nobody needs beside so many others: those that --explain gives for one frame.
+
+        With `skew` also without that for a place in a tree of another version, which is the same in all.
+        """
+        dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
+        lines = tuple(self._without_reason(line, dropped) for line in self.lines)
+        return replace(self, lines=lines, children=tuple(child.brief(skew=skew) for child in self.children))
+
+    def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
+        ref = line.ref
+        if ref is None or ref.reason is None or ref.precision not in dropped:
+            return line
+        is_own_name = self.kind == "native" and "::" in ref.reason
+        return replace(line, ref=replace(ref, reason=None)) if ref.precision == "version-skew" or is_own_name else line
+
+
+def joined(rows: Iterable[TraceRow], *, full: bool) -> tuple[TraceRow, ...]:
+    """Runs of equal rows become one row with a count and the sum of their instructions.
+
+    With `full`, rows that have others below them are equal only where every count is.
+    """
+    out: list[TraceRow] = []
+    for row in rows:
+        if out and _shape(out[-1], exact=full) == _shape(row, exact=full):
+            out[-1] = replace(_sum(out[-1], row), times=out[-1].times + row.times)
+        else:
+            out.append(row)
+    return tuple(out)
+
+
+def _shape(row: TraceRow, *, exact: bool) -> TraceRow:
+    """A row without what may differ between equal rows."""
+    children = tuple(replace(_shape(child, exact=exact), times=child.times) for child in row.children)
+    instructions, inside = (row.instructions, row.inside) if exact and row.children else (None, 0)
+    return replace(row, hop=0, times=1, children=children, instructions=instructions, inside=inside)
+
+
+def _sum(one: TraceRow, other: TraceRow) -> TraceRow:
+    """Two equal rows as one; the first one's number stands for both."""
+    children = tuple(_sum(*pair) for pair in zip(one.children, other.children, strict=True))
+    total = None if one.instructions is None else one.instructions + (other.instructions or 0)
+    return replace(one, instructions=total, inside=one.inside + other.inside, children=children)
+
+
+def shown_frames(rows: Iterable[TraceRow]) -> int:
+    """How many frames these rows stand for, with those below them."""
+    return sum(
+        row.times * (shown_frames(row.children) + (row.frames if row.instructions is not None else 0)) for row in rows
+    )
+
+
+def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
+    """Rows whose title or place holds the text, with the rows that lead to them."""
+    out = []
+    for row in rows:
+        children = only(row.children, wanted)
+        places = " ".join(line.ref.path or "" for line in row.lines if line.ref)
+        if wanted in row.title.lower() or wanted in places.lower():
+            out.append(row)
+        elif children:
+            out.append(replace(row, children=children, lines=()))
+    return tuple(out)
+
+
+def cut(row: TraceRow, depth: int) -> TraceRow:
+    """A row with at most so many levels."""
+    if depth <= 1:
+        return replace(row, children=(), hidden=row.hidden + _count_rows(row.children))
+    return replace(row, children=tuple(cut(c, depth - 1) for c in row.children))
+
+
+def _count_rows(rows: Iterable[TraceRow]) -> int:
+    return sum(1 + _count_rows(r.children) for r in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """Where a hop stands: inside how many operators and nodes, and what is known of the whole tree.
+
+    `whole`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
+    `hidden`: how many frames directly below a hop are not shown.
+    """
+
+    depth: int = 0
+    whole: frozenset[int] = frozenset()
+    hidden: Mapping[int, int] = field(default_factory=dict)
+
+    def inside(self, hop: Hop) -> RowContext:
+        """The place of a hop's children; whatever a node of the graph runs is deep inside."""
+        return replace(self, depth=self.depth + {"op": 1, "node": 2}.get(hop.kind, 0))
+
+    def is_deep(self, hop: Hop) -> bool:
+        """Whether a frame belongs to an operator that another one called: there is one line for each."""
+        return hop.instructions is not None and self.depth + (hop.kind == "op") > 1
+
+
+def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[list[TraceRow], int]:
+    """Rows of the hops worth a reader's time; Python helpers that ran no operator are counted, not shown."""
+    rows: list[TraceRow] = []
+    hidden = 0
+    for hop in hops:
+        whole = full or hop.id in place.whole
+        is_helper = hop.kind in ("python", "binding") and not _operators_below(hop)
+        if is_helper and not whole and not place.whole:
+            hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
+            continue
+        row, hidden_below = _row(hop, place, full=whole)
+        hidden += hidden_below
+        rows.append(row)
+    return rows, hidden
+
+
+def _row(hop: Hop, place: RowContext, *, full: bool) -> tuple[TraceRow, int]:
+    """The row of one hop, with those of its children."""
+    if not full:
+        if hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
+            return _merged(hop, hop.children[0], place)
+        boundary = _boundary(hop)
+        if boundary is not None and (place.depth or hop.kind == "native"):
+            return _crossed(hop, *boundary, place)
+        if hop.kind == "op" and place.depth and hop.instructions is None:
+            return _brief(hop, place.inside(hop))
+        hop = _loop(hop)
+    children, hidden = prune(hop.children, place.inside(hop), full=full)
+    if hop.kind == "closed":
+        row = _of(hop, title(hop), (), joined(children, full=full), place.hidden.get(hop.id, 0))
+        return replace(row, kind=f"closed ({native.library_of(hop)})"), hidden
+    if full:
+        return _of(hop, title(hop), lines_of(hop, full=True), joined(children, full=True), 0), hidden
+    lines = () if place.whole else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
+    name = title(hop, entry=not place.depth)
+    if hop.kind == "impl" and place.is_deep(hop):
+        hop = replace(hop, kind="native")  # predicted or not, it is one frame among others here
+    return _of(hop, name, lines, joined(children, full=False), place.hidden.get(hop.id, 0)), hidden
+
+
+def _of(hop: Hop, name: str, lines: Iterable[Line], children: tuple[TraceRow, ...], inside: int) -> TraceRow:
+    row = TraceRow(hop.id, name, hop.kind, hop.status, tuple(lines), children, instructions=hop.instructions)
+    return row if children else replace(row, inside=inside)
+
+
+def _loop(hop: Hop) -> Hop:
+    """A trampoline whose only callee was compiled into it is told as that callee: it has no other code of its own."""
+    inner = hop.children[0] if len(hop.children) == 1 else None
+    if inner is None or inner.status != "inlined" or not native.is_trampoline(hop):
+        return hop
+    return replace(inner, id=hop.id, instructions=hop.instructions)
+
+
+def _boundary(hop: Hop) -> tuple[Hop, Hop] | None:
+    """The key and the kernel behind an operator's entry that ran and leads to one kernel alone; else None."""
+    key = hop.children[0] if hop.instructions is not None and len(hop.children) == 1 else None
+    kernel = key.children[0] if key is not None and key.kind == "key" and len(key.children) == 1 else None
+    return (key, kernel) if key is not None and kernel is not None and kernel.kind == "kernel" else None
+
+
+def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceRow, int]:
+    """A dispatch boundary inside of an operator as one row: the entry, the key that was chosen, the kernel.
+
+    Deep inside, a kernel that was compiled into its caller gives way to the function that it calls.
+    """
+    inner = place.inside(hop)
+    deep = inner.depth > 1
+    body = kernel.children[0] if kernel.status == "inlined" and len(kernel.children) == 1 else kernel
+    body = body if deep and body.instructions is not None else kernel
+    children, hidden = prune(body.children, inner, full=False)
+    lines = brief_places(body) if deep else [*reasoning(key), *places(kernel)]
+    name = f"{title(hop)} → {key.name} → {short(body.name)}"
+    row = _of(hop, name, () if place.whole else lines, joined(children, full=False), place.hidden.get(body.id, 0))
+    frames = 1 + (body.instructions is not None)
+    return replace(row, status=_weakest(hop, key, body), frames=frames), hidden
+
+
+def _weakest(*hops: Hop) -> str:
+    """The status of several hops that are told as one."""
+    return next((hop.status for hop in hops if hop.status != "observed"), "observed")
+
+
+def _merged(key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceRow, int]:
+    """A key and its kernel on one row: the key is why, the kernel is what."""
+    children, hidden = prune(kernel.children, place, full=False)
+    lines = () if place.whole else (*reasoning(key), *places(kernel))
+    name = f"{key.name} → {short(kernel.name)}"
+    row = _of(kernel, name, lines, joined(children, full=False), place.hidden.get(kernel.id, 0))
+    return replace(row, hop=key.id, status=_weakest(key, kernel)), hidden
+
+
+def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
+    """An operator that ran inside another: one line a key, with the body that ran, then what it called in turn."""
+    lines: list[Line] = [] if hop.source.precision == "located" else [Line("place", "", hop.source)]
+    rest: list[Hop] = []
+    pending = list(hop.children)
+    while pending:
+        child = pending.pop(0)
+        if child.kind == "key" and child.children:
+            kernel, *others = child.children
+            status = "" if child.status == "derived" else f" {child.status}"
+            shown = kernel.source if leads_somewhere(kernel.source) else kernel.registration or kernel.source
+            lines.append(Line("place", f"{child.name}{status}", shown))
+            pending = [*kernel.children, *others, *pending]
+        elif child.kind == "impl" and not leads_somewhere(child.source) and child.declaration is None:
+            lines.append(Line("note", f"→ {short(child.name)}"))
+        elif child.kind == "impl":
+            lines += impl_lines(child, f"→ {short(child.name)}")
+            pending = [*child.children, *pending]
+        elif child.kind in ("stub", "native") and child.status == "predicted":
+            lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}", child.source))
+            pending = [*child.children, *pending]
+        elif child.kind == "node" and child.node is not None and child.node.recorded:
+            lines.append(Line("place", f"records {child.name}", child.source))
+        else:
+            rest.append(child)
+    children, hidden = prune(rest, place, full=False)
+    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), joined(children, full=False)), hidden
+
+
+def title(hop: Hop, *, entry: bool = False) -> str:
+    """A hop's name as its row says it; with `entry` an operator's also as C++ calls it."""
+    if hop.kind == "binding" and hop.binding is not None:
+        return f"{hop.binding.python} → {short(hop.name)}"
+    if hop.kind == "op" and hop.operator is not None and hop.operator.entry:
+        return f"{hop.name} → {hop.operator.entry}" if entry else hop.name
+    if hop.kind == "python":
+        return f"{hop.name}()" if hop.name.isidentifier() else hop.name
+    frame = hop.kind in ("native", "closed", "impl") and hop.native is not None and hop.native.symbol
+    return short(native.shown_name(hop) if frame else hop.name)
+
+
+def _operators_below(hop: Hop) -> bool:
+    return hop.kind in ("op", "node") or any(_operators_below(c) for c in hop.children)

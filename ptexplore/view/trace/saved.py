@@ -1,25 +1,55 @@
-"""Read a saved trace back: data that nobody vouches for, so every value is checked and nothing in it runs."""
+"""A Trail as JSON: saved, and read back as data that nobody vouches for. Every value is checked, nothing in it runs."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Hashable, Iterator
-from dataclasses import is_dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
-from ptexplore.capture.session import MAX_DEPTH, checked, format_of, from_document, from_json, refused, unpacked
+from ptexplore.capture.session import (
+    MAX_DEPTH,
+    checked,
+    format_of,
+    from_document,
+    from_json,
+    portable,
+    refused,
+    to_json,
+    unpacked,
+)
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Hop, HopRow, SavedTrail, Session, Trail
-from ptexplore.view.trace.document import HOP_FACTS, TRAIL_FACTS
-from ptexplore.view.trace.format_1 import upgraded
+from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 
 MAX_HOPS = 2_000_000
 DEEPEST = 400  # hops within one another
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
+
+
+HOP_FACTS = tuple(known.name for known in fields(HopFacts))
+TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
 _facts = attrgetter(*HOP_FACTS)
+
+
+def trail_to_json(trail: Trail, session: Session | None = None) -> str:
+    """The Trail as JSON text, in ASCII, without the folders of the machine it was made on.
+
+    The session inside it is what lets it be explained and resolved again.
+    """
+    facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
+    hops = tuple(rows(trail.hops))
+    return to_json(SavedTrail(**facts, hops=hops, session=portable(session) if session is not None else None))
+
+
+def rows(hops: Iterable[Hop]) -> Iterator[HopRow]:
+    """The rows of a tree of hops, callers first."""
+    pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
+    while pending:
+        hop, parent = pending.pop()
+        yield HopRow(*(*_facts(hop), parent))
+        pending += [(child, hop.id) for child in hop.children[::-1]]
 
 
 def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
@@ -28,19 +58,14 @@ def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING where a newer ptexplore wrote it.
     """
     text = unpacked(data, name)
-    saved = from_json(text, SavedTrail, name) if format_of(text, name) > 1 else _format_1(text, name)
+    if format_of(text, name) > 1:
+        saved = from_json(text, SavedTrail, name)
+    else:
+        saved = from_document(_upgraded(from_json(text, dict[str, Any], name), name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, "it is longer than any real trace")
     trail = Trail(**{fact: getattr(saved, fact) for fact in TRAIL_FACTS}, hops=_tree(saved.hops, name))
     return trail, checked(saved.session, name) if saved.session is not None else None
-
-
-def _format_1(text: bytes, name: str) -> SavedTrail:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise refused(name, f"not whole JSON: {str(error)[:100]}") from error
-    return from_document(upgraded(document, name), SavedTrail, name)
 
 
 def _tree(rows: tuple[HopRow, ...], name: str) -> tuple[Hop, ...]:
@@ -103,3 +128,61 @@ def _parts(kind: Hashable) -> tuple[str, ...]:
 
 def _holds_record(hint: Any) -> bool:
     return is_dataclass(hint) or any(map(_holds_record, get_args(hint)))
+
+
+_NO_DISPATCH: Mapping[str, Any] = {"set": "", "raw": "", "entry": "", "skipped": []}
+_FORMAT_1_PLACES = ("yaml", "table_row", "assigned", "op_entry", "called_at")
+_FORMAT_1_NAMES = {"self": "own", "of": "third_party"}
+# The record of each group of keys; the first key is always there where the record is, but for a kernel's.
+_FORMAT_1_RECORDS = {
+    "operator": ("schema", "yaml", "entry"),
+    "binding": ("python", "table_row", "assigned"),
+    "python": ("called_from_line",),
+    "stub": ("device", "called_at", "through"),
+    "native": ("symbol", "mangled", "library", "own", "tail", "third_party"),
+}
+_FORMAT_1_OPTIONAL_RECORDS = {
+    "kernel": ("registered_op_line", "registers", "op_entry"),
+    "stub_kernel": ("cpu_capability", "loops"),
+    "node": ("recorded", "derivatives"),
+}
+
+
+def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A Trail of format 1 as one of format 2. Raises PtexploreError (USAGE) where its hops are no tree."""
+    try:
+        bound = [{"name": key, "description": text} for key, text in document["bound"].items()]
+        return {**document, "format": TRAIL_FORMAT, "bound": bound, "hops": _rows_of_format_1(document["hops"])}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+
+
+def _rows_of_format_1(hops: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows = []
+    pending = [(hop, None) for hop in reversed(hops)]
+    while pending:
+        hop, parent = pending.pop()
+        rows.append(_row_of_format_1(hop) | {"parent": parent})
+        pending += [(child, hop["id"]) for child in reversed(hop.get("children", []))]
+    return rows
+
+
+def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
+    row = {key: value for key, value in hop.items() if key not in ("children", "detail")}
+    if hop.get("dispatch") is not None:
+        row["dispatch"] = {**_NO_DISPATCH, **hop["dispatch"]}
+    if hop.get("derivative") is not None:
+        row["derivative"] = {**hop["derivative"], "source": _place(hop["derivative"])}
+    detail = {_FORMAT_1_NAMES.get(key, key): value for key, value in hop.get("detail", {}).items()}
+    detail |= {key: _place(detail[key]) for key in _FORMAT_1_PLACES if detail.get(key) is not None}
+    detail |= {"loops": [{"call": loop["call"], "source": _place(loop)} for loop in detail.get("loops", [])]}
+    detail |= {"derivatives": [_place(place) for place in detail.get("derivatives", [])]}
+    for record, keys in _FORMAT_1_RECORDS.items():
+        row[record] = {key: detail[key] for key in keys if key in detail} if keys[0] in detail else None
+    for record, keys in _FORMAT_1_OPTIONAL_RECORDS.items():
+        row[record] = {key: detail[key] for key in keys if detail.get(key)} or None
+    return row
+
+
+def _place(place: Mapping[str, Any]) -> dict[str, Any]:
+    return {"layer": None, "precision": "unknown", **place}

@@ -12,7 +12,7 @@ from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
 
 pytest.importorskip("torch")
-stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
+stepper = pytest.importorskip("ptexplore.probe.stepper")
 if stepper.why_not() is not None:
     pytest.skip(stepper.why_not(), allow_module_level=True)
 

@@ -143,3 +143,26 @@ def test_of_the_commands_that_are_not_asked_for_only_the_names_are_needed(argume
     loaded = set(done.stdout.splitlines()[-1].split())
     assert {name for name in COMMANDS if f"ptexplore.cli.{name}" in loaded} == set(arguments) & set(COMMANDS)
     assert "ptexplore.workspace" not in loaded
+
+
+def asked_by_zsh(line: str) -> subprocess.CompletedProcess[str]:
+    """What completion answers to zsh at the end of a line, and after it the modules that were loaded."""
+    code = "import sys; from ptexplore.cli.app import main; main([]); print('', *sys.modules)"
+    env = os.environ | {completion.VARIABLE: "complete_zsh", "_TYPER_COMPLETE_ARGS": line}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+
+
+@pytest.mark.parametrize(
+    "line, named", [("ptexplore ", set()), ("ptexplore sh", set()), ("ptexplore show --tr", {"show"})]
+)
+def test_completion_loads_the_command_that_it_is_asked_about(line: str, named: set[str]) -> None:
+    loaded = set(asked_by_zsh(line).stdout.splitlines()[-1].split())
+    assert {name for name in COMMANDS if f"ptexplore.cli.{name}" in loaded} == named
+
+
+def test_zsh_shows_the_apostrophes_of_descriptions() -> None:
+    script = asked_by_zsh("ptexplore fet").stdout.splitlines()[0]
+    shown = subprocess.run(
+        ["sh", "-c", f'_arguments() {{ echo "$1"; }}; {script}'], capture_output=True, text=True, check=True
+    )
+    assert "bring PyTorch's own source" in shown.stdout, shown

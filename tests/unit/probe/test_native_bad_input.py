@@ -16,14 +16,14 @@ import pytest
 
 from tests.stepping import Forks, forks
 
-stepper = importlib.import_module("ptexplore.probe.stepper.stepper")
+stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.why_not()))
 
 PASS = """
 import importlib, json, os
-answers, isolate = (importlib.import_module("ptexplore.probe." + name) for name in ("answers", "isolate"))
+trace, isolate = (importlib.import_module("ptexplore.probe." + name) for name in ("trace", "isolate"))
 reader, guard = os.pipe()
-outcome = isolate.isolated(lambda: answers.answer("native", request, {}), guard)
+outcome = isolate.isolated(lambda: trace.answer("native", request, {}), guard)
 message = json.loads(outcome.answer) if outcome.answer else {"type": "died", "signal": outcome.signal}
 print(json.dumps(message))
 """

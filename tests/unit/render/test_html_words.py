@@ -8,8 +8,8 @@ import re
 import pytest
 
 from ptexplore.render.html.words import Marker
+from ptexplore.view.site.site import apart, between, safe
 from ptexplore.view.site.source_page import Link
-from ptexplore.view.site.urls import apart, between, safe
 
 CPP = 'auto s = R"x(a "b" // no\n)x"; /* two\nlines */ int n = 1\'000; // <b>&amp;\nreturn at::add(f("<"), s.add(1));\n'
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ptexplore.capture.native.record import SteppedCall, build
-from ptexplore.capture.native.symbols import Demangler, Symbols
+from ptexplore.capture.native.symbols import Symbols, demangle
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, NativeCall
 from ptexplore.view.trace.native_names import plain
@@ -44,7 +44,7 @@ EXPRESSIONS = {
 }
 CODE = """
 import base64, importlib, json, sys, torch
-S = importlib.import_module("ptexplore.probe.stepper.stepper")
+S = importlib.import_module("ptexplore.probe.stepper")
 F, t = torch.nn.functional, torch.randn
 torch.set_num_threads(1)
 names = dict(torch=torch, F=F, a=t(3, 3), b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
@@ -70,13 +70,13 @@ class Recorded:
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
     """Each of EXPRESSIONS, stepped."""
-    stepper = pytest.importorskip("ptexplore.probe.stepper.stepper")
+    stepper = pytest.importorskip("ptexplore.probe.stepper")
     if stepper.why_not() is not None:
         pytest.skip(stepper.why_not())
     found, maps = json.loads(made_once(tmp_path_factory, "stepped.json", _step).read_text(encoding="utf-8"))
-    symbols, demangler = Symbols(maps, tmp_path_factory.mktemp("symbols")), Demangler()
+    symbols = Symbols(maps, tmp_path_factory.mktemp("symbols"))
     trees = {name: build(base64.b64decode(rows), steps, symbols) for name, (rows, steps) in found.items()}
-    return {name: Recorded(root, _hops(root, demangler)) for name, root in trees.items()}
+    return {name: Recorded(root, _hops(root)) for name, root in trees.items()}
 
 
 def _step(file: Path) -> None:
@@ -85,12 +85,12 @@ def _step(file: Path) -> None:
         subprocess.run(command, cwd=ROOT, stdout=out, check=True)
 
 
-def _hops(root: SteppedCall, demangler: Demangler) -> tuple[Hop, ...]:
+def _hops(root: SteppedCall) -> tuple[Hop, ...]:
     made: dict[int, Hop] = {}
     numbers = count(1)
-    for call in reversed(list(root.walk())):
+    for _, call in reversed(list(root.walk())):
         library = call.place.library
-        symbol = demangler.demangle(call.place.mangled)
+        symbol = demangle(call.place.mangled)
         made[id(call)] = Hop(
             next(numbers),
             "native" if library.startswith(("libtorch", "libc10")) else "closed",

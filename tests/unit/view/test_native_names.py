@@ -74,16 +74,15 @@ def test_every_recorded_function_has_a_good_name(recorded: Mapping[str, Recorded
 def test_a_whole_symbol_table_has_good_names() -> None:
     """A sample of all functions that libtorch_cpu holds, ran they or not."""
     torch = pytest.importorskip("torch")
-    from ptexplore.capture.native.symbols import Demangler
+    from ptexplore.capture.native.symbols import demangle
 
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     if not library.is_file():
         pytest.skip("no libtorch_cpu.so")
     names = sampled(library, 400)
     assert len(names) > 500
-    demangler = Demangler()
     for mangled in names:
-        symbol = demangler.demangle(mangled)
+        symbol = demangle(mangled)
         if not symbol.startswith("_Z"):  # of what the demangler does not know only the identifiers are shown
             check(symbol)
 

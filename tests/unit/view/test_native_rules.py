@@ -9,7 +9,7 @@ import pytest
 
 from ptexplore.model.trace import Hop, NativeCall, walk
 from ptexplore.view.trace.native import condense, frames
-from ptexplore.view.trace.native import name as name_of
+from ptexplore.view.trace.native import shown_name as name_of
 from ptexplore.view.trace.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
 from tests.unit.view.conftest import Recorded
 

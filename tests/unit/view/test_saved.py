@@ -37,9 +37,8 @@ from ptexplore.model.trace import (
     Trail,
     walk,
 )
-from ptexplore.view.trace.document import trail_to_json
 from ptexplore.view.trace.explain import RECORDS
-from ptexplore.view.trace.saved import trail_from_json
+from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
 Document = dict[str, Any]

@@ -1,10 +1,10 @@
-"""What is coloured, and that broken text is read as far as it goes."""
+"""What is coloured, that broken text is read as far as it goes, and what is read around a stretch of a file."""
 
 from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.tokens import Tokens, kinds
+from ptexplore.view.tokens import Tokens, kinds, surroundings
 
 
 def named(line: str, spans):
@@ -58,3 +58,30 @@ def test_any_bytes_are_read(text):
         for line, spans in zip(lines, kinds(text, language), strict=True):
             ends = [0, *(edge for begin, end, _kind in spans for edge in (begin, end)), len(line)]
             assert ends == sorted(ends)
+
+
+CPP = ["int a;", "/* one", "two", "three */", "int b;", 'auto s = "/*";', "int c; // */", "int d;"]
+PYTHON = ["x = 1", '"""', "doc", '"""', "y = '#'", "z = 2"]
+
+
+def test_inside_a_comment_it_reads_the_whole_comment() -> None:
+    assert surroundings(CPP, 3, 3, "cpp") == (("/* one",), ("three */",))
+    assert surroundings(CPP, 4, 8, "cpp") == (("/* one", "two"), ())
+    assert surroundings(CPP, 1, 2, "cpp") == ((), ("two", "three */"))
+
+
+def test_elsewhere_nothing_is_needed() -> None:
+    for first in (1, 5, 6, 7, 8):
+        assert surroundings(CPP, first, first, "cpp") == ((), ()), first
+    assert surroundings(CPP, 2, 4, "cpp") == ((), ())
+    assert surroundings(CPP, 1, len(CPP), "cpp") == ((), ())
+
+
+def test_python_strings_over_several_lines() -> None:
+    assert surroundings(PYTHON, 3, 3, "python") == (('"""',), ('"""',))
+    assert surroundings(PYTHON, 5, 6, "python") == ((), ())
+
+
+def test_a_comment_that_never_ends() -> None:
+    assert surroundings(["/* a", "b", "c"], 3, 3, "cpp") == (("/* a", "b"), ())
+    assert surroundings(["/* a", "b", "c"], 1, 1, "cpp") == ((), ("b", "c"))

@@ -9,7 +9,7 @@ import pytest
 from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.annotations.records import Tour
-from ptexplore.view.notes.tour_walk import TourWalk, stop_left_at
+from ptexplore.view.notes.tour import TourWalk, stop_left_at
 
 TOUR = """---
 id: mixing

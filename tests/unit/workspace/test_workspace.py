@@ -12,10 +12,8 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import cache_root
 from ptexplore.source.runtime import describe
 from ptexplore.store.index.opening import StaleIndex
-from ptexplore.view.search.find import FindQuery
-from ptexplore.view.search.show import ShowQuery
 from ptexplore.workspace.completions import names
-from ptexplore.workspace.tree_indexes import index_of, open_index
+from ptexplore.workspace.opening import index_of, open_index
 from ptexplore.workspace.workspace import Workspace
 from tests.unit.workspace.conftest import MIX, MIX_PATH, Told
 
@@ -78,13 +76,13 @@ def test_a_tree_that_is_not_in_use_is_refused_before_anything_is_built(
 
 def test_what_is_found_shown_and_used_stands_where_the_file_has_it(source: Path, open_one: Open) -> None:
     workspace = open_one()
-    view = workspace.find("mix", FindQuery(kind="function"))
+    view = workspace.find("mix", kind="function")
     (symbols,) = view.groups
     place = symbols.found[0].spot
     assert place is not None
     assert (symbols.found[0].name, place.ref.path, place.ref.line) == ("at::native::mix", MIX_PATH, 2)
     assert workspace.locate(place) == (str(source / MIX_PATH), 2)
-    (page,) = workspace.show("at::native::stir", ShowQuery()).pages
+    (page,) = workspace.show("at::native::stir").pages
     assert list(page.lines) == [MIX.split("\n")[2]]
     uses = workspace.refs("at::native::mix")
     assert {use.spot.ref.line for group in uses.groups for use in group.found} == {3}
@@ -92,7 +90,7 @@ def test_what_is_found_shown_and_used_stands_where_the_file_has_it(source: Path,
 
 def test_what_fits_nothing_is_an_error_that_names_what_was_searched(source: Path, open_one: Open) -> None:
     with pytest.raises(PtexploreError, match="nothing fits xyzzyq") as refused:
-        open_one().find("xyzzyq", FindQuery())
+        open_one().find("xyzzyq")
     assert "mini" in refused.value.why
 
 
@@ -100,7 +98,7 @@ def test_notes_that_cannot_be_read_are_a_notice_and_the_answer_is_there(
     source: Path, here: Path, open_one: Open, told: Told
 ) -> None:
     (here / "ptexplore.toml").write_text('notes = ["gone"]\n')
-    view = open_one().find("mix", FindQuery())
+    view = open_one().find("mix")
     assert view.groups
     (notice,) = told.notices
     assert notice.startswith("notes are not shown: there is no folder of notes gone")
@@ -140,5 +138,5 @@ def test_completion_builds_nothing(source: Path, open_one: Open) -> None:
     assert list(names(("name", "file"), "mix", 10)) == []
     assert not index_of(checkout).exists()
     _ = open_one().trees
-    assert ("at::native::mix", "") in list(names(("name",), "at::native::mi", 10))
-    assert ("Mix.cpp", "file") in list(names(("file",), "Mix", 10))
+    assert "at::native::mix" in list(names(("name",), "at::native::mi", 10))
+    assert "Mix.cpp" in list(names(("file",), "Mix", 10))

@@ -1,0 +1,325 @@
+"""The user's expression: read without running it, its names bound (torch's modules, --var, --setup, seeded tensors)."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import difflib
+import math
+import random
+import re
+import symtable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from .values import describe, fingerprint, tensors
+
+SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
+SIZE = (3, 3)
+OURS = "__ptexplore__"  # the namespace's own name
+CLOSE = (3, 0.6)  # how many near names are told, and how near they are
+A_CLONE = " (a clone, so no leaf: in-place on a leaf that requires grad is an error)"
+_IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
+_NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
+
+
+@dataclass(eq=False)
+class Refused(Exception):
+    """What the user wrote cannot be run.
+
+    `kind` says how, `where` is (line, column) in `source`, both from 1, and `close` are near names.
+    """
+
+    kind: str
+    message: str
+    where: tuple[int, int] | None = None
+    source: str | None = None
+    close: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def parse(expression: str, label: str) -> ast.Expression:
+    """The expression's tree. Raises Refused for what is no single expression."""
+    source = expression.strip()
+    if not source:
+        raise Refused("empty", f"{label} is empty")
+    try:
+        tree = ast.parse(source, filename=f"<{label}>", mode="eval")
+        compile(tree, f"<{label}>", "eval")  # what parses may still be no expression: `(yield)`
+    except SyntaxError as error:
+        raise _refused(error, source, label) from None
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:  # NUL bytes, absurd nesting
+        raise Refused("syntax", f"{label} does not parse: {str(error) or 'it nests too deeply'}") from None
+    return tree
+
+
+def read(request: dict[str, Any]) -> ast.Expression | None:
+    """The tree of the expression that is asked for; None for a script. Raises Refused where it is no Python."""
+    if request.get("script") is None:
+        return parse(request["expression"], "the expression")
+    check_script(request["script"])
+    return None
+
+
+def _refused(error: SyntaxError, source: str, label: str) -> Refused:
+    try:
+        statements = ast.parse(source).body
+        compile(source, f"<{label}>", "exec")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        where = (error.lineno or 1, error.offset or 1)
+        return Refused("syntax", f"{label} does not parse: {error.msg}", where=where, source=source)
+    noun = f"{len(statements)} statements" if len(statements) > 1 else "a statement"
+    return Refused("statements", f"{label} is {noun}, not one expression")
+
+
+def check_script(script: str) -> None:
+    """Raises Refused for a file that cannot be read or is no Python."""
+    try:
+        with open(script, "rb") as file:
+            source = file.read()
+        compile(source, script, "exec")
+    except SyntaxError as error:
+        where = (error.lineno or 1, error.offset or 1)
+        text = source.decode(errors="replace")
+        raise Refused("script", f"the script does not parse: {error.msg}", where=where, source=text) from None
+    except (OSError, ValueError, MemoryError, RecursionError) as error:
+        raise Refused("script", f"the script does not parse: {str(error) or 'it nests too deeply'}") from None
+
+
+def free_names(expression: str) -> list[str]:
+    """Names that the expression reads and does not bind itself, in order of appearance."""
+    source = expression.strip()
+    table = symtable.symtable(source, "<expression>", "eval")
+    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned()}
+    outer: set[str] = set()
+    scopes = [table]
+    for scope in scopes:  # which grows
+        symbols = [s for s in scope.get_symbols() if s.is_global() or (scope is table and s.is_referenced())]
+        outer.update(symbol.get_name() for symbol in symbols)
+        scopes += scope.get_children()
+    names = [n for n in ast.walk(ast.parse(source, mode="eval")) if isinstance(n, ast.Name)]
+    names.sort(key=lambda n: (n.lineno, n.col_offset))
+    return [name for name in dict.fromkeys(n.id for n in names) if name in outer - bound]
+
+
+def called_names(tree: ast.AST) -> set[str]:
+    """Names that are called: those can be no tensor."""
+    return {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+
+
+def own_names(tree: ast.AST) -> set[str]:
+    """Names that the expression binds somewhere itself: parameters, loop variables, `:=`."""
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return stored | {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+
+
+def attribute_chains(tree: ast.AST) -> Iterator[list[str]]:
+    """Every `name.a.b` as ["name", "a", "b"]."""
+    for node in ast.walk(tree):
+        parts: list[str] = []
+        inner: ast.AST = node
+        while isinstance(inner, ast.Attribute):
+            parts.append(inner.attr)
+            inner = inner.value
+        if parts and isinstance(inner, ast.Name):
+            yield [inner.id, *reversed(parts)]
+
+
+def changed_in_place(tree: ast.AST, is_module: Callable[[str], bool]) -> set[str]:
+    """Names whose tensors the expression changes, by PyTorch's conventions: `add_`, `inplace=True`, `__setitem__`."""
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _is_in_place(node):
+            target: ast.expr | None = node.args[0] if node.args else None
+            if isinstance(node.func, ast.Attribute) and not _is_of_module(node.func.value, is_module):
+                target = node.func.value
+            roots.add(_root(target, is_module))
+    return {root for root in roots if root is not None}
+
+
+def _is_of_module(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and is_module(node.id)
+
+
+def _is_in_place(node: ast.Call) -> bool:
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name.endswith("_") and not name.endswith("__") and name not in _NOT_IN_PLACE:
+        return True
+    given = [k.value for k in node.keywords if k.arg == "inplace"]
+    in_place = any(not isinstance(value, ast.Constant) or value.value for value in given)
+    return in_place or bool(_IN_PLACE_DUNDER.match(name))
+
+
+def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None:
+    """The name that a chain of methods and subscripts starts from: a view of a leaf is refused as the leaf is."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if _is_of_module(node.func.value, is_module):
+                return None  # what a function returns is no leaf
+            node = node.func.value
+        else:
+            return None
+    return node.id
+
+
+class Namespace:
+    """The names an expression sees, and how each came to be (`bound`)."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.values: dict[str, Any] = {
+            "__builtins__": builtins,
+            "__name__": OURS,
+            "torch": torch,
+            "F": torch.nn.functional,
+            "nn": torch.nn,
+            "math": math,
+        }
+        self.bound: list[dict[str, Any]] = []
+
+    def fill(self, tree: ast.Expression | None) -> None:
+        """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind."""
+        variables = [(name, parse(text, f"--var {name}"), text) for name, text in self.request["variables"]]
+        self._seed()
+        self._sample()
+        before = dict(self.values)
+        for number, code in enumerate(self.request["setup"]):
+            self._setup(number, code)
+        needs = [(free_names(text), called_names(parsed)) for _, parsed, text in variables]
+        if tree is not None:
+            needs.append((free_names(self.request["expression"]), called_names(tree)))
+        given = {name for name, _, _ in variables}
+        for name in dict.fromkeys(name for names, _ in needs for name in names):
+            if name not in given and before.get(name, self) is not self.values.get(name, self):
+                self._bind(name, self.values[name], "--setup")
+        for names, called in needs:
+            self._seeded(names, called, given)
+        for name, parsed, _ in variables:
+            self._variable(name, parsed)
+        if self.request["grad"] and tree is not None:
+            self._require_grad(changed_in_place(tree, lambda name: _is_module(self.values.get(name))))
+
+    def _seed(self) -> None:
+        """One seed for every source of random numbers; numpy only where it is named: it costs a tenth of a second."""
+        seed = int(self.request.get("seed", 0))
+        random.seed(seed)
+        torch.manual_seed(seed)
+        texts = [self.request.get("expression") or "", *self.request["setup"]]
+        texts += [text for _, text in self.request["variables"]]
+        if self.request.get("script") or any(re.search(r"\b(np|numpy)\b", text) for text in texts):
+            with contextlib.suppress(ImportError):
+                import numpy
+
+                numpy.random.seed(seed)
+                self.values["np"] = numpy
+
+    def _sample(self) -> None:
+        """Bind what a survey's sample gives: fresh values each time."""
+        sample = self.request.get("sample")
+        for name, value in sample()[1].items() if sample is not None else ():
+            self._bind(name, value, "OpInfo")
+
+    def digest(self, result: Any) -> str | None:
+        """A digest of a result; of a survey's sample also what became of its inputs, and their gradients."""
+        if self.request.get("sample") is None:
+            return fingerprint(result)
+        given = [self.values[entry["name"]] for entry in self.bound]
+        gradients = [tensor.grad for tensor in tensors(given) if tensor.is_leaf]
+        return fingerprint([result, given, gradients])
+
+    def _setup(self, number: int, code: str) -> None:
+        file = f"<--setup {number + 1}>"
+        try:
+            exec(compile(code, file, "exec"), self.values)
+        except SyntaxError as error:
+            where = (error.lineno or 1, error.offset or 1) if error.filename == file else None
+            raise Refused("setup", f"--setup does not parse: {error.msg}", where=where, source=code) from error
+        except BaseException as error:
+            raise Refused("setup", f"--setup raised {type(error).__name__}: {text_of(error)}") from error
+
+    def _seeded(self, names: list[str], called: set[str], given: set[str]) -> None:
+        for name in names:
+            if name in self.values or name in given or hasattr(builtins, name):
+                continue
+            if not SEED_NAME.match(name):
+                raise Refused("name", f"name {name!r} is not defined", close=self._near(name, given))
+            if name in called:
+                raise Refused("name", f"name {name!r} is called, so it can be no seeded tensor")
+            self._bind(name, torch.randn(*SIZE), "seeded")
+
+    def _near(self, name: str, given: set[str]) -> list[str]:
+        """Names near an unknown one: those in sight, and torch's functions by their full names."""
+        near = difflib.get_close_matches(name, [*self.values, *dir(builtins), *given], *CLOSE)
+        for prefix, module in (("torch", torch), ("F", torch.nn.functional), ("nn", torch.nn)):
+            public = [n for n in dir(module) if not n.startswith("_")]
+            near += [f"{prefix}.{n}" for n in difflib.get_close_matches(name, public, 1, 0.8)]
+        return near[:4]
+
+    def _variable(self, name: str, parsed: ast.Expression) -> None:
+        try:
+            value = eval(compile(parsed, f"<--var {name}>", "eval"), self.values)
+        except BaseException as error:
+            raise Refused("variable", f"--var {name} raised {type(error).__name__}: {text_of(error)}") from error
+        self._bind(name, value, "--var")
+
+    def _bind(self, name: str, value: Any, how: str) -> None:
+        self.values[name] = value
+        self.bound.append({"name": name, "description": describe(value), "how": how})
+
+    def _require_grad(self, in_place: set[str]) -> None:
+        """Make bound floating-point tensors require grad; non-leaves where the expression works in place."""
+        for entry in self.bound:
+            name = entry["name"]
+            value: Any = self.values.get(name)
+            is_tensor = issubclass(type(value), torch.Tensor)
+            if entry["how"] == "--setup" or not is_tensor or not (value.is_floating_point() or value.is_complex()):
+                continue
+            value = value if value.requires_grad else value.detach().requires_grad_()
+            entry["description"] = describe(value)
+            if name in in_place and value.is_leaf:
+                value = value.clone()
+                entry["description"] += A_CLONE
+            self.values[name] = value
+
+
+def check_attributes(tree: ast.AST, values: dict[str, Any]) -> None:
+    """Refuse a misspelt name of a module (`torch.ad`) before anything runs, with the closest real ones."""
+    own = own_names(tree)
+    for first, *rest in attribute_chains(tree):
+        value: Any = values.get(first)
+        prefix = first
+        for part in rest:
+            if first in own or not _is_module(value):
+                break
+            try:
+                inner = getattr(value, part)
+            except AttributeError:
+                close = [f"{prefix}.{n}" for n in difflib.get_close_matches(part, dir(value), *CLOSE)]
+                raise Refused("attribute", f"{prefix} has no {part!r}", close=close) from None
+            except Exception:
+                break  # a module that is imported on first use, and fails to be: running the expression says so
+            value, prefix = inner, f"{prefix}.{part}"
+
+
+def _is_module(value: Any) -> bool:
+    return issubclass(type(value), ModuleType)  # not isinstance: that asks the value's own __class__
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says; its class may be the user's own, and say nothing."""
+    try:
+        return str(error)
+    except Exception:
+        return "(its message cannot be read)"

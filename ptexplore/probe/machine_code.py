@@ -1,0 +1,410 @@
+"""The stepper's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, and a clock.
+
+The handler runs after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4) and at breakpoints
+(int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
+would start a thread or process, or block SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
+
+Programs are texts in Intel's syntax, a line an instruction, with labels and comments. `assemble` makes bytes of them;
+it knows the few instructions that are used here. What a text says is what a disassembler reads back: a test holds
+the two against each other.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+ROW = 64  # bytes: rip, rsp, the two before it, instructions so far, and the first three argument registers
+SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
+TRAP = 0x100  # the trap flag
+BREAKPOINT = 0xCC
+
+# Offsets in the ucontext_t that a handler gets as its third argument (sys/ucontext.h): its flags, the registers in
+# gregs, where the XSAVE area lies, and the signal mask.
+UC_FLAGS, R8, RDI, RSI, XSAVE, SIGNALS = 0, 40, 104, 112, 224, 296
+RDX, RAX, RCX, RSP, RIP, FLAGS, SEGMENTS = range(136, 192, 8)
+_CODE, _STACK = SEGMENTS, SEGMENTS + 6  # cs is the first 16 bits, ss the last; IRETQ reads no more than 16 of each
+_SAVED = 3  # UC_FP_XSTATE, UC_SIGCONTEXT_SS (asm/ucontext.h): there is an XSAVE area; ss is in the frame
+_FEATURES = 464 + 8  # in the XSAVE area: which of its parts the kernel saved (struct _fpx_sw_bytes)
+
+# The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
+# SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does. BEFORE: the action that
+# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask).
+(
+    CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, DEADLINE, STOP, SIGNALS_AFTER, SIGNALS_MEANWHILE,
+    TABLE, HITS, WANTED, REARM, BEFORE,
+) = range(0, 128, 8)  # fmt: skip
+STATE = 20  # numbers in it: BEFORE is four
+ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
+
+# What STATUS says: why the handler no longer steps.
+RUNNING, FULL, LIMIT, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(8)
+_WHY = ("full", "limit", "late", "left", "blocks", "handles", "starts")  # their labels, from FULL on
+
+SIGTRAP = 5
+_SIGTRAP_BIT = 1 << SIGTRAP - 1
+# System calls (asm/unistd_64.h); fork and vfork lie between clone and execve.
+_RT_SIGACTION, _RT_SIGPROCMASK, _CLONE, _EXECVE, _KILL, _TKILL, _TGKILL = 13, 14, 56, 59, 62, 200, 234
+_EXECVEAT, _CLONE3 = 322, 435
+_SIG_UNBLOCK = 1
+
+
+def handler(state: int, alone: bool = True) -> str:
+    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`.
+
+    `alone`: it goes back by itself (see `returning`); its signal frame must have no shadow.
+    """
+    step = [f"movabs rax, {state}", _COMING_IN, _LOOKING_AHEAD, _LOGGING, _in_time(state), returning(alone)]
+    return "\n".join([*step, _STOPPING, _AT_A_BREAKPOINT, _BEGINNING])
+
+
+# From here on rsi is the ucontext_t, r9 and r10 are instruction and stack pointer now, r11 and rdi those one
+# instruction ago, rcx and r8 are for passing use.
+_COMING_IN = f"""
+    mov rsi, rdx
+    mov r9, [rsi + {RIP}]
+    mov r10, [rsi + {RSP}]
+    mov rcx, [rax + {REARM}]
+    cmp rcx, 0
+    jne rearm
+    mov rcx, [rax + {TABLE}]
+    cmp rcx, 0
+    jne breakpoint
+    ; one instruction ran
+    inc qword ptr [rax + {COUNT}]
+    mov r11, [rax + {LAST_RIP}]
+    mov rdi, [rax + {LAST_RSP}]
+    mov [rax + {LAST_RIP}], r9
+    mov [rax + {LAST_RSP}], r10
+    cmp r10, [rax + {STOP}]  ; the stack is above the stepped call's: it has returned or thrown
+    ja left
+"""
+_LOOKING_AHEAD = f"""
+    movzx r8, byte ptr [r9]  ; bytes one by one: the second may lie on a page that is not there
+    cmp r8, {BREAKPOINT}
+    je handles
+    cmp r8, {0x0F}
+    jne harmless
+    movzx r8, byte ptr [r9 + 1]
+    cmp r8, {0x05}
+    jne harmless
+    ; a system call comes next
+    mov r8, [rsi + {RAX}]
+    cmp r8, {_RT_SIGPROCMASK}
+    je mask
+    cmp r8, {_RT_SIGACTION}
+    je action
+    cmp r8, {_CLONE3}
+    je starts
+    cmp r8, {_EXECVEAT}
+    je starts
+    cmp r8, {_KILL}
+    je second
+    cmp r8, {_TKILL}
+    je second
+    cmp r8, {_TGKILL}
+    je third
+    cmp r8, {_CLONE}
+    jb harmless
+    cmp r8, {_EXECVE}
+    jbe starts
+    jmp harmless
+mask:  ; rt_sigprocmask(how, set, ...): does it block SIGTRAP?
+    mov r8, [rsi + {RDI}]
+    cmp r8, {_SIG_UNBLOCK}
+    je harmless
+    mov r8, [rsi + {RSI}]
+    cmp r8, 0
+    je harmless
+    mov r8, [r8]
+    and r8, {_SIGTRAP_BIT}
+    cmp r8, 0
+    je harmless
+    jmp blocks
+action:  ; rt_sigaction(signal, action, ...): does it take SIGTRAP over?
+    mov r8, [rsi + {RDI}]
+    cmp r8, {SIGTRAP}
+    jne harmless
+    mov r8, [rsi + {RSI}]
+    cmp r8, 0
+    je harmless
+    jmp handles
+    ; kill(process, signal), tkill(thread, signal), tgkill(process, thread, signal): do they send it?
+second:
+    mov r8, [rsi + {RSI}]
+    cmp r8, {SIGTRAP}
+    je handles
+    jmp harmless
+third:
+    mov r8, [rsi + {RDX}]
+    cmp r8, {SIGTRAP}
+    je handles
+harmless:
+"""
+_LOGGING = f"""
+    mov r8, r9
+    sub r8, r11
+    cmp r8, {SEQUENTIAL}
+    jbe done
+log:
+    mov rcx, [rax + {CURSOR}]
+    cmp rcx, [rax + {END}]
+    jae full
+    mov r8, [rax + {COUNT}]
+    cmp r8, [rax + {MOST}]
+    jae limit
+    mov [rcx], r9
+    mov [rcx + 8], r10
+    mov [rcx + 16], r11
+    mov [rcx + 24], rdi
+    mov [rcx + 32], r8
+    mov r8, [rsi + {RDI}]
+    mov [rcx + 40], r8
+    mov r8, [rsi + {RSI}]
+    mov [rcx + 48], r8
+    mov r8, [rsi + {RDX}]
+    mov [rcx + 56], r8
+    add rcx, {ROW}
+    mov [rax + {CURSOR}], rcx
+"""
+
+
+def _in_time(state: int) -> str:
+    """Is there time left? The clock comes in rdx and rax, so that rax is loaded anew."""
+    return f"""
+    rdtsc
+    shl rdx, 32
+    or rdx, rax
+    movabs rax, {state}
+    cmp rdx, [rax + {DEADLINE}]
+    jae late
+done:
+    mov rcx, [rax + {COUNT}]
+    cmp rcx, 0
+    jne stepped
+    ret  ; no step was done: the signal mask is another from here on, or nothing is stepped
+stepped:
+"""
+
+
+def returning(alone: bool) -> str:
+    """Go back to what the ucontext_t in rsi says, without the kernel if the handler runs `alone`.
+
+    A handler that returns in the usual way calls rt_sigreturn, which reads back the whole signal frame: a step takes
+    some 4% longer with it. The same can be done here: the vector registers by XRSTOR from where the kernel saved them
+    (a handler begins with none of them set), the general ones by loads, and what is left by IRETQ, which sets the trap
+    flag again. The signal mask is not put back: the handler must run with SA_NODEFER and no mask of its own, so that it
+    stays as it was. Where the frame is of another kind, the kernel does it.
+    """
+    if not alone:
+        return "ret"
+    return f"""
+    mov rcx, [rsi + {UC_FLAGS}]
+    and rcx, {_SAVED}
+    cmp rcx, {_SAVED}
+    jne by_the_kernel
+    mov rcx, [rsi + {XSAVE}]
+    mov rax, [rcx + {_FEATURES}]  ; XRSTOR takes them in edx:eax
+    mov rdx, rax
+    shr rdx, 32
+    xrstor64 [rcx]
+    push qword ptr [rsi + {_STACK}]
+    push qword ptr [rsi + {RSP}]
+    push qword ptr [rsi + {FLAGS}]
+    push qword ptr [rsi + {_CODE}]
+    push qword ptr [rsi + {RIP}]
+    mov rax, [rsi + {RAX}]
+    mov rcx, [rsi + {RCX}]
+    mov rdx, [rsi + {RDX}]
+    mov rdi, [rsi + {RDI}]
+    mov r8, [rsi + {R8}]
+    mov r9, [rsi + {R8 + 8}]
+    mov r10, [rsi + {R8 + 16}]
+    mov r11, [rsi + {R8 + 24}]
+    mov rsi, [rsi + {RSI}]  ; all others are as they were
+    iretq
+by_the_kernel:
+    ret
+"""
+
+
+_REASONS = "\n".join(
+    f"{label}:\n    mov qword ptr [rax + {STATUS}], {status}\n    jmp stop" for status, label in enumerate(_WHY, FULL)
+)
+# The call goes on at full speed, with the signals that were held back, and SIGTRAP does what it did before.
+_STOPPING = f"""{_REASONS}
+stop:
+    mov r8, [rax + {SIGNALS_AFTER}]
+    mov [rsi + {SIGNALS}], r8
+    and qword ptr [rsi + {FLAGS}], {~TRAP}
+    movabs rdi, {SIGTRAP}
+    mov rsi, rax
+    add rsi, {BEFORE}
+    movabs rdx, 0
+    movabs r10, 8  ; bytes of a kernel's signal set
+    movabs rax, {_RT_SIGACTION}
+    syscall
+    ret
+"""
+_AT_A_BREAKPOINT = f"""
+breakpoint:  ; which of them? rcx goes through the table
+    mov r8, [rcx]
+    cmp r8, 0
+    je done  ; none of ours: somebody sent the signal
+    add r8, 1
+    cmp r8, r9
+    je met
+    add rcx, {ENTRY}
+    jmp breakpoint
+met:  ; the instruction that it covers is put back and comes next, under the trap flag
+    inc qword ptr [rax + {HITS}]
+    inc qword ptr [rcx + 16]
+    mov r8, [rcx + 8]
+    mov r9, [rcx]
+    mov byte ptr [r9], r8b
+    mov [rsi + {RIP}], r9
+    or qword ptr [rsi + {FLAGS}], {TRAP}
+    mov r8, [rax + {HITS}]
+    cmp r8, [rax + {WANTED}]
+    je begin
+    mov [rax + {REARM}], r9
+    ret
+rearm:  ; one instruction after a call that was not asked for: the breakpoint is set again
+    movabs r8, {BREAKPOINT}
+    mov byte ptr [rcx], r8b
+    mov qword ptr [rax + {REARM}], 0
+    and qword ptr [rsi + {FLAGS}], {~TRAP}
+    ret
+"""
+_BEGINNING = f"""
+begin:  ; the call that was asked for: no more breakpoints
+    mov rcx, [rax + {TABLE}]
+disarm:
+    mov r8, [rcx]
+    cmp r8, 0
+    je disarmed
+    mov r11, [rcx + 8]
+    mov byte ptr [r8], r11b
+    add rcx, {ENTRY}
+    jmp disarm
+disarmed:
+    mov qword ptr [rax + {TABLE}], 0
+    mov r8, [rsi + {SIGNALS}]
+    mov [rax + {SIGNALS_AFTER}], r8
+    mov r8, [rax + {SIGNALS_MEANWHILE}]
+    mov [rsi + {SIGNALS}], r8
+    mov [rax + {STOP}], r10
+    mov [rax + {LAST_RIP}], r9
+    mov [rax + {LAST_RSP}], r10
+    ; logged as a call from nowhere
+    mov rdi, r10
+    add rdi, 8
+    movabs r11, 0
+    jmp log
+"""
+
+
+def runner(function: int) -> str:
+    """Call `function` with the arguments given, the trap flag set meanwhile."""
+    return f"""
+    push rbx  ; keeps the stack aligned to 16
+    movabs rax, {function}
+    pushfq
+    or qword ptr [rsp], {TRAP}
+    popfq
+    call rax
+    pushfq
+    and qword ptr [rsp], {~TRAP}
+    popfq
+    pop rbx
+    ret
+"""
+
+
+# Returns the processor's time-stamp counter, which comes in edx:eax; the upper halves become zero.
+CLOCK = """
+    rdtsc
+    shl rdx, 32
+    or rax, rdx
+    ret
+"""
+
+
+_REGISTERS = {name: number for number, name in enumerate(["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"])}
+_REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in ("", "b")}
+_MEMORY = re.compile(r"(?:(?:qword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
+
+# How each instruction is encoded, by its name and the kinds of its operands (r: a register, m: eight bytes of memory,
+# b: one byte of memory, n: a number, l: a label), in the notation of the Intel 64 manual, volume 2: "48" is REX.W,
+# "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four and
+# eight bytes, "cd" the way to a label.
+_ENCODINGS = {
+    "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
+    "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
+    "shr rn": "48 c1 /5 ib", "push r": "50+", "pop r": "58+", "push m": "ff /6", "pushfq": "9c", "popfq": "9d",
+    "call r": "ff /2", "ret": "c3", "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf", "xrstor64 m": "48 0f ae /5",
+    "jmp l": "e9 cd", "jb l": "0f 82 cd", "jae l": "0f 83 cd", "je l": "0f 84 cd", "jne l": "0f 85 cd",
+    "jbe l": "0f 86 cd", "ja l": "0f 87 cd",
+}  # fmt: skip
+for _digit, _name in ((0, "add"), (1, "or"), (4, "and"), (5, "sub"), (7, "cmp")):
+    _ENCODINGS |= dict.fromkeys((f"{_name} rn", f"{_name} mn"), f"48 81 /{_digit} id")
+    _ENCODINGS |= {f"{_name} rr": f"48 {_digit << 3 | 1:02x} /r", f"{_name} rm": f"48 {_digit << 3 | 3:02x} /r"}
+_NUMBERS = {"ib": "<B", "id": "<i", "io": "<Q", "cd": "<i"}
+
+
+def assemble(program: str) -> tuple[bytes, dict[str, int]]:
+    """The program's bytes, and the offset of every label. Raises KeyError for what is no instruction or label here."""
+    code, offsets, jumps = bytearray(), {}, []
+    for line in program.splitlines():
+        text = line.partition(";")[0].strip()
+        if text.endswith(":"):
+            offsets[text[:-1]] = len(code)
+        elif text:
+            name, _, rest = text.partition(" ")
+            operands = rest.split(", ") if rest else []
+            code += _encoded(name, operands)
+            if operands and _kind(operands[0]) == "l":
+                jumps.append((operands[0], len(code)))
+    for label, end in jumps:
+        struct.pack_into("<i", code, end - 4, offsets[label] - end)
+    return bytes(code), offsets
+
+
+def _kind(operand: str) -> str:
+    if operand in _REGISTERS:
+        return "r"
+    if _MEMORY.match(operand):
+        return "b" if operand.startswith("byte") else "m"
+    return "n" if operand.lstrip("-").isdigit() else "l"
+
+
+def _encoded(name: str, operands: list[str]) -> bytes:
+    """One instruction's bytes; a jump's last four are still zeros."""
+    kinds = [_kind(operand) for operand in operands]
+    encoding = _ENCODINGS[" ".join([name, "".join(kinds)]).strip()].split()
+    memory = next((match for operand in operands if (match := _MEMORY.match(operand))), None)
+    registers = [_REGISTERS[operand] for operand in operands if operand in _REGISTERS]
+    # The operand that ModRM's lower part names: memory, else the first register. The other register is in its middle.
+    base = _REGISTERS[memory[1]] if memory else registers.pop(0) if registers else 0
+    digit = next((int(part[1]) for part in encoding if part[0] == "/" and part != "/r"), None)
+    middle = digit if digit is not None else registers[0] if registers else 0
+    number = int(operands[-1]) if "n" in kinds else 0
+    code = bytearray()
+    for part in encoding:
+        if part == "48":
+            code.append(0x48 | middle >> 3 << 2 | base >> 3)
+        elif part[0] == "/":
+            code += _modrm(middle, base, memory)
+        elif part[-1] == "+":
+            code.append(int(part[:-1], 16) | base & 7)
+        else:
+            code += struct.pack(_NUMBERS[part], number) if part in _NUMBERS else bytes.fromhex(part)
+    return bytes(code)
+
+
+def _modrm(middle: int, base: int, memory: re.Match[str] | None) -> bytes:
+    """A ModRM byte; for memory with a 32-bit displacement, and with the SIB byte that rsp and r12 need as a base."""
+    if memory is None:
+        return bytes([0xC0 | (middle & 7) << 3 | base & 7])
+    sib = b"\x24" if base & 7 == 4 else b""
+    return bytes([0x80 | (middle & 7) << 3 | base & 7]) + sib + struct.pack("<i", int(memory[2] or 0))

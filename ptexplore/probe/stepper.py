@@ -1,0 +1,265 @@
+"""Step a call instruction by instruction in this process, and log its jumps: the machine code's other half.
+
+x86-64 Linux. Whatever is taken for it (the handler of SIGTRAP, the signal mask, bytes of a function) is put back, and
+whatever ends the stepping early, the call that is stepped ends as it would have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import platform
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from . import machine_code as code
+
+SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
+GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
+NEVER = (1 << 64) - 1
+SA_SIGINFO, SA_NODEFER = 4, 0x40000000
+
+
+class Unavailable(Exception):
+    """Stepping cannot be done here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What was logged: `rows` of eight 64-bit numbers, how many instructions, and why it was cut short, if it was.
+
+    `counts` says how often each breakpoint was met, `entry` which of them the stepped call began at.
+    """
+
+    rows: bytes
+    instructions: int
+    cut: str | None
+    seconds: float = 0.0
+    counts: tuple[int, ...] = ()
+    entry: int | None = None
+
+
+def why_not() -> str | None:
+    """Why this process cannot be stepped, None where it can."""
+    if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
+        return f"stepping needs x86-64 Linux, and this is {platform.machine()} {sys.platform}"
+    if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+        return "the signal SIGTRAP is blocked here, and stepping works by it"
+    if int(_status("TracerPid:") or 0):
+        return "another program (a debugger, strace) already traces this process"
+    return None
+
+
+def _status(name: str) -> str:
+    """What the kernel says of this process under a name; empty where it says nothing."""
+    with contextlib.suppress(OSError), open("/proc/self/status") as status:
+        return next((line.removeprefix(name).strip() for line in status if line.startswith(name)), "")
+    return ""
+
+
+class _Action(ctypes.Structure):
+    """glibc's struct sigaction on x86-64."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_ubyte * 128),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+class Stepper:
+    """Machine code and a log, made once; `step` and `step_call` run something under it. Not reentrant.
+
+    `rows` bounds the log, `most` the instructions, `seconds` the time that stepping takes. Raises Unavailable when this
+    process cannot be stepped.
+    """
+
+    def __init__(self, rows: int = 1 << 19, most: int = 1 << 40, seconds: float = 3600.0) -> None:
+        reason = why_not()
+        if reason is not None:
+            raise Unavailable(reason)
+        self.most, self.seconds = most, seconds
+        self.late = f"stepping it takes more than {seconds:.3g} s"  # what `cut` says where time ran out
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._state = (ctypes.c_uint64 * code.STATE)()
+        self._log = _memory(rows * code.ROW)
+        self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._log))
+        self._end = self._begin + rows * code.ROW
+        python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
+        self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
+        self._handler, run, clock = self._place(
+            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.CLOCK
+        )
+        prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
+        self._run = prototype(run)
+        self._clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(clock)
+        self._rate = self._ticks_a_second()
+        if self.step(int)[1].instructions < 10:
+            raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
+
+    def _place(self, *programs: str) -> list[int]:
+        """Put programs into memory that can be executed; where each begins."""
+        self._code = _memory(mmap.PAGESIZE)
+        base = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
+        places = []
+        for program in programs:
+            self._code.write(bytes(-self._code.tell() % 16))
+            places.append(base + self._code.tell())
+            self._code.write(code.assemble(program)[0])
+        self._protect(base, mmap.PROT_READ | mmap.PROT_EXEC, "memory that can be executed")
+        return places
+
+    def _ticks_a_second(self) -> float:
+        """How fast the processor's clock runs."""
+        began, first = self._both_clocks()
+        time.sleep(0.002)
+        ended, last = self._both_clocks()
+        return (last - first) / (ended - began)
+
+    def _both_clocks(self) -> tuple[float, int]:
+        """The system's clock and the processor's, read so soon after each other that they tell the same moment."""
+        for _ in range(100):
+            before, ticks, after = time.monotonic(), int(self._clock()), time.monotonic()
+            if after - before < 2e-5:
+                break
+        return before, ticks
+
+    def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
+        """Call `function` under the trap flag: its result and the steps. What it raises is raised.
+
+        Signals that come meanwhile wait until it is done: their handlers are no part of it, and a timer that is right
+        at full speed would fire without end at this one.
+        """
+        with self._handling(self.seconds):
+            before = self._block(_meanwhile())
+            self._state[code.SIGNALS_AFTER // 8] = before
+            began = time.monotonic()
+            try:
+                result = self._run(function, arguments, {})
+            finally:
+                seconds = time.monotonic() - began
+                self._block(before)
+        return result, self._steps(seconds)
+
+    def step_call(
+        self, addresses: Sequence[int], number: int, function: Callable[[], Any], before: float = 0.0
+    ) -> tuple[Any, Steps]:
+        """Call `function` at full speed, but step the `number`th call (from 1; 0: none) of the code at `addresses`.
+
+        `before` is how long the function may run at full speed, in seconds, besides the time for stepping.
+        """
+        with self._writable(addresses), self._handling(self.seconds + before):
+            originals = [ctypes.c_ubyte.from_address(address) for address in addresses]
+            covered = [byte.value for byte in originals]
+            entries = [n for address, byte in zip(addresses, covered, strict=True) for n in (address, byte, 0)]
+            table = (ctypes.c_uint64 * (len(entries) + 1))(*entries)
+            self._state[code.TABLE // 8], self._state[code.WANTED // 8] = ctypes.addressof(table), number
+            began = time.monotonic()
+            try:
+                for byte in originals:
+                    byte.value = code.BREAKPOINT
+                result = function()
+            finally:
+                for byte, value in zip(originals, covered, strict=True):
+                    byte.value = value
+        steps = self._steps(time.monotonic() - began)
+        entry = addresses.index(struct.unpack_from("<Q", steps.rows)[0]) if steps.rows else None
+        return result, replace(steps, counts=tuple(table[2::3]), entry=entry)
+
+    @contextlib.contextmanager
+    def _handling(self, seconds: float) -> Iterator[None]:
+        """Our SIGTRAP handler for the time of a block; what was there before comes back, but not over another's."""
+        deadline = int(self._clock() + seconds * self._rate)
+        given = {
+            code.CURSOR: self._begin,
+            code.END: self._end,
+            code.MOST: self.most,
+            code.DEADLINE: min(deadline, NEVER),
+            code.STOP: NEVER,
+            code.SIGNALS_MEANWHILE: _meanwhile(),
+        }
+        self._state[:] = [given.get(8 * position, 0) for position in range(code.STATE)]
+        before = ctypes.addressof(self._state) + code.BEFORE
+        new, now = _Action(), (ctypes.c_uint64 * 4)()
+        new.handler, new.flags = self._handler, SA_SIGINFO | (SA_NODEFER if self._alone else 0)
+        if self._kernel_action(None, before) != 0 or self._libc.sigaction(signal.SIGTRAP, ctypes.byref(new), None) != 0:
+            raise Unavailable(f"no handler can be set for SIGTRAP: {os.strerror(ctypes.get_errno())}")
+        try:
+            yield
+        finally:
+            self._kernel_action(None, ctypes.addressof(now))
+            if now[0] == self._handler:
+                self._kernel_action(before, None)
+
+    def _kernel_action(self, new: int | None, old: int | None) -> int:
+        """Set and get what SIGTRAP does, as the kernel knows it: what was there comes back to the last bit."""
+        arguments = [ctypes.c_long(number) for number in (13, signal.SIGTRAP, new or 0, old or 0, 8)]
+        return int(self._libc.syscall(*arguments))
+
+    def _block(self, signals: int) -> int:
+        """Block just these signals (bit n-1 is signal n); those that were blocked before."""
+        new, old = (ctypes.c_uint64 * 16)(signals), (ctypes.c_uint64 * 16)()
+        self._libc.pthread_sigmask(signal.SIG_SETMASK, new, old)
+        return int(old[0])
+
+    @contextlib.contextmanager
+    def _writable(self, addresses: Sequence[int]) -> Iterator[None]:
+        """The pages of these functions can be written for the time of a block."""
+        pages = {address & ~(mmap.PAGESIZE - 1) for address in addresses}
+        read_and_run, changed = mmap.PROT_READ | mmap.PROT_EXEC, []
+        try:
+            for page in pages:
+                self._protect(page, read_and_run | mmap.PROT_WRITE, "a breakpoint in torch's own code")
+                changed.append(page)
+            yield
+        finally:
+            for page in changed:
+                self._protect(page, read_and_run, "to protect torch's own code again")
+
+    def _protect(self, address: int, protection: int, purpose: str) -> None:
+        if self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), protection) != 0:
+            raise Unavailable(f"this system refuses {purpose}: {os.strerror(ctypes.get_errno())}")
+
+    def _steps(self, seconds: float) -> Steps:
+        cut = {
+            code.FULL: "the log was full",
+            code.LIMIT: f"it runs more than {self.most:,} instructions",
+            code.LATE: self.late,
+            code.BLOCKS: "from here on the code blocks SIGTRAP, as whatever starts a thread or a process does",
+            code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
+            code.STARTS: "from here on the code starts a thread, a process or another program",
+        }.get(int(self._state[code.STATUS // 8]))
+        return Steps(
+            self._log[: int(self._state[code.CURSOR // 8]) - self._begin],
+            int(self._state[code.COUNT // 8]),
+            cut,
+            seconds,
+        )
+
+
+def _meanwhile() -> int:
+    """The signals that wait while something is stepped: those that come from outside."""
+    left = {getattr(signal, name) for name in SIGNALS_LEFT} | set(GLIBC_OWN)
+    return sum(1 << number - 1 for number in range(1, 65) if number not in left)
+
+
+def _memory(size: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, size, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    except (OSError, ValueError) as error:
+        why = os.strerror(getattr(error, "errno", None) or errno.ENOMEM)
+        raise Unavailable(f"there is no memory for the log of steps ({size >> 10:,} KB): {why}") from error
+
+
+def rows_of(steps: Steps) -> list[tuple[int, ...]]:
+    """The rows as numbers."""
+    return list(struct.iter_unpack("<8Q", steps.rows))

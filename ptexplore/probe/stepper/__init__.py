@@ -1,1 +1,0 @@
-"""Single-stepping: machine code for a SIGTRAP handler, assembled here, and what installs and reads it."""

@@ -1,0 +1,152 @@
+"""The passes of one trace: each runs in a forked child, and one message says what became of it, good or bad."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from . import dispatch, native, passes
+from .expression import Refused, text_of
+from .isolate import Channel, ChildOutcome, isolated
+from .stepper import Unavailable
+
+PASSES = ("ops", "frames", "dispatch")
+TEXT_LIMIT = 4000  # characters kept of an error's own message
+FIRST_LINE = 300  # characters kept of its first line
+PASSED = re.compile(rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?')  # a good answer
+
+
+def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+    """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is."""
+    wanted = ("once",) if request["once"] else PASSES if request.get("script") is None else PASSES[:2]
+    first, request = _warmed(wanted[0], request, known, channel)
+    digests = set()
+    for recorder in wanted:
+        outcome = first if recorder == wanted[0] else _forked(recorder, request, known, channel)
+        digest = _told(recorder, outcome, channel)
+        if digest is None:
+            return
+        digests.add(digest)
+    # The native pass is the last: it may die of what it does, and nothing else is lost then.
+    for recorder in (*(["again"] if len(digests) > 1 else []), *([native.RECORDER] if request.get("native") else [])):
+        _told(recorder, _forked(recorder, request, known, channel), channel)
+
+
+def _warmed(
+    recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel
+) -> tuple[ChildOutcome, dict[str, Any]]:
+    """The first pass's outcome, and the request for all further ones.
+
+    An expression whose first call imports modules, which may call thousands of operators of their own, is called once
+    before every pass, so that all of them see the second call, as the native pass does. What cannot run twice is not:
+    its first call is told, and why; the native pass, which runs it again and again, is then left out.
+    """
+    outcome = _forked(recorder, request, known, channel)
+    passed = PASSED.match(outcome.answer)
+    imported = int(passed[2] or 0) if passed else 0
+    if not imported or request["once"] or request.get("script") is not None:
+        return outcome, request
+    limit = float(request["timeout"])
+    second = _forked(recorder, {**request, "warm": imported}, known, channel, limit)
+    if not PASSED.match(second.answer):
+        why = f"does not end within {limit:g} s" if second.late else _failed(second)
+        channel.send({"type": "first", "imported": imported, "why": why})
+        return outcome, {**request, "native": False}
+    outcome.answer = second.answer  # what the first printed stays: the second printed all of it twice
+    return outcome, {**request, "warm": imported}
+
+
+def _failed(outcome: ChildOutcome) -> str:
+    """What a pass without a good answer does, in a few words."""
+    if not outcome.answer.endswith(b"\n"):
+        return f"ends its process by {outcome.signal or f'itself, with status {outcome.exit_code}'}"
+    message = json.loads(outcome.answer)
+    text = str(message.get("message") or "").strip().partition("\n")[0][:FIRST_LINE]
+    return f"raises {message['exception']}: {text}" if "exception" in message else f"cannot be run: {text}"
+
+
+def _forked(
+    recorder: str, request: dict[str, Any], known: dict[str, str], channel: Channel, limit: float | None = None
+) -> ChildOutcome:
+    """Fork a child for one pass: its outcome, of which nothing is told yet. `limit`: seconds until it is ended."""
+    channel.send({"type": "begin" if limit is None else "second", "recorder": recorder})
+    return isolated(lambda: answer(recorder, request, known), channel.descriptor, limit)
+
+
+def _told(recorder: str, outcome: ChildOutcome, channel: Channel) -> str | None:
+    """Pass a pass's answer on: the digest of the operators it saw, None where it failed."""
+    channel.send({"type": "output", "recorder": recorder, "text": outcome.printed, "cut": outcome.is_cut})
+    passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, channel) else None
+    return passed[1].decode() if passed else None
+
+
+def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
+    """Send a child's answer, or that it died; whether it gave an answer."""
+    if outcome.signal is None and outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:
+        channel.pass_on(outcome.answer)
+        return True
+    channel.send({"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code})
+    return False
+
+
+def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
+    """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
+    run = partial(native.run, request) if recorder == native.RECORDER else partial(passes.run, recorder, request, known)
+    return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
+
+
+def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
+    """Encode the message that `run` gives, or the one that tells of what it raised."""
+    message: dict[str, Any]
+    try:
+        message = run()
+    except Refused as error:
+        place = {"where": error.where, "source": error.source}
+        message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
+    except passes.Raised as raised:
+        message = _raised(raised.stage, raised.error)
+    except Unavailable as error:
+        message = {"type": "unavailable", "message": str(error)}
+    except (MemoryError, RecursionError) as error:
+        message = _raised("expression", error)
+    except dispatch.Broken as error:
+        message = {"type": "broken", "message": str(error)}
+    except Exception as error:
+        message = _broken(recorder, error)
+    message.setdefault("recorder", recorder)  # whose failure it is: that of the native pass alone ends nothing
+    return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
+
+
+def _broken(recorder: str, error: Exception) -> dict[str, Any]:
+    """Our own code failed: the native pass only leaves the trace without what it would have told."""
+    text = traceback.format_exc()
+    if recorder != native.RECORDER:
+        return {"type": "broken", "message": text[-TEXT_LIMIT:]}
+    sys.stderr.write(text)
+    return {"type": "unavailable", "message": f"ptexplore's own code failed: {type(error).__name__}: {error}"}
+
+
+def _raised(stage: str, error: BaseException) -> dict[str, Any]:
+    return {
+        "type": "raised",
+        "stage": stage,
+        "exception": type(error).__name__,
+        "message": text_of(error)[:TEXT_LIMIT],
+        "close": _close(error),
+    }
+
+
+def _close(error: BaseException) -> list[str]:
+    """Names near the one that was not found."""
+    if not issubclass(type(error), AttributeError):
+        return []
+    try:
+        return difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)  # type: ignore[attr-defined]
+    except Exception:  # no name, or the object's own __dir__
+        return []

@@ -1,0 +1,488 @@
+"""An operator's card: what the catalogue knows of one overload, in lines, as JSON, and which notes are about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ptexplore.annotations.marks import Mark
+from ptexplore.cpp.matching import Wanted
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel
+from ptexplore.model.places import Runtime, SourceRef, TreeInfo
+from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
+from ptexplore.resolve.keyset import backend_of
+from ptexplore.resolve.places.declared import find as find_declaration
+from ptexplore.resolve.places.declared import parameters
+from ptexplore.resolve.places.lookup import Lookup
+from ptexplore.resolve.places.precision import in_runtime, unknown
+from ptexplore.resolve.places.stubs import Called, Stub, Stubs
+from ptexplore.source.tree import SourceTree
+from ptexplore.store.catalogue.reader import Store
+from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
+from ptexplore.view.line import Line
+from ptexplore.view.notes.noted import Noted, about_operator, holds
+
+# Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
+COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """What one or several dispatch keys run: the kernel, the table's reason, where it is registered and defined."""
+
+    keys: tuple[str, ...]
+    reason: str
+    kernel: str
+    body: SourceRef
+    registration: SourceRef
+    targets: tuple[CalledFunction, ...] = ()
+    entry: SourceRef | None = None  # the op's own m.impl, where that is hand-written
+    stubs: tuple[Stubbed, ...] = ()  # called by a hand-written kernel itself
+
+
+@dataclass(frozen=True, slots=True)
+class Stubbed:
+    """A dispatch stub that a body calls, and the kernels that the device of the row's first key gets."""
+
+    called: Called
+    stub: Stub
+
+
+@dataclass(frozen=True, slots=True)
+class CalledFunction:
+    """A function that a generated wrapper calls: its definition, its declaration, the stubs its body calls."""
+
+    name: str
+    source: SourceRef
+    declaration: SourceRef | None = None
+    stubs: tuple[Stubbed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One overload. `asked` is how the user named it; `siblings` are the other overloads of that name."""
+
+    operator: Operator
+    asked: str
+    yaml: SourceRef
+    entry: SourceRef
+    keys: tuple[KeyRow, ...]
+    fallthrough: tuple[str, ...]
+    derivative: Derivative | None
+    formulas: SourceRef | None  # the derivative's entry; each formula has a line of its own in it
+    node: SourceRef | None
+    bindings: tuple[tuple[str, Binding, SourceRef], ...]
+    python: tuple[tuple[PythonKernel, SourceRef], ...]
+    siblings: tuple[str, ...]
+    trees: tuple[TreeInfo, ...] = ()
+    notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
+
+
+def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
+    """The overload that a user's name means, and its siblings.
+
+    Accepts `add`, `add.Tensor`, `aten::add.Tensor`, `torch.add`, `Tensor.add_`, `F.conv2d` and its full name.
+    Raises PtexploreError (usage) with the closest names where there is none.
+    """
+    asked = _dispatcher_name(asked)
+    exact = store.operator(asked) or store.operator(f"aten::{asked}")
+    names = [exact.name] if exact else _names_of_family(store, asked)
+    if not names:
+        close = store.suggest(asked, 5)
+        hint = f"ptexplore op {close[0]}" if close else "ptexplore op add"
+        why = f"the closest are {', '.join(close)}" if close else "no operator has a name like it"
+        raise PtexploreError(f"there is no operator {asked}", why, hint, USAGE)
+    chosen = exact or store.operator(_preferred(names))
+    assert chosen is not None
+    family = [o.name for o in store.operators_named(chosen.base) if o.namespace == chosen.namespace]
+    return chosen, sorted({*family, *names} - {chosen.name})
+
+
+def _dispatcher_name(asked: str) -> str:
+    """`torch.ops.aten.add.Tensor` and `aten.add.default` as the dispatcher writes them."""
+    name = asked.removeprefix("torch.ops.")
+    if name != asked and "." in name:
+        name = name.replace(".", "::", 1)
+    return name.removesuffix(".default") if "::" in name else name
+
+
+def _names_of_family(store: Store, asked: str) -> list[str]:
+    operators = [o.name for o in store.operators_named(asked.rsplit("::", maxsplit=1)[-1])]
+    if "::" in asked:
+        operators = [o for o in operators if o.startswith(asked.split("::", maxsplit=1)[0] + "::")]
+    if operators and "." not in asked:
+        return [o for o in operators if o.startswith("aten::")] or operators
+    spellings = (asked, f"torch.{asked}", f"torch.nn.functional.{asked.removeprefix('F.')}")
+    name = next(filter(None, map(store.python_name, spellings if asked.startswith("F.") else spellings[:2])), None)
+    if name is None:
+        return []
+    if not (name.table and name.method):
+        return [o.name for o in store.operators_named(asked.rsplit(".", 1)[-1])]
+    row = store.binding(name.table, name.method)
+    return list(row.ops) if row is not None and row.ops else [o.name for o in store.operators_named(name.method)]
+
+
+def _preferred(names: Iterable[str]) -> str:
+    """Of a family the overload most people mean: the functional one on tensors."""
+
+    def rank(name: str) -> tuple[bool, bool, bool, str]:
+        overload = name.partition(".")[2]
+        return ("out" in overload, overload not in ("Tensor", "", "default"), overload != "Tensor", name)
+
+    return min(names, key=rank)
+
+
+def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
+    """Gather the card of the operator that `asked` names. `stubs` of the same lookup may serve many cards."""
+    store, tree = lookup.store, lookup.tree
+    operator, siblings = find_operator(store, asked)
+    derivative = store.derivative(operator.name)
+    node = None
+    if derivative is not None and derivative.apply_path:
+        node = in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
+    keys, fallthrough = _key_rows(lookup, operator, stubs or Stubs(lookup))
+    return Card(
+        operator=operator,
+        asked=asked,
+        yaml=_yaml_entry(tree, operator),
+        entry=in_runtime(tree, operator.call_path, operator.call_line)
+        if operator.call_path
+        else unknown("no at::_ops entry point"),
+        keys=keys,
+        fallthrough=fallthrough,
+        derivative=derivative,
+        formulas=in_runtime(tree, derivative.path, derivative.line, derivative.end_line) if derivative else None,
+        node=node,
+        bindings=tuple(_bindings(store, tree, operator)),
+        python=tuple(
+            (k, in_runtime(tree, k.path, k.line, k.end_line) if k.path else unknown("no file"))
+            for k in store.python_kernels(operator.name)
+        ),
+        siblings=tuple(siblings),
+        trees=lookup.infos,
+    )
+
+
+def _yaml_entry(tree: SourceTree, operator: Operator) -> SourceRef:
+    if operator.yaml_path and operator.yaml_line:
+        return in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end)
+    reason = "torchgen made this overload itself" if operator.autogen else "not from native_functions.yaml"
+    return unknown(reason)
+
+
+def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
+    """Keys grouped by what they run; keys that only fall through are named apart."""
+    rows: list[KeyRow] = []
+    fallthrough: list[str] = []
+    for entry in lookup.store.table(operator.name):
+        if entry.fallthrough:
+            fallthrough += entry.keys
+            continue
+        key = entry.keys[0]
+        registration = registration_of(lookup.store, operator.name, key, entry)
+        body = kernel_body(lookup, registration, entry, key)
+        # the device of the key that a reader meets first
+        device = backend_of(next((common for common in COMMON if common in entry.keys), key))
+        symbols = (registration.target_meta, registration.target) if registration else ()
+        targets = [_target(lookup, stubs, s, caller(registration), device) for s in symbols if s and registration]
+        rows.append(
+            KeyRow(
+                entry.keys,
+                entry.reason,
+                body.name,
+                body.source,
+                lookup.entry(entry, key, registration),
+                tuple(targets),
+                body.registered.op_entry if body.registered is not None else None,
+                _stubs(stubs, body.source, device) if body.handwritten else (),
+            )
+        )
+    rows.sort(key=lambda row: min((COMMON.index(key) for key in row.keys if key in COMMON), default=len(COMMON)))
+    return tuple(rows), tuple(fallthrough)
+
+
+def _target(
+    lookup: Lookup, stubs: Stubs, symbol: str, call: tuple[str, int] | None, device: str | None
+) -> CalledFunction:
+    declared = find_declaration(lookup.tree, symbol, call)
+    types = parameters(lookup.tree, declared, call) if lookup.sources else None
+    source = lookup.function(symbol, Wanted(types))
+    return CalledFunction(symbol, source, declared, _stubs(stubs, source, device))
+
+
+def _stubs(stubs: Stubs, body: SourceRef, device: str | None) -> tuple[Stubbed, ...]:
+    if not device:
+        return ()
+    calls = [(called, stubs.stub(called.stub, device)) for called in stubs.called(body)]
+    return tuple(Stubbed(called, stub) for called, stub in calls if stub is not None)
+
+
+def _bindings(store: Store, tree: SourceTree, operator: Operator) -> Iterable[tuple[str, Binding, SourceRef]]:
+    for row in store.bindings_for(operator.name):
+        names = store.python_names_for(row.table, row.name)
+        shown = ", ".join(n.name for n in names[:3]) or f"{row.table}.{row.name}"
+        yield shown, row, in_runtime(tree, row.path, row.line, row.end_line)
+
+
+HIDDEN = "not shown"  # where a renderer may say how to see them
+
+
+def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]:
+    """Schema, YAML entry, kernels by key, derivative, bindings, Python implementations.
+
+    With `listed` also the other overloads and the notes, a line each.
+    """
+    operator = card.operator
+    yield Line("name", operator.name)
+    yield Line("text", operator.schema, indent=2)
+    facts = [operator.structured or "", *operator.variants, *operator.tags]
+    if any(facts):
+        yield Line("dim", ", ".join(filter(None, facts)), indent=2)
+    if operator.aliases:
+        yield Line("dim", f"aliases: {', '.join(operator.aliases)}", indent=2)
+    yield _place_line(card.yaml, "entry in YAML")
+    yield _place_line(card.entry, "at::_ops call")
+    yield from _kernel_lines(card, full=full)
+    yield from _derivative_lines(card)
+    yield from _python_lines(card)
+    if listed and card.siblings:
+        yield Line("heading", "other overloads")
+        yield from (Line("text", name, indent=2, operator=name) for name in card.siblings)
+    if listed and card.notes:
+        yield Line("heading", "to read")
+        yield from (Line("text", mark.title, indent=2, after=mark.stop, stop=mark.stop) for mark in card.notes)
+
+
+def _place_line(ref: SourceRef, label: str = "", indent: int = 2, after: str = "") -> Line:
+    return Line("place", label, ref, indent=indent, after=after)
+
+
+def _python_lines(card: Card) -> Iterator[Line]:
+    if card.bindings:
+        yield Line("heading", "Python bindings")
+    for names, row, ref in card.bindings:
+        yield Line("text", f"{names} → torch::autograd::{row.c_function}", indent=2)
+        yield _place_line(ref, indent=4)
+    if card.python:
+        yield Line("heading", "in Python")
+    for kernel, ref in card.python:
+        key = f" for {kernel.key}" if kernel.key else ""
+        yield Line("text", f"{kernel.role}{key}: {kernel.function}", indent=2)
+        yield _place_line(ref, indent=4)
+
+
+def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
+    yield Line("heading", "what each dispatch key runs")
+    shown = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
+    for row in shown:
+        yield from _key_lines(row, full=full)
+    if card.fallthrough:
+        names = ", ".join(card.fallthrough) if full else f"{len(card.fallthrough)} keys"
+        yield Line("dim", f"fall through: {names}", indent=2)
+    left = len(card.keys) - len(shown)
+    if left:
+        yield Line("dim", f"{left} more kernels for other keys: {HIDDEN}", indent=2)
+
+
+def _key_lines(row: KeyRow, *, full: bool) -> Iterator[Line]:
+    keys = list(row.keys)
+    if not full and len(keys) > 4:
+        first = [key for key in keys if key in COMMON] or keys[:2]
+        keys = [*first, f"+{len(keys) - len(first)} more"]
+    yield Line("strong", ", ".join(keys), indent=2, after=row.reason)
+    yield Line("text", row.kernel, indent=4)
+    if row.body.line:
+        yield _place_line(row.body, indent=4)
+    yield _place_line(row.registration, "registered at", 4)
+    if row.entry is not None:
+        yield _place_line(row.entry, "its own entry at", 4)
+    yield from _stub_lines(row.stubs, 4)
+    for target in row.targets:
+        yield Line("text", f"calls {target.name}", indent=4)
+        if target.source.line or target.source.candidates or target.declaration is None:
+            yield _place_line(target.source, indent=6)
+        else:
+            yield _place_line(target.declaration, "declared at", 6)
+        yield from _stub_lines(target.stubs, 6)
+
+
+def _stub_lines(stubs: tuple[Stubbed, ...], indent: int) -> Iterator[Line]:
+    for stub in (stubbed.stub for stubbed in stubs):
+        yield _place_line(stub.source, f"stub {stub.name.rsplit('::', 1)[-1]}", indent)
+        for kernel in stub.kernels:
+            yield _place_line(kernel.source, f"kernel {kernel.name.rsplit('::', 1)[-1]}", indent + 2)
+
+
+def _derivative_lines(card: Card) -> Iterator[Line]:
+    derivative, entry = card.derivative, card.formulas
+    yield Line("heading", "derivative")
+    if derivative is None or entry is None:
+        yield Line("dim", "none of its own in derivatives.yaml", indent=2)
+        return
+    matched = f"(entry of {derivative.source_op}; {derivative.matched})" if derivative.matched != "exact" else ""
+    yield _place_line(entry, after=matched)
+    for formula in derivative.formulas:
+        yield Line("text", f"{formula.inputs}: {formula.text}", indent=2)
+        yield _place_line(replace(entry, line=formula.line), indent=4)
+    if card.node is not None:
+        yield Line("text", f"node: torch::autograd::generated::{derivative.node}", indent=2)
+        yield _place_line(card.node, "apply", 4)
+
+
+def card_to_document(card: Card, runtime: Runtime) -> dict[str, Any]:
+    """The card as plain JSON data; every place carries its precision."""
+    operator = card.operator
+    return {
+        "format": FORMAT,
+        "asked": card.asked,
+        "name": operator.name,
+        "torch": {"version": runtime.version, "git_version": runtime.git_version, "build": runtime.build},
+        "trees": [tree_to_json(tree) for tree in card.trees],
+        "schema": operator.schema,
+        "alias_info": list(operator.aliases),
+        "tags": list(operator.tags),
+        "variants": list(operator.variants),
+        "structured": operator.structured,
+        "autogenerated": operator.autogen,
+        "yaml": source_to_json(card.yaml),
+        "entry": source_to_json(card.entry),
+        "keys": [_key_to_json(row) for row in card.keys],
+        "fallthrough": list(card.fallthrough),
+        "derivative": _derivative_to_json(card),
+        "bindings": [
+            {
+                "python": names,
+                "table": row.table,
+                "name": row.name,
+                "function": f"torch::autograd::{row.c_function}",
+                "source": source_to_json(ref),
+                "table_row": {"path": row.path, "line": row.entry_line},
+            }
+            for names, row, ref in card.bindings
+        ],
+        "python": [
+            {"role": k.role, "key": k.key, "function": k.function, "source": source_to_json(ref)}
+            for k, ref in card.python
+        ],
+        "overloads": list(card.siblings),
+        "notes": [mark_to_json(mark) for mark in card.notes],
+    }
+
+
+def _key_to_json(row: KeyRow) -> dict[str, Any]:
+    return {
+        "keys": list(row.keys),
+        "entry": row.reason,
+        "kernel": row.kernel,
+        "source": source_to_json(row.body),
+        "registration": source_to_json(row.registration),
+        "op_entry": source_to_json(row.entry),
+        "targets": [
+            {
+                "name": target.name,
+                "source": source_to_json(target.source),
+                "declaration": source_to_json(target.declaration),
+                "stubs": [_stub_to_json(stubbed) for stubbed in target.stubs],
+            }
+            for target in row.targets
+        ],
+        "stubs": [_stub_to_json(stubbed) for stubbed in row.stubs],
+    }
+
+
+def _stub_to_json(stubbed: Stubbed) -> dict[str, Any]:
+    stub, called = stubbed.stub, stubbed.called
+    return {
+        "name": stub.name,
+        "source": source_to_json(stub.source),
+        "called_at": {"path": called.path, "line": called.line},
+        "through": list(called.through),
+        "kernels": [
+            {
+                "name": kernel.name,
+                "source": source_to_json(kernel.source),
+                "registration": source_to_json(kernel.registration),
+                "macro": kernel.macro,
+                "loops": [{"call": name, "line": line} for name, line in kernel.loops],
+            }
+            for kernel in stub.kernels
+        ],
+    }
+
+
+def _derivative_to_json(card: Card) -> dict[str, Any] | None:
+    derivative = card.derivative
+    if derivative is None:
+        return None
+    return {
+        "path": derivative.path,
+        "line": derivative.line,
+        "end_line": derivative.end_line,
+        "op": derivative.source_op,
+        "matched": derivative.matched,
+        "node": derivative.node,
+        "apply": source_to_json(card.node),
+        "formulas": [
+            {"inputs": f.inputs, "line": f.line, "formula": f.text, "calls": list(f.calls)} for f in derivative.formulas
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKernel:
+    """What one or several dispatch keys of an operator run: a body, or a function that the body calls (`depth` 1)."""
+
+    keys: tuple[str, ...]
+    name: str
+    ref: SourceRef
+    depth: int = 0
+
+
+def kernels_of(card: Card, *, full: bool) -> tuple[ShownKernel, ...]:
+    """What the common keys run (all keys where `full`): the kernel, then the functions that it calls."""
+    rows = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
+    return tuple(kernel for row in rows for kernel in _row_kernels(row, full=full))
+
+
+def _row_kernels(row: KeyRow, *, full: bool) -> Iterator[ShownKernel]:
+    keys = row.keys if full else tuple(key for key in row.keys if key in COMMON) or row.keys[:2]
+    yield ShownKernel(keys, row.kernel, row.body)
+    yield from _stub_kernels(row.stubs, 1)
+    for target in row.targets:
+        yield ShownKernel((), target.name, target.source, 1)
+        yield from _stub_kernels(target.stubs, 2)
+
+
+def _stub_kernels(stubs: Sequence[Stubbed], depth: int) -> Iterator[ShownKernel]:
+    for stubbed in stubs:
+        for kernel in stubbed.stub.kernels:
+            yield ShownKernel((), f"{stubbed.called.stub} → {kernel.name}", kernel.source, depth)
+
+
+def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
+    """The stops about an operator: those of its entry first, then those of what its common keys run.
+
+    Fallbacks of other keys serve every operator: they would be on every card.
+    """
+    marks = [mark for marks in noted.values() for mark in marks if about_operator(mark, card.operator.name)]
+    refs = [ref for row in card.keys if any(key in COMMON for key in row.keys) for ref in _row_refs(row)]
+    refs += [ref for ref in (card.node, card.entry) if ref is not None]
+    marks += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    return tuple({mark.stop: mark for mark in reversed(marks)}.values())[::-1]
+
+
+def _row_refs(row: KeyRow) -> Iterator[SourceRef]:
+    """Where everything is that a key runs."""
+    yield row.body
+    for target in row.targets:
+        yield target.source
+        yield from _stub_refs(target.stubs)
+    yield from _stub_refs(row.stubs)
+
+
+def _stub_refs(stubs: Iterable[Stubbed]) -> Iterator[SourceRef]:
+    for stubbed in stubs:
+        yield stubbed.stub.source
+        yield from (kernel.source for kernel in stubbed.stub.kernels)

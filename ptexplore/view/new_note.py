@@ -1,0 +1,157 @@
+"""Begin a note: find the one thing it is about, and write the anchor that means exactly that place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ptexplore.annotations.anchors import Resolver
+from ptexplore.annotations.records import Anchor, Where
+from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.view.search.show import candidates
+
+if TYPE_CHECKING:
+    from ptexplore.model.symbols import Dialect, Symbol
+    from ptexplore.source.tree import SourceTree
+    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.view.search.show import Candidate
+    from ptexplore.view.trees import IndexedTree
+
+_NOWHERE = Where("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    """The text of a note that is begun, and its id."""
+
+    id: str
+    text: str
+
+
+def new_note(indexed: IndexedTree, target: str, note_id: str | None = None) -> NewNote:
+    """Begin a note on the one thing that the target names; its id is made of the symbol's name if None is given.
+
+    Raises PtexploreError (USAGE) if the target names nothing, several things, or what has no place in this tree.
+    """
+    anchor, title = _anchor_of_target(indexed, target)
+    name = note_id or _id(anchor.symbol)
+    return NewNote(name, _note_text(anchor, name, title, indexed.tree.info.version))
+
+
+def _id(symbol: str) -> str:
+    """The symbol's own words, as an id: `Engine::evaluate_function` is engine-evaluate-function."""
+    words = re.findall(r"[A-Za-z0-9]+", "-".join(re.split(r"::|\.", symbol)[-2:]))
+    return "-".join(words).lower()[:64].strip("-") or "note"
+
+
+def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
+    tree, store = indexed.tree, indexed.store
+    named = candidates([indexed], None, target)
+    if not named:
+        operator = target if "::" in target else f"aten::{target}"
+        rows = [row for row in store.dialect(operator, ("yaml-function",)) if row.path.endswith(".yaml")]
+        if len(rows) == 1:
+            return _anchor_of_row(rows[0]), rows[0].name
+        why = f"searched: {tree.info.label}"
+        raise PtexploreError(f"there is nothing named {target}", why, "ptexplore find NAME", USAGE)
+    if len(named) > 1:
+        raise _several(target, named)
+    (candidate,) = named
+    name = candidate.name
+    if candidate.kind == "file":
+        if candidate.first is None:
+            raise PtexploreError(f"{name} is a whole file", "a note is about a place", f"{name}:LINE", USAGE)
+        return _anchor_at(tree, store, name, candidate.first)
+    if candidate.symbol is None:
+        rows = store.dialect(name, ("yaml-function",))
+        if len(rows) == 1:
+            return _anchor_of_row(rows[0]), rows[0].name
+        why = f"{len(rows)} entries of that name are in its YAML"
+        raise PtexploreError(f"{name} has no one place in this source", why, "ptexplore show NAME", USAGE)
+    return _anchor_of(tree, store, candidate.symbol), candidate.symbol.qualified
+
+
+def _several(target: str, named: Sequence[Candidate]) -> PtexploreError:
+    some = "; ".join(f"{other.name} at {other.spot.ref.path}:{other.spot.ref.line}" for other in named[:5])
+    first = named[0].spot.ref
+    hint = f"ptexplore notes new {first.path}:{first.line}"
+    return PtexploreError(f"{target} names {len(named)} things", some, hint, USAGE)
+
+
+def _anchor_of(tree: SourceTree, store: IndexStore, symbol: Symbol) -> Anchor:
+    """The shortest anchor that means this symbol and no other. Raises PtexploreError where none does."""
+    resolver = Resolver(tree, store)
+    for anchor in _tries(symbol):
+        resolved = resolver.resolve("new#note", anchor)
+        if resolved.placed and (resolved.path, resolved.symbol) == (symbol.path, symbol.line):
+            return anchor
+    message = f"{symbol.qualified} at {symbol.path}:{symbol.line} cannot be told from others of its name"
+    raise PtexploreError(message, "neither its parameters nor what is around it differ", "a place inside it", FAILED)
+
+
+def _tries(symbol: Symbol) -> Iterator[Anchor]:
+    parts = re.split(r"(::|\.)", symbol.qualified)
+    names = [symbol.name, "".join(parts[-3:]), symbol.qualified]
+    for name in dict.fromkeys(names):
+        yield Anchor(_NOWHERE, symbol.path, name)
+    if symbol.parameters is not None:
+        yield Anchor(_NOWHERE, symbol.path, symbol.qualified, signature=f"({', '.join(symbol.parameters)})")
+
+
+def _anchor_of_row(row: Dialect) -> Anchor:
+    """The anchor of a YAML entry."""
+    return Anchor(_NOWHERE, row.path, row.name.removeprefix("aten::"))
+
+
+def _anchor_at(tree: SourceTree, store: IndexStore, path: str, line: int) -> tuple[Anchor, str]:
+    """The anchor of a line: of the symbol whose name stands there, else the line inside the one around it."""
+    symbols = [symbol for symbol in store.outline(path) if symbol.line == line and symbol.kind != "namespace"]
+    for row in store.dialect_in(path, line):
+        if DIALECT_KINDS[row.kind].anchor == "entry":
+            return _anchor_of_row(row), row.name
+    if len(symbols) == 1:
+        return _anchor_of(tree, store, symbols[0]), symbols[0].qualified
+    around = store.enclosing(path, line)
+    if around is None or around.kind == "namespace":
+        rows = (row for row in store.dialect_in(path) if row.line <= line <= row.end_line)
+        row_around = next((row for row in rows if DIALECT_KINDS[row.kind].anchor in ("entry", "block")), None)
+        if row_around is None:
+            why = "no definition is around it, and a note is anchored to a name"
+            raise PtexploreError(f"{path}:{line} has no name to hold on to", why, "ptexplore notes new SYMBOL", FAILED)
+        block = DIALECT_KINDS[row_around.kind].anchor == "block"
+        anchor = Anchor(_NOWHERE, path, row_around.text) if block else _anchor_of_row(row_around)
+        return _with_line(anchor, line - row_around.line), row_around.name
+    return _with_line(_anchor_of(tree, store, around), line - around.line), around.qualified
+
+
+def _with_line(anchor: Anchor, offset: int) -> Anchor:
+    return replace(anchor, lines=(offset, offset)) if offset else anchor
+
+
+def _note_text(anchor: Anchor, name: str, title: str, version: str) -> str:
+    """The whole file. `version` is that of the tree it is written on."""
+    release = re.match(r"[0-9]+\.[0-9]+\.[0-9]+", version)
+    rows = [
+        "---",
+        f"id: {name}",
+        f"title: {_quoted(title)}",
+        f"baseline: v{release[0] if release else '0.0.0'}",
+        "---",
+        "",
+    ]
+    rows += [f"## {title} {{#{name}}}", "", "```anchor", f"path: {anchor.path}", f"symbol: {_quoted(anchor.symbol)}"]
+    if anchor.signature:
+        rows.append(f"signature: {_quoted(anchor.signature)}")
+    if anchor.lines:
+        rows.append(f"lines: [{anchor.lines[0]}, {anchor.lines[1]}]")
+    return "\n".join([*rows, "```", "", "", ""])
+
+
+def _quoted(text: str) -> str:
+    """As YAML takes it: quoted where it has signs that mean something there."""
+    if re.fullmatch(r"[A-Za-z_][\w.]*(?:::[\w.]+)*", text):
+        return text
+    return "'" + text.replace("'", "''") + "'"

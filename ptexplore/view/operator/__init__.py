@@ -1,1 +1,0 @@
-"""An operator's card."""

@@ -1,0 +1,174 @@
+"""The rows that a site's search box finds, parted by how words begin into shards of at most a hundred kilobytes."""
+
+from __future__ import annotations
+
+import json
+import os.path
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+LARGEST = 100_000  # bytes of a shard
+_FULL = LARGEST * 9 // 10  # about, since what a row takes is an estimate
+_TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
+_SHARED = 74  # letters at most: "z"
+_DEEPEST = 24  # characters of a beginning
+_KIND_RANK = {"o": 0, "n": 1, "k": 1, "x": 1, "c": 2, "f": 3, "m": 4, "p": 4, "t": 5, "h": 5, "e": 7, "v": 8}
+
+
+class SearchRow(NamedTuple):
+    """One thing that can be found: `kind` is a letter (docs/html.md), `url` from the root, `context` where it is."""
+
+    name: str
+    kind: str
+    url: str
+    fragment: str = ""
+    context: str = ""
+    low: int = 0  # shown after the others: declarations, tests
+
+
+_Entry = tuple[str, SearchRow, int]  # what is typed, the row that it finds, about how many bytes that takes
+
+
+def begins(row: SearchRow) -> set[str]:
+    """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too."""
+    low = row.name.casefold()
+    words = {low, low.lstrip("_")}
+    if row.kind not in "fcmtve":
+        words.update(re.findall(r"\w+", low), re.split(r"[\W_]+", low))
+    return {word[:_DEEPEST] for word in words if len(word) > 1}
+
+
+class Shards:
+    """The shards of some rows. `table` says which number answers a beginning; `files` are their texts by number."""
+
+    def __init__(self, rows: Iterable[SearchRow], first: int, words: Callable[[SearchRow], set[str]] = begins) -> None:
+        self.table: dict[str, int] = {}
+        self.files: dict[int, str] = {}
+        self._next = first
+        by_begin: defaultdict[str, list[_Entry]] = defaultdict(list)
+        for row in sorted(rows, key=_rank):
+            size = _size(row)
+            for word in sorted(word[:_DEEPEST] for word in words(row)):
+                by_begin[word[:2]].append((word, row, size))
+        self._gather(by_begin)
+
+    def _gather(self, by_begin: dict[str, list[_Entry]]) -> None:
+        """Neighbours that are small share a shard: a file for every two letters would be many thousands."""
+        group: list[tuple[str, list[_Entry]]] = []
+        size = 0
+        for begin, entries in sorted(by_begin.items()):
+            own = sum([size for _word, _row, size in entries])
+            if own > _FULL:
+                self._split(begin, entries)
+                continue
+            if size + own > _FULL:
+                self._close(group)
+                group, size = [], 0
+            group.append((begin, entries))
+            size += own
+        self._close(group)
+
+    def _close(self, group: list[tuple[str, list[_Entry]]]) -> None:
+        if group:
+            rows = [row for _begin, entries in group for _word, row, _size in entries]
+            self._add([begin for begin, _entries in group], rows, more=False)
+
+    def _split(self, begin: str, entries: list[_Entry]) -> None:
+        if sum([size for _word, _row, size in entries]) <= _FULL:
+            self._add([begin], [row for _word, row, _size in entries], more=False)
+            return
+        entries = sorted(entries, key=lambda entry: entry[0] != begin)  # what is called just so comes first
+        sizes = accumulate(size for _word, _row, size in entries)
+        top = [entry[1] for entry, size in zip(entries, sizes, strict=True) if size <= _TOP]
+        self._add([begin], top, more=True)
+        longer: defaultdict[str, list[_Entry]] = defaultdict(list)
+        for entry in entries:
+            if len(entry[0]) > len(begin):
+                longer[entry[0][: len(begin) + 1]].append(entry)
+        for next_begin in sorted(longer):
+            self._split(next_begin, longer[next_begin])
+
+    def _add(self, begin: list[str], rows: Sequence[SearchRow], *, more: bool) -> None:
+        number = self._next
+        self._next += 1
+        self.table.update(dict.fromkeys(begin, number))
+        self.files[number] = shard(number, list(dict.fromkeys(rows)), more=more)
+
+
+def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
+    """The script of one shard."""
+    urls = {url: number for number, url in enumerate(sorted({row.url for row in rows}))}
+    plain = {context: _plain(context) for context in {row.context for row in rows}}
+    contexts = {text: number for number, text in enumerate(sorted(set(plain.values())))}
+    lines = [
+        f"{_plain(name)}\t{kind}\t{urls[url]}\t{fragment}\t{contexts[plain[context]]}"
+        for name, kind, url, fragment, context, _low in rows
+    ]
+    document: dict[str, object] = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)}
+    if more:
+        document["more"] = True
+    return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
+
+
+def _packed(texts: Iterable[str]) -> list[str]:
+    """Sorted texts, each as how many letters it shares with the one before it (a letter from "0" on) and the rest."""
+    packed, before = [], ""
+    for text in texts:
+        shared = len(os.path.commonprefix((text[:_SHARED], before)))  # noqa: RUF071 -- letters are what counts
+        packed.append(chr(48 + shared) + text[shared:])
+        before = text
+    return packed
+
+
+def table(tables: Iterable[Mapping[str, int]]) -> str:
+    """The script that says which shard answers what: one table a family, in their order."""
+    packed = [
+        json.dumps(dict(sorted(numbers.items())), ensure_ascii=False, separators=(",", ":")) for numbers in tables
+    ]
+    return f"ptx.table({','.join(packed)})\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _size(row: SearchRow) -> int:
+    """About how many bytes a row takes: its URL and context are named once for many."""
+    name = len(row.name) if row.name.isascii() else len(row.name.encode("utf-8", "replace"))
+    return name + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
+
+
+def _rank(row: SearchRow) -> tuple[int, int, int, str, int, str, str, str]:
+    context = row.context  # a short one is rarely one of a thousand generated ones
+    return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, len(context), context, row.url, row.fragment)
+
+
+NAMES_OF_A_WORD = 40  # names of one word: more would make the search as large as the source
+_SHORTEST = 3  # letters of a word
+_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)(?=[A-Za-z0-9])")
+_FIRST_WORD = re.compile(r"[A-Z]*[a-z0-9]*")
+
+
+class Inside:
+    """For each row, given best first: its name from each inner word on, in lower case, while that word has room."""
+
+    def __init__(self) -> None:
+        self._times: Counter[str] = Counter()
+
+    def __call__(self, row: SearchRow) -> set[str]:
+        """The inner beginnings of a symbol's name; none of what is no symbol, whose words are found anyhow."""
+        beginnings: set[str] = set()
+        if row.kind not in "fcmtve":
+            return beginnings
+        for match in _STARTS.finditer(row.name.lstrip("_")):
+            rest = row.name.lstrip("_")[match.start() :]
+            first = _FIRST_WORD.match(rest)
+            word = first[0].lower() if first else ""
+            if len(word) < _SHORTEST or self._times[word] >= NAMES_OF_A_WORD:
+                continue
+            self._times[word] += 1
+            beginnings.add(rest.lower())
+        return beginnings

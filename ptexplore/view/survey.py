@@ -1,0 +1,398 @@
+"""A survey of many operators: the facts of each, the folder they are saved in, and the report on all of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import urllib.parse
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ptexplore.capture.session import from_document, refused
+from ptexplore.capture.survey import PLAIN, Surveyed
+from ptexplore.errors import PtexploreError
+from ptexplore.model.places import Precision
+from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.documents import FORMAT
+from ptexplore.view.trace.native import condense, shown_name
+from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.writing import write_whole
+
+# How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
+# operator call. A "derived" one is without the native pass.
+SurveyState = Literal["whole", "call", "derived", "failed", "no sample"]
+NATIVE: tuple[SurveyState, ...] = ("whole", "call")
+Comparison = Literal["equal", "differs", "exempt", "not compared"]
+PLACED = ("registered", "located")
+
+# Frames that a precision is asked of: those whose source is PyTorch's. Python frames are the interpreter's.
+KINDS = ("op", "binding", "kernel", "impl", "stub", "native", "node")
+
+EXEMPTED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyRow:
+    """One operator's facts.
+
+    `keys` are the dispatch keys observed, in order; `leaf` the function of at::native with the most instructions of its
+    own below a kernel; `frames` counts the frames that the readable tree keeps by precision; `unplaced` names those
+    that are neither registered nor located, as (function, precision, reason). `prediction` is wrong where a finding
+    says so, right where kernels were seen to run and none says so.
+    """
+
+    op: str
+    state: SurveyState
+    why: str = ""
+    expression: str = ""
+    sample: int | None = None
+    dtype: str = ""
+    stepped: str = ""  # which operator call, where not the whole
+    keys: tuple[str, ...] = ()
+    leaf: str = ""
+    frames: Mapping[Precision, int] = field(default_factory=dict)
+    unplaced: tuple[tuple[str, str, str], ...] = ()
+    prediction: Literal["right", "wrong", "unknown"] = "unknown"
+    differences: tuple[str, ...] = ()
+    result: Comparison = "not compared"
+    changed: tuple[str, ...] = ()  # passes whose result was another
+    cuts: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    instructions: int = 0
+    seconds: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """The expression and where its sample is from."""
+        return f"{self.expression}  (OpInfo {self.op}, sample {self.sample})" if self.expression else self.op
+
+
+def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
+    """The facts of one run; `trail` is what its session resolves to, None where there is no session."""
+    base: dict[str, Any] = {
+        "op": run.op,
+        "why": run.why or "",
+        "expression": run.expression or "",
+        "sample": run.sample,
+        "dtype": run.dtype or "",
+        "seconds": round(run.seconds, 2),
+    }
+    if trail is None or run.session is None:
+        return SurveyRow(state="failed" if run.has_sample else "no sample", **base)
+    parts = [o.data for o in run.session.observations if o.kind == "calls"]
+    called = [f"{part['op']}#{part['number']}" for part in parts if part["part"] == "operator"]
+    base["why"] = trail.captured.reason or ""
+    result, changed = _compared(run)
+    seen = [hop for hop in walk(trail.hops) if hop.status == "observed"]
+    reached = any(hop.kind in ("key", "kernel") for hop in seen)
+    kept = [hop for hop in walk(condense(trail.hops)[0]) if hop.kind in KINDS and hop.status == "observed"]
+    differences = tuple(f.text for f in trail.findings if f.kind == "prediction-differs")
+    return SurveyRow(
+        state="derived" if not trail.captured.native else "call" if called else "whole",
+        stepped=", ".join(called),
+        keys=tuple(dict.fromkeys(hop.key for hop in seen if hop.kind == "key" and hop.key)),
+        leaf=_leaf(trail.hops),
+        frames=dict(Counter(hop.source.precision for hop in kept).most_common()),
+        unplaced=tuple(
+            dict.fromkeys(
+                (shown_name(hop), hop.source.precision, hop.source.reason or "")
+                for hop in kept
+                if hop.source.precision not in PLACED
+            )
+        ),
+        prediction="wrong" if differences else "right" if reached else "unknown",
+        differences=differences,
+        result=result,
+        changed=changed,
+        cuts=tuple(str(part["cut"]) for part in parts if part["cut"]),
+        findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")),
+        instructions=sum(int(part["instructions"]) for part in parts),
+        **base,
+    )
+
+
+def _compared(run: Surveyed) -> tuple[Comparison, tuple[str, ...]]:
+    """How the traced results compare with the untraced one, and the passes whose result was another."""
+    plain = run.digests.get(PLAIN)
+    changed = tuple(recorder for recorder, digest in run.digests.items() if digest != plain)
+    if run.op.partition(".")[0] in EXEMPTED:
+        return "exempt", changed
+    if plain is None or len(run.digests) < 2:
+        return "not compared", ()
+    return ("differs" if changed else "equal"), changed
+
+
+def _leaf(hops: Iterable[Hop]) -> str:
+    """The function of at::native below a kernel with the most instructions of its own; "" where none was seen."""
+    best, most = "", 0
+    pending = [(hop, False) for hop in hops]
+    while pending:
+        hop, in_kernel = pending.pop()
+        own = hop.native.own if hop.native is not None else 0
+        if in_kernel and own > most and hop.name.startswith("at::native::"):
+            best, most = shown_name(hop), own
+        pending += [(child, in_kernel or hop.kind == "kernel") for child in hop.children]
+    return best
+
+
+def row_to_document(row: SurveyRow) -> dict[str, Any]:
+    """A row as plain JSON data."""
+    return {"format": FORMAT, **asdict(row)}
+
+
+def row_from_document(data: Any) -> SurveyRow | None:
+    """Read a row back: data nobody vouches for; None for what is no row of ours."""
+    try:
+        row = from_document(data, SurveyRow, "a survey's row")
+    except PtexploreError:
+        return None
+    return row if row.op and data.get("format") == FORMAT else None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What was surveyed: the runtime, forward alone or backward too, the trees resolved with, all operators there are.
+
+    `wall` is how many seconds surveying took, all sittings together; `jobs` the workers of the last.
+    """
+
+    torch: str
+    git_version: str
+    python: str
+    phase: str
+    operators: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+    wall: float = 0.0
+    jobs: int = 0
+
+
+class Folder:
+    """A survey on disk. A facts file is written last, and whole: what has one is done."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def about(self) -> About | None:
+        """What this folder is about; None where it is empty or not ours."""
+        try:
+            return from_document(_json(self.root / "survey.json"), About, "survey.json")
+        except PtexploreError:
+            return None
+
+    def tell(self, about: About) -> None:
+        """Write what this folder is about."""
+        _write(self.root / "survey.json", json.dumps({"format": FORMAT, **asdict(about)}).encode())
+
+    def rows(self) -> dict[str, SurveyRow]:
+        """The facts of every operator that is done, by name; damaged files count as not done."""
+        rows = (row_from_document(_json(file).get("row")) for file in (self.root / "facts").glob("*.json"))
+        return {row.op: row for row in rows if row is not None}
+
+    def save(self, run: Surveyed, trail: Trail | None, why: str = "") -> SurveyRow:
+        """Keep one operator's trace and facts; `why` says why there is no trail to a session."""
+        row = row_of(run, trail)
+        row = replace(row, why=why) if why else row
+        if trail is not None:
+            text = trail_to_json(replace(trail, expression=row.title), run.session)
+            _write(self.trace(run.op), gzip.compress(text.encode(), 3))
+        run_document = asdict(replace(run, session=None))
+        _write(self._facts(run.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
+        return row
+
+    def load(self, op: str) -> Surveyed:
+        """One operator's run with its session as it was saved. Raises PtexploreError where it cannot be read."""
+        facts = self._facts(op)
+        try:
+            run = from_document(_json(facts).get("run"), Surveyed, facts.name)
+        except PtexploreError as error:
+            message = f"what was saved of {op} cannot be read"
+            raise PtexploreError(message, str(facts), "ptexplore survey --again") from error
+        file = self.trace(op)
+        if file.exists():
+            session = trail_from_json(file.read_bytes(), file.name)[1]
+            if session is None:
+                raise refused(file.name, "it has no session")
+            # Paths in a saved session begin below site-packages.
+            run.session = replace(session, torch=replace(session.torch, torch_dir="torch"))
+        return run
+
+    def forget(self, op: str) -> None:
+        """Take one operator's facts and trace away."""
+        for file in (self._facts(op), self.trace(op)):
+            file.unlink(missing_ok=True)
+
+    def trace(self, op: str) -> Path:
+        """The file of an operator's whole trace, as `ptexplore trace --load` reads it."""
+        return self.root / "traces" / f"{_name(op)}.json.gz"
+
+    def _facts(self, op: str) -> Path:
+        return self.root / "facts" / f"{_name(op)}.json"
+
+
+def _name(op: str) -> str:
+    return urllib.parse.quote(op, safe="")
+
+
+def _json(file: Path) -> dict[str, Any]:
+    """The object in a file; empty where there is none that can be read."""
+    try:
+        data = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, data)
+
+
+SHOWN = 3  # operators named for each function that is neither registered nor located
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many, and the share that is asked for, None where none is."""
+
+    name: str
+    count: int
+    total: int
+    asked: float | None = None
+
+    @property
+    def percent(self) -> str:
+        """One decimal, cut and not rounded: 99.96% is not 100.0%."""
+        if not self.total:
+            return "-"
+        return f"{int(1000 * self.count / self.total) / 10:.1f}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """Operators, or functions, that are not as the others, each with why."""
+
+    title: str
+    found: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A survey as every renderer shows it."""
+
+    title: str
+    about: Mapping[str, str]
+    shares: tuple[Share, ...]
+    exceptions: tuple[Exceptions, ...]
+    rows: tuple[SurveyRow, ...]
+    missing: tuple[str, ...]  # operators that were not surveyed yet
+
+
+def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyRow]) -> Report:
+    """The report on `operators`; `rows` are those that were surveyed, by name."""
+    surveyed = tuple(rows[op] for op in operators if op in rows)
+    return Report(
+        title=f"{len(surveyed)} of PyTorch's own operator samples, traced",
+        about=_about(about, rows),
+        shares=tuple(_shares(surveyed, matched=any(tree.endswith("(matches)") for tree in about.trees))),
+        exceptions=tuple(exceptions for exceptions in _exceptions(surveyed) if exceptions.found),
+        rows=surveyed,
+        missing=tuple(op for op in operators if op not in rows),
+    )
+
+
+def _about(about: About, rows: Mapping[str, SurveyRow]) -> dict[str, str]:
+    """What a report says of the survey as a whole."""
+    seconds = sorted(row.seconds for row in rows.values())
+    time = f"{about.wall / 60:.1f} minutes with {about.jobs} workers"
+    if seconds:
+        time += f"; half of the operators within {seconds[len(seconds) // 2]:.1f} s"
+    return {
+        "torch": f"{about.torch} ({about.git_version[:12]}), Python {about.python}",
+        "run": about.phase,
+        "resolved with": ", ".join(about.trees),
+        "time": time,
+    }
+
+
+def _shares(rows: Sequence[SurveyRow], *, matched: bool) -> Iterator[Share]:
+    ran = [row for row in rows if row.state != "no sample"]
+    native = [row for row in ran if row.state in NATIVE]
+    frames = Counter[str]()
+    for row in rows:
+        frames.update(row.frames)
+    yield Share("operators with a sample for the CPU", len(ran), len(rows))
+    yield Share("traced natively, of those", len(native), len(ran), 0.99)
+    yield Share("the whole expression stepped, of those", sum(row.state == "whole" for row in ran), len(native))
+    equal = sum(row.result == "equal" for row in ran)
+    compared = sum(row.state != "failed" and row.result != "exempt" for row in ran)
+    yield Share("results equal to the untraced one, of those not exempt", equal, compared, 1.0)
+    right = sum(row.prediction == "right" for row in native)
+    yield Share("predictions right, of those traced natively", right, len(native))
+    placed = sum(frames[name] for name in PLACED)
+    asked = 0.95 if matched else None  # without the source of the very release there is no line to know
+    yield Share("frames registered or located, of those kept", placed, frames.total(), asked)
+    for name, count in frames.most_common():
+        yield Share(f"frames: {name}", count, frames.total())
+
+
+def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[Exceptions]:
+    def listed(title: str, reasons: Iterable[tuple[str, str]]) -> Exceptions:
+        return Exceptions(title, tuple(reasons))
+
+    yield listed("No sample for the CPU", ((row.op, row.why) for row in rows if row.state == "no sample"))
+    yield listed("Not traced", ((row.op, row.why) for row in rows if row.state == "failed"))
+    yield listed("Traced without the native pass", ((row.op, row.why) for row in rows if row.state == "derived"))
+    yield listed(
+        "One operator call stepped, not the whole expression",
+        ((row.op, row.stepped) for row in rows if row.state == "call"),
+    )
+    yield listed("Cut", ((row.op, "; ".join(row.cuts)) for row in rows if row.cuts))
+    yield listed("Another result when traced", ((row.op, _changed(row)) for row in rows if row.result == "differs"))
+    yield listed(
+        "Result not compared",
+        (
+            (row.op, "it has no plain bytes")
+            for row in rows
+            if row.result == "not compared" and row.state in (*NATIVE, "derived")
+        ),
+    )
+    yield listed(
+        "Exempt from comparison",
+        ((row.op, "it returns memory as it finds it") for row in rows if row.result == "exempt"),
+    )
+    yield listed("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
+    yield listed("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))
+    yield listed("Functions neither registered nor located", _unplaced_functions(rows))
+
+
+def _changed(row: SurveyRow) -> str:
+    return f"in the {' and '.join(row.changed)} pass{'es' if len(row.changed) > 1 else ''}"
+
+
+def _unplaced_functions(rows: Iterable[SurveyRow]) -> Iterator[tuple[str, str]]:
+    """The functions without a line that is known, those that most operators meet first."""
+    operators: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        for function in row.unplaced:
+            operators[function].append(row.op)
+    for (name, precision, reason), ops in sorted(operators.items(), key=lambda item: (-len(item[1]), item[0])):
+        more = f" and {len(ops) - SHOWN} more" if len(ops) > SHOWN else ""
+        yield name, f"{precision}{f' ({reason})' if reason else ''}: {', '.join(ops[:SHOWN])}{more}"
+
+
+def report_to_document(report: Report) -> dict[str, Any]:
+    """The report as plain JSON data."""
+    return {
+        "format": 1,
+        "about": dict(report.about),
+        "shares": [{"name": s.name, "count": s.count, "total": s.total, "asked": s.asked} for s in report.shares],
+        "exceptions": [
+            {"title": sort.title, "found": [{"name": name, "why": why} for name, why in sort.found]}
+            for sort in report.exceptions
+        ],
+        "missing": list(report.missing),
+        "operators": [row_to_document(row) for row in report.rows],
+    }

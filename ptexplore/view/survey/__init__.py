@@ -1,1 +1,0 @@
-"""A survey of operators as rows, files and a report."""

@@ -1,0 +1,285 @@
+"""Opens what questions need, and builds what is missing: the installed torch's catalogue, indexes, a trace's lookup.
+
+The catalogue and the indexes lie in the cache. Each is built once; a second process waits for the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.locations import catalogue_file, index_file, lock_file, read_ahead_file
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.fetch.checkouts import choose, current, extensions
+from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.progress import Progress, Silent
+from ptexplore.source.runtime import generated
+from ptexplore.source.tree import runtime_tree
+from ptexplore.store.catalogue.reader import StaleCatalogue, Store
+from ptexplore.store.index.reader import IndexStore, StaleIndex
+from ptexplore.view.trees import IndexedTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ptexplore.cpp.conditions import Conditions
+    from ptexplore.index.build import Built
+    from ptexplore.index.reading_plan import IndexInput
+    from ptexplore.resolve.places.lookup import Lookup
+    from ptexplore.resolve.places.sources import Source
+    from ptexplore.source.checkout_tree import Relation
+    from ptexplore.source.listing import Listed
+    from ptexplore.source.tree import SourceTree
+    from ptexplore.view.health import CheckoutHealth
+
+_FIRST = "first run with this torch: regenerating its C++ and reading its dispatcher"
+
+Watch = Callable[[str], AbstractContextManager[Progress]]  # shows progress under a title while something is built
+
+
+def unwatched(title: str) -> AbstractContextManager[Progress]:
+    """A Watch that shows nothing."""
+    del title
+    return nullcontext(Silent())
+
+
+# --- the installed torch ---
+
+
+@dataclass(frozen=True)
+class InstalledTorch:
+    """A runtime with its tree and its open catalogue."""
+
+    runtime: Runtime
+    tree: SourceTree
+    catalogue: Store
+
+
+def open_installed(runtime: Runtime, watch: Watch = unwatched) -> InstalledTorch:
+    """The tree and the catalogue of a runtime; what is missing is built.
+
+    Raises PtexploreError if the cache cannot be written or a generator fails.
+    """
+    folder = generated.find(runtime)
+    catalogue = open_catalogue(runtime) if folder is not None else None
+    if catalogue is None:
+        folder, catalogue = _build(runtime, watch)
+    return InstalledTorch(runtime, runtime_tree(runtime, folder), catalogue)
+
+
+def open_catalogue(runtime: Runtime) -> Store | None:
+    """The catalogue of a runtime; None if nothing built it yet, or it must be built anew."""
+    try:
+        return Store.open(catalogue_file(runtime.key))
+    except (StaleCatalogue, FileNotFoundError):
+        return None
+
+
+def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
+    """Regenerate the C++ and read the dispatcher, side by side."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from filelock import FileLock
+
+    from ptexplore.capture.runtime import dump
+    from ptexplore.catalogue.build import build_catalogue
+
+    target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "set PTEXPLORE_CACHE to a folder that can be written to"
+        why = f"{error.strerror or error}: {target.parent}"
+        raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
+    with FileLock(lock_file(target)), watch(_FIRST) as progress:
+        folder = generated.find(runtime)
+        catalogue = open_catalogue(runtime)
+        if catalogue is not None and folder is not None:
+            return folder, catalogue  # another process built it while we waited
+        with ThreadPoolExecutor(1) as pool:
+            raw = pool.submit(dump, runtime)
+            folder = generated.ensure(runtime, progress)
+            build_catalogue(runtime, runtime_tree(runtime, folder), raw.result(), target, progress, ahead)
+    catalogue = open_catalogue(runtime)
+    if catalogue is None:
+        raise PtexploreError("the catalogue was built and cannot be read", str(target), "ptexplore doctor", MISSING)
+    return folder, catalogue
+
+
+# --- the index of each source: of a checkout or of the installed torch's own text ---
+
+
+def index_of(source: Checkout | Runtime) -> Path:
+    """The index's file of a checkout or an installed torch."""
+    return index_file(f"runtime-{source.key}" if isinstance(source, Runtime) else f"checkout-{source.name}")
+
+
+def open_index(source: Checkout | Runtime) -> IndexStore | None:
+    """The index of `source`; None if there is none, or it is damaged, or of another source of that name."""
+    try:
+        index = IndexStore.open(index_of(source))
+        if index.meta("source") == _identity(source):
+            return index
+    except (FileNotFoundError, StaleIndex):
+        return None
+    index.close()
+    return None
+
+
+def opened(source: Checkout | Runtime) -> IndexStore:
+    """The index of `source`, which was just built. Raises PtexploreError if it cannot be read."""
+    index = open_index(source)
+    if index is None:
+        why = str(index_of(source))
+        raise PtexploreError("the index was built and cannot be read", why, "ptexplore index", MISSING)
+    return index
+
+
+def open_tree(source: Checkout | Runtime, runtime: Runtime | None) -> IndexedTree:
+    """The tree of `source` with its index, and how it relates to `runtime`. Raises PtexploreError without an index."""
+    index = opened(source)
+    if isinstance(source, Runtime):
+        return IndexedTree(runtime_tree(source), index, None)
+    return IndexedTree(checkout_tree(source, _relation(source, index, runtime)), index, source)
+
+
+def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) -> Relation:
+    """How a checkout relates to the torch at hand; the least is claimed if that torch has no catalogue yet."""
+    from ptexplore.resolve.places.relation import known, relate
+
+    if runtime is None:
+        return "version-skew"
+    decision = known(checkout, runtime)
+    catalogue = open_catalogue(runtime) if decision is None else None
+    if catalogue is not None:
+        with closing(catalogue):
+            decision = relate(checkout, runtime, checkout_tree(checkout), catalogue, index).decision
+    return decision.word if decision is not None else "version-skew"
+
+
+def fresh_index(
+    checkout: Checkout, runtime: Runtime | None, watch: Watch, listed: list[Listed] | None = None
+) -> IndexStore:
+    """The index of one checkout, built now, with progress, if there is none. Raises PtexploreError as `refresh` does.
+
+    A folder used in place is read again if it changed, so that lines are those of its text now. `listed` are its
+    files, if the caller listed them just now.
+    """
+    from ptexplore.index.reading_plan import is_fresh
+
+    index = open_index(checkout)
+    if index is not None and (
+        not is_in_place(checkout) or is_fresh(_to_index(checkout, runtime, Silent(), listed), index.path)
+    ):
+        return index
+    with watch("this source has no index yet, or changed: indexing it") as progress:
+        refresh(checkout, runtime, progress)
+    return opened(checkout)
+
+
+def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, jobs: int | None = None) -> Built:
+    """Bring the index of `source` up to date, made anew if it must be. Raises PtexploreError as `build` does.
+
+    The record of a folder used in place follows: it may have another commit, or text that is no commit's.
+    """
+    from ptexplore.index.build import Built, build
+    from ptexplore.source.fetch.recheck import recheck_listed
+
+    listed = None
+    if isinstance(source, Checkout):
+        source, listed = recheck_listed(source)
+        index = None if is_in_place(source) or source.project != "pytorch" else open_index(source)
+        if index is not None and index.meta("unread") in (
+            None,
+            "[]",
+        ):  # whole, and nobody edits a checkout in the cache
+            return Built(0, index.counts()["files"], 0, (), anew=False, seconds=0.0)
+    return build(_to_index(source, runtime, progress, listed), index_of(source), jobs=jobs, progress=progress)
+
+
+def _to_index(
+    source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, listed: list[Listed] | None = None
+) -> IndexInput:
+    """What to index of `source`; `listed` are its files, if the caller listed them just now."""
+    from ptexplore.index.reading_plan import IndexInput
+    from ptexplore.source.listing import files_of
+
+    if isinstance(source, Runtime):
+        folder = generated.ensure(source, progress)
+        ahead = read_ahead_file(f"runtime-{source.key}")
+        return IndexInput("runtime", _identity(source), files_of(source, folder), read_ahead=ahead)
+    headers = []
+    if source.project != "pytorch":  # its files use the macros of PyTorch's headers
+        pytorch = current(runtime) or runtime
+        headers = files_of(pytorch) if pytorch is not None else []
+    return IndexInput(source.name, _identity(source), files_of(source) if listed is None else listed, headers)
+
+
+def _identity(source: Checkout | Runtime) -> str:
+    """What tells this source from another one of its name."""
+    if isinstance(source, Runtime):
+        return source.key
+    if is_in_place(source):  # its commit may change under the same files
+        return f"{source.project} {source.root}"
+    return f"{source.project} {source.kind} {source.root} {source.commit} {source.sha256}"
+
+
+# --- what a trace and an operator's card are resolved with: the installed torch, then checkouts, then the atlas ---
+
+
+def open_lookup(torch: InstalledTorch, watch: Watch = unwatched) -> Lookup:
+    """Everything that can say where something stands; a checkout without an index gets one now, with progress.
+
+    Raises PtexploreError if an index cannot be built or the project's file is wrong.
+    """
+    from ptexplore.cpp.conditions import conditions
+    from ptexplore.resolve.places.lookup import Lookup
+    from ptexplore.resolve.places.sources import installed_source
+
+    known = conditions(torch.runtime, torch.tree)
+    sources = tuple(_sources(torch, known, watch))
+    index = open_index(torch.runtime)  # of the installed text, if a search has built it: a trace does not wait for that
+    installed = installed_source(torch.tree, index, known, torch.runtime) if index is not None else None
+    return Lookup(torch.tree, torch.catalogue, sources, installed)
+
+
+def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator[Source]:
+    from ptexplore.resolve.places.sources import atlas_source, source
+
+    chosen = current(torch.runtime)
+    for checkout in (*([chosen] if chosen is not None else []), *extensions()):
+        # What this needs is imported only if there is a checkout.
+        from ptexplore.resolve.places.relation import decide
+        from ptexplore.source.fetch.recheck import recheck_listed
+
+        now, listed = recheck_listed(checkout)
+        tree = checkout_tree(now)
+        index = fresh_index(now, torch.runtime, watch, listed)
+        decision = decide(now, torch.runtime, tree, torch.catalogue, index)
+        yield source(now, tree, index, decision, known, torch.runtime)
+    if chosen is None:
+        from ptexplore.source.atlas.atlas import Atlas
+
+        with suppress(PtexploreError):  # the file that ships with us is missing or damaged
+            yield atlas_source(Atlas.open(), known, torch.runtime)
+
+
+def compared_checkouts(torch: InstalledTorch, watch: Watch = unwatched) -> tuple[str, list[CheckoutHealth]]:
+    """What the choice of a checkout left to say, and the checkouts in use, each compared with the torch in full."""
+    from ptexplore.resolve.places.relation import relate
+    from ptexplore.source.fetch.recheck import recheck
+    from ptexplore.view.health import CheckoutHealth
+
+    choice = choose(torch.runtime)
+    in_use = [*([choice.checkout] if choice.checkout is not None else []), *extensions()]
+    compared = []
+    for checkout in map(recheck, in_use):
+        index = fresh_index(checkout, torch.runtime, watch)
+        relation = relate(checkout, torch.runtime, checkout_tree(checkout), torch.catalogue, index)
+        compared.append(CheckoutHealth(checkout_tree(checkout, relation.decision.word).info, checkout, relation))
+    return choice.note, compared

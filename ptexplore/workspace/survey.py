@@ -1,0 +1,314 @@
+"""A survey: which operators are left to do, one sitting of it with several workers, and the report on what is saved."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, closing, suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from ptexplore.capture.probing import TraceRequest
+    from ptexplore.capture.survey import Surveyed
+    from ptexplore.model.places import Runtime
+    from ptexplore.resolve.places.lookup import Lookup
+    from ptexplore.view.survey import About, Folder, Report
+
+Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # under a title: how many of how many
+Todo = Callable[[list[str]], Iterable[str]]  # of all operators there are, those to survey
+Progressed = Callable[[int, int], None]  # how many are done, of how many
+
+
+@dataclass(frozen=True)
+class SurveyRequest:
+    """What is surveyed, and how. `only` is a regular expression, `out` the folder (else one in the cache).
+
+    `again` surveys what is saved once more; `resolve` concludes anew from the saved traces and runs nothing.
+    """
+
+    backward: bool = False
+    only: str = ""
+    limit: int | None = None
+    timeout: float = 60.0
+    jobs: int | None = None
+    out: Path | None = None
+    again: bool = False
+    resolve: bool = False
+
+    @property
+    def phase(self) -> str:
+        """What is run of each sample, in words."""
+        return "forward and backward" if self.backward else "forward"
+
+
+def run_survey(
+    request: SurveyRequest,
+    folder: Folder,
+    python: str | None,
+    runtime: Runtime,
+    trees: tuple[str, ...],
+    counting: Counting,
+    notice: Callable[[str], None],
+) -> None:
+    """Survey what is asked for and not saved yet; `trees` say in words what Trails are resolved with.
+
+    What is done is kept, also after Ctrl-C, which `notice` says. Raises PtexploreError if the folder holds another
+    survey, nothing is saved that could be resolved anew, or no worker can work.
+    """
+    from ptexplore.capture.probing import TraceRequest
+
+    about = _about(request, folder, runtime, trees)
+    if about.operators and not (request.again or request.resolve) and not _left(request, folder, about.operators):
+        return  # all that is asked for is there
+    sample = TraceRequest(native=True, grad=request.backward, backward=request.backward, timeout=request.timeout)
+    plan = SurveyPlan(python, sample, folder.root, request.resolve)
+    jobs = request.jobs or os.cpu_count() or 1
+    saved, picked = about, list[str]()
+    began = time.monotonic()
+
+    def pick(operators: list[str]) -> list[str]:
+        nonlocal saved, picked
+        saved = replace(about, operators=tuple(operators), jobs=about.jobs if request.resolve else jobs)
+        picked = _left(request, folder, operators)
+        if len(picked) == len(operators) and not request.resolve:
+            saved = replace(saved, wall=0.0)  # all of it anew
+        folder.tell(saved)
+        for op in picked if request.again else ():
+            folder.forget(op)
+        return picked
+
+    with counting(f"surveying torch {about.torch} into {folder.root}") as progressed:
+        try:
+            survey_with_workers(plan, jobs, pick, progressed)
+        except KeyboardInterrupt:
+            done = folder.rows().keys() & set(picked)
+            notice(f"{len(done)} of {len(picked)} operators done and kept: the same command goes on")
+            raise
+        finally:
+            if saved.operators and not request.resolve:
+                folder.tell(replace(saved, wall=saved.wall + time.monotonic() - began))
+
+
+def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[str, ...]) -> About:
+    """What the folder is about from now on. Raises PtexploreError if it is about something else."""
+    from ptexplore.view.survey import About
+
+    new = About(runtime.version, runtime.git_version, runtime.python_version, request.phase)
+    old = folder.about()
+    if old is None:
+        if request.resolve:
+            raise _nothing_saved(folder)
+        return replace(new, trees=trees)
+    if (old.torch, old.git_version, old.phase) != (new.torch, new.git_version, new.phase):
+        why = f"it is of torch {old.torch}, {old.phase}; this would be torch {new.torch}, {new.phase}"
+        raise PtexploreError(f"{folder.root} holds another survey", why, "--out with another folder", USAGE)
+    return replace(old, trees=trees, python=new.python)
+
+
+def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> list[str]:
+    """Of all operators those to survey now: what is not done, or with `resolve` what is."""
+    chosen = _chosen(request, operators)
+    if request.again:
+        return chosen
+    done = folder.rows()
+    return [op for op in chosen if (op in done) == request.resolve]
+
+
+def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
+    """The operators asked for; of more than the limit, some from all over the list."""
+    pattern = re.compile(request.only)
+    chosen = [op for op in operators if pattern.search(op)]
+    if not chosen and operators:
+        why = f"OpInfo has {len(operators)} operators, none of that name"
+        raise PtexploreError(f"nothing matches --only {request.only}", why, "--only '^add'", USAGE)
+    if request.limit is None or len(chosen) <= request.limit:
+        return chosen
+    return [chosen[number * len(chosen) // request.limit] for number in range(request.limit)]
+
+
+def survey_report(request: SurveyRequest, folder: Folder) -> Report:
+    """The report on what is saved in a folder. Raises PtexploreError(MISSING) if nothing is."""
+    from ptexplore.view.survey import report_of
+
+    about = folder.about()
+    if about is None:
+        raise _nothing_saved(folder)
+    return report_of(about, _chosen(request, about.operators), folder.rows())
+
+
+def _nothing_saved(folder: Folder) -> PtexploreError:
+    return PtexploreError(
+        "there is no saved survey", f"{folder.root} holds none", "ptexplore survey --limit 40", MISSING
+    )
+
+
+@dataclass(frozen=True)
+class SurveyPlan:
+    """What every worker is told. `anew` concludes again from saved sessions, and runs nothing."""
+
+    python: str | None
+    request: TraceRequest
+    folder: Path
+    anew: bool = False
+
+
+class _Worker:
+    """Our end of one worker."""
+
+    def __init__(self, plan: SurveyPlan) -> None:
+        # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
+        context = multiprocessing.get_context("spawn")
+        self.link, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, plan, os.getpid()), daemon=True)
+        self.op: str | None = None
+        self.process.start()
+        theirs.close()
+
+    def give(self, op: str) -> None:
+        self.op = op
+        with suppress(BrokenPipeError):  # it died: its link tells, and the operator with it
+            self.link.send(op)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.join(10)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.link.close()
+
+
+def survey_with_workers(plan: SurveyPlan, jobs: int, todo: Todo, progressed: Progressed) -> None:
+    """Survey what `todo` picks from all operators; each is saved by the worker that did it.
+
+    One worker begins, since it knows what there is to do; then come as many as there is work for.
+    Raises PtexploreError if no worker can work at all. Workers and probes are gone when this returns or raises.
+    """
+    crew = [_Worker(plan)]
+    left: deque[str] | None = None
+    done = total = 0
+    try:
+        while crew:
+            ready = wait([worker.link for worker in crew])
+            for worker in [worker for worker in crew if worker.link in ready]:
+                answer = _hear(worker, plan)
+                if not isinstance(answer, list):
+                    done += 1
+                elif left is None:
+                    left = deque(todo(answer))
+                    total = len(left)
+                    crew += [_Worker(plan) for _ in range(min(jobs, total) - 1)]
+                progressed(done, total)
+                if left and answer is not None:
+                    worker.give(left.popleft())
+                    continue
+                crew.remove(worker)
+                worker.stop()
+                if left:  # it died; another takes its place
+                    crew.append(_Worker(plan))
+    finally:
+        for worker in crew:
+            worker.stop()
+
+
+def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
+    """The message of a worker: all operators when it begins, then each that it has done.
+
+    None if it died; the operator that it was at is then saved as failed. Raises PtexploreError if the worker met one,
+    or died before it was given anything.
+    """
+    try:
+        message: Any = worker.link.recv()
+    except (EOFError, OSError):
+        if worker.op is None:
+            why = f"it ended with status {worker.process.exitcode} before its first operator"
+            raise PtexploreError("a worker of the survey died", why, "ptexplore survey --jobs 1") from None
+        from ptexplore.capture.survey import Surveyed
+        from ptexplore.view.survey import Folder
+
+        folder = Folder(plan.folder)
+        run = folder.load(worker.op) if plan.anew else Surveyed(worker.op)
+        folder.save(run, None, "the worker that surveyed it died")
+        return None
+    if isinstance(message, dict):
+        raise PtexploreError(**message)
+    answer: list[str] | str = message
+    return answer
+
+
+def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
+    """A worker's whole life."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's, who then ends us
+    signal.signal(signal.SIGTERM, _leave)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    # Not before: whatever is imported while Ctrl-C still ends us makes that moment longer.
+    from ptexplore.capture.survey import Surveyor
+    from ptexplore.source.runtime.describe import find_runtime
+    from ptexplore.view.survey import Folder
+    from ptexplore.workspace.opening import open_installed, open_lookup
+
+    folder = Folder(plan.folder)
+    try:
+        torch = open_installed(find_runtime(plan.python))
+        lookup = open_lookup(torch)
+        if plan.anew:
+            about = folder.about()
+            _answer(link, list(about.operators) if about is not None else [], folder.load, folder, lookup)
+        else:
+            with closing(Surveyor(torch.runtime, plan.request, torch.catalogue.digests())) as surveyor:
+                _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
+    except PtexploreError as error:
+        with suppress(BrokenPipeError):
+            parts = ("message", "why", "hint", "exit_code")
+            link.send({name: getattr(error, name) for name in parts})
+    except (EOFError, BrokenPipeError):
+        pass  # the parent is gone
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left that would have to be ended
+
+
+def _answer(
+    link: Connection[Any, Any], operators: list[str], run_of: Callable[[str], Surveyed], folder: Folder, lookup: Lookup
+) -> None:
+    """Say which operators there are; then conclude and save the run of each that the parent asks for."""
+    from ptexplore.resolve.trail import resolve
+
+    link.send(operators)
+    while True:
+        op = link.recv()
+        run = run_of(op)
+        trail, why = None, ""
+        try:
+            trail = resolve(run.session, lookup) if run.session is not None else None
+        except Exception as error:  # the other operators are surveyed all the same
+            if os.environ.get("PTEXPLORE_DEBUG"):
+                raise
+            why = f"ptexplore's own code failed to resolve it: {type(error).__name__}: {error}"
+        folder.save(run, trail, why)
+        link.send(op)
+
+
+def _leave(number: int, frame: Any) -> None:
+    del frame
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the probe is being ended
+    raise SystemExit(128 + number)
+
+
+def _watch(parent: int) -> None:
+    """End with the parent, however that ends."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)

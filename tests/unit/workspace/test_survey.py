@@ -1,0 +1,102 @@
+"""Which operators a survey has left to do, what its folder is about, and what Ctrl-C leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ptexplore.capture.survey import Surveyed
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.places import Runtime
+from ptexplore.view.survey import Folder
+from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
+
+TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")
+OPERATORS = ["add", "linalg.det", "linalg.inv", "mul", "sub"]
+
+
+@contextmanager
+def uncounted(title: str) -> Iterator[Callable[[int, int], None]]:
+    del title
+    yield lambda now, of: None
+
+
+class Crew:
+    """Stands in for the workers: saves what is picked until it is stopped, and remembers it."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.most = most
+        self.picked: list[str] = []
+
+    def __call__(self, plan: SurveyPlan, jobs: int, todo: Todo, progressed: object) -> None:
+        self.picked = list(todo(OPERATORS))
+        for op in self.picked[: self.most]:
+            Folder(plan.folder).save(Surveyed(op), None)
+        if self.most < len(self.picked):
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def notices() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def survey(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sequence[str]]:
+    """Survey as asked for; what was given to the workers."""
+
+    def run(crew: Crew | None = None, torch: Runtime = TORCH, **asked: object) -> Sequence[str]:
+        crew = crew or Crew()
+        monkeypatch.setattr("ptexplore.workspace.survey.survey_with_workers", crew)
+        request = SurveyRequest(out=tmp_path, **asked)  # type: ignore[arg-type]
+        run_survey(request, Folder(tmp_path), None, torch, ("runtime (runtime)",), uncounted, notices.append)
+        return crew.picked
+
+    return run
+
+
+def test_what_is_done_is_not_done_again(survey: Callable[..., Sequence[str]], tmp_path: Path) -> None:
+    assert survey(only="^linalg") == ["linalg.det", "linalg.inv"]
+    assert survey() == ["add", "mul", "sub"]
+    assert survey() == [], "all of it is saved: no worker starts"
+    assert survey(again=True, only="^linalg") == ["linalg.det", "linalg.inv"]
+    assert survey(resolve=True) == OPERATORS, "what is saved is what can be concluded anew"
+    report = survey_report(SurveyRequest(out=tmp_path), Folder(tmp_path))
+    assert dict(report.about)["run"] == "forward"
+
+
+def test_a_limit_takes_some_from_all_over_the_list(survey: Callable[..., Sequence[str]]) -> None:
+    assert survey(limit=2) == ["add", "linalg.inv"]
+
+
+def test_what_matches_nothing_is_refused(survey: Callable[..., Sequence[str]]) -> None:
+    with pytest.raises(PtexploreError, match="nothing matches --only nope") as refused:
+        survey(only="nope")
+    assert refused.value.exit_code == USAGE
+
+
+def test_a_folder_holds_one_survey(survey: Callable[..., Sequence[str]]) -> None:
+    survey()
+    for other in ({"backward": True}, {"torch": replace(TORCH, version="2.14.0")}):
+        with pytest.raises(PtexploreError, match="holds another survey"):
+            survey(**other)
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_so(survey: Callable[..., Sequence[str]], notices: list[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        survey(Crew(most=2))
+    assert notices == ["2 of 5 operators done and kept: the same command goes on"]
+    assert survey() == ["linalg.inv", "mul", "sub"]
+
+
+@pytest.mark.parametrize("resolve", [True, False])
+def test_nothing_saved_is_an_error(survey: Callable[..., Sequence[str]], tmp_path: Path, resolve: bool) -> None:
+    with pytest.raises(PtexploreError, match="there is no saved survey") as missing:
+        if resolve:
+            survey(resolve=True)
+        survey_report(SurveyRequest(out=tmp_path), Folder(tmp_path))
+    assert missing.value.exit_code == MISSING
