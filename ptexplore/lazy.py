@@ -1,11 +1,14 @@
-"""A property that is worked out once, without a lock: no object of the extractors is seen by two threads."""
+"""Worked out once: a property, without a lock (no object of the extractors is seen by two threads), or a method."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
+_Self = TypeVar("_Self")
 
 
 class lazy(Generic[_T]):  # noqa: N801  (used as `property` is)
@@ -27,3 +30,18 @@ class lazy(Generic[_T]):  # noqa: N801  (used as `property` is)
             return self
         value = instance.__dict__[self._name] = self._worked_out(instance)
         return value
+
+
+def remembered(method: Callable[Concatenate[_Self, _P], _T]) -> Callable[Concatenate[_Self, _P], _T]:
+    """Make a method remember its answers by their arguments, on its object and for as long as that lives."""
+    name = f"{method.__name__} remembered"
+
+    @wraps(method)
+    def remembering(self: _Self, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        answers: dict[object, _T] = self.__dict__.setdefault(name, {})
+        asked = (args, *kwargs.items())
+        if asked not in answers:
+            answers[asked] = method(self, *args, **kwargs)
+        return answers[asked]
+
+    return remembering

@@ -132,12 +132,12 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         >>> ptexplore.trace("torch.add(a, b)", native=False).svg()[:4]
         '<svg'
         """
-        from ptexplore.render.terminal.picture import picture
+        from ptexplore.render.terminal.console import picture
 
         return picture(self._draw(), self.expression)
 
     def _draw(self) -> Callable[[Console], None]:
-        from ptexplore.render.terminal.console import print_trail
+        from ptexplore.render.terminal.trace import print_trail
         from ptexplore.view.trace.rows import Options, view
 
         page = view(self.record, Options(), self.session)

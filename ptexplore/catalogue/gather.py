@@ -7,11 +7,9 @@ from functools import cache
 from typing import TypeVar
 
 from ptexplore.catalogue.facts import Facts, GeneratedFile, facts_of
-from ptexplore.cpp import macro_table
 from ptexplore.cpp.macros import MacroTable, collect
 from ptexplore.index.build import available, header_state, headers
-from ptexplore.index.tasks import Task, in_turn
-from ptexplore.index.workers import Whole, read_all, read_whole
+from ptexplore.index.workers import Task, Whole, in_turn, read_all, read_whole
 from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.read_ahead import PackedFile, ReadAhead, packed
@@ -43,7 +41,7 @@ def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) ->
         total.add(facts)
         rows.append(file)
     total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
-    return total, ReadAhead(header_state(listed), macro_table.as_text(macros()), rows, len(tasks) + 1)
+    return total, ReadAhead(header_state(listed), macros().as_text(), rows, len(tasks) + 1)
 
 
 def _task(listed: Listed) -> tuple[str, str, str, int, None]:

@@ -9,14 +9,8 @@ from typer import Option
 from ptexplore.cli.completion import complete_checkout
 from ptexplore.cli.options import Python, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.render.terminal.fetch import (
-    choice_lines,
-    fetch_progress,
-    listing_lines,
-    outcome_lines,
-    print_lines,
-    removed_lines,
-)
+from ptexplore.render.terminal.fetch import print_choice, print_listing, print_outcome, print_removed
+from ptexplore.render.terminal.progress import progress_bar
 from ptexplore.source.fetch import checkouts
 from ptexplore.view.checkouts import listing_document
 
@@ -63,22 +57,22 @@ def fetch(
     with open_workspace(python) as workspace:
         if listing:
             _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
-            document = listing_document(checkouts.checkouts(), workspace.choice())
+            known, choice = checkouts.checkouts(), workspace.choice()
             if as_json:
-                print_json(document)
-                return 0
-            lines = listing_lines(document)
+                print_json(listing_document(known, choice))
+            else:
+                print_listing(known, choice)
         elif use is not None:
             checkouts.use(None if use == "auto" else use)
-            lines = choice_lines(workspace.choice())
+            print_choice(workspace.choice())
         elif remove is not None:
-            lines = [*removed_lines(checkouts.remove(remove)), *choice_lines(workspace.choice())]
+            print_removed(checkouts.remove(remove))
+            print_choice(workspace.choice())
         else:
             from ptexplore.source.fetch.install import Request
 
             request = Request(source, ref, name or "pytorch", named=name is not None)
-            with fetch_progress() as watcher:
+            with progress_bar() as watcher:
                 outcome = workspace.fetch(request, watcher)
-            lines = outcome_lines(outcome, workspace.choice(), workspace.runtime_if_any)
-    print_lines(lines)
+            print_outcome(outcome, workspace.choice(), workspace.runtime_if_any)
     return 0

@@ -47,7 +47,7 @@ def find(
 
             print_json(find_to_document(view))
         else:
-            from ptexplore.render.terminal.find import print_find
+            from ptexplore.render.terminal.search import print_find
 
             print_find(open_console(), view, workspace.locate)
     return 0

@@ -52,7 +52,7 @@ def index(
     for summary in done.summaries:
         print_summary(summary, every_problem=problems)
     if done.refined is not None:
-        from ptexplore.render.terminal.semantic import print_refined
+        from ptexplore.render.terminal.index_summary import print_refined
 
         print_refined(done.refined, done.note, everything=problems)
     if done.tags is not None:

@@ -44,7 +44,7 @@ def refs(
 
             print_json(refs_to_document(view))
         else:
-            from ptexplore.render.terminal.refs import print_refs
+            from ptexplore.render.terminal.search import print_refs
 
             print_refs(open_console(), view, workspace.locate)
     return 0

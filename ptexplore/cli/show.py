@@ -11,7 +11,7 @@ from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_consol
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from ptexplore.render.terminal.places import LocateIn
+    from ptexplore.render.terminal.search import LocateIn
     from ptexplore.view.search.show import ShowView
 
 
@@ -58,7 +58,8 @@ def show(
 
 def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None:
     from ptexplore.render.terminal.pager import page
-    from ptexplore.render.terminal.show import page_lines, print_candidates
+    from ptexplore.render.terminal.search import print_candidates
+    from ptexplore.render.terminal.show import page_lines
 
     console = open_console()
     if not view.pages:
@@ -70,7 +71,7 @@ def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None
 
 def _open(view: ShowView) -> None:
     from ptexplore.render.terminal.pager import open_in_editor
-    from ptexplore.render.terminal.show import next_target
+    from ptexplore.render.terminal.search import next_target
 
     if len(view.pages) != 1:
         some = "; ".join(f"{candidate.name} at {next_target(candidate)}" for candidate in view.candidates[:5])

@@ -132,26 +132,26 @@ def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
 
 def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> None:
     """These stops of a tour; its introduction before them, and an empty line after each, if it is the whole tour."""
-    from ptexplore.render.terminal.tour import intro_lines, stop_lines
+    from ptexplore.render.terminal.console import captured
+    from ptexplore.render.terminal.tour import print_intro, print_stop
 
     console = open_console()
     if intro:
-        sys.stdout.write("\n".join([*intro_lines(console, tour), "", ""]))
+        sys.stdout.write("\n".join([*captured(print_intro, console, tour), "", ""]))
     for number in numbers:
         view = guide.stop(tour, number)
-        lines = stop_lines(console, view, _fitting(console, guide, view), reveal=True)
+        lines = captured(print_stop, console, view, _fitting(console, guide, view), reveal=True)
         sys.stdout.write("\n".join([*lines, *([""] if intro else []), ""]))
 
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
     """As much source as suits a stop: beside its prose what fills the screen, under it half a screen."""
-    from ptexplore.render.terminal.tour import WIDE, prose_height, source_height
+    from ptexplore.render.terminal.tour import is_wide, prose_height, source_height
 
     if not console.is_terminal:
         return guide.excerpt(view, ROOM)
     rows = shutil.get_terminal_size().lines
-    wide = console.width >= WIDE
-    room = max(prose_height(console, view), rows - _AROUND) if wide else rows // 2
+    room = max(prose_height(console, view), rows - _AROUND) if is_wide(console) else rows // 2
     room = max(room, _LEAST)
     lines = room
     for _try in range(3):  # folded lines take more of the screen
@@ -262,9 +262,9 @@ class TerminalWalk:
         open_in_editor(view.file, view.file_line)
 
     def _contents(self, _rest: str) -> None:
-        from ptexplore.render.terminal.tour_list import contents_lines
+        from ptexplore.render.terminal.tour_list import print_contents
 
-        self._say(contents_lines(self._console, self._walk.tour, load_progress().done, self._walk.number))
+        print_contents(self._console, self._walk.tour, load_progress().done, self._walk.number)
 
     def _help(self, _rest: str) -> None:
         self._say(_HELP)
@@ -283,7 +283,7 @@ class TerminalWalk:
     def _lab(self, lab: Lab) -> bool:
         """Run one lab and say how it ended; False where the reader stopped it."""
         from ptexplore.annotations.trust import may_run, trusted
-        from ptexplore.render.terminal.tour import lab_lines
+        from ptexplore.render.terminal.tour import print_lab
 
         tour, stop = self._walk.tour, self._walk.stop
         if not may_run(tour, trusted()):  # said before the installed torch is looked at
@@ -296,7 +296,7 @@ class TerminalWalk:
         except KeyboardInterrupt:
             self._tell("\nstopped")
             return False
-        self._say(lab_lines(self._console, lab, result))
+        print_lab(self._console, lab, result)
         if result.outcome == "passed":
             self._walk.passed(stop, lab)
         return True
@@ -304,13 +304,14 @@ class TerminalWalk:
     # --- showing ---
 
     def _show(self, *, intro: bool = False) -> None:
-        from ptexplore.render.terminal.tour import intro_lines, stop_lines
+        from ptexplore.render.terminal.console import captured
+        from ptexplore.render.terminal.tour import print_intro, print_stop
 
         view = self._guide.stop(self._walk.tour, self._walk.number)
         excerpt = _fitting(self._console, self._guide, view)
         rule = "─" * min(self._console.width, 40)
-        head = [*intro_lines(self._console, self._walk.tour), "", rule] if intro else [rule]
-        self._rest = [*head, *stop_lines(self._console, view, excerpt, reveal=False), ""]
+        head = [*captured(print_intro, self._console, self._walk.tour), "", rule] if intro else [rule]
+        self._rest = [*head, *captured(print_stop, self._console, view, excerpt, reveal=False), ""]
         self._walk.shown()
         self._page()
 

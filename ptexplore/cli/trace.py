@@ -173,7 +173,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> None:
-    from ptexplore.render.terminal.console import print_output, print_trail
+    from ptexplore.render.terminal.trace import print_output, print_trail
     from ptexplore.view.trace.rows import view
 
     if session is not None:
@@ -181,7 +181,7 @@ def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate
     page = view(trail, wanted, session)
     print_trail(open_console(), page, locate)
     if svg:
-        from ptexplore.render.terminal.picture import picture
+        from ptexplore.render.terminal.console import picture
         from ptexplore.workspace.saved_traces import write_file
 
         # Without links: those lead into this machine's folders, and a picture travels.
@@ -200,7 +200,7 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
 
 
 def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> None:
-    from ptexplore.render.terminal.console import print_explanation
+    from ptexplore.render.terminal.trace import print_explanation
     from ptexplore.view.trace.explain import explain, explanation_to_json
 
     explanation = explain(trail, session, hop)

@@ -1,9 +1,10 @@
-"""Brackets: what closes what in a text, where a statement begins; lists taken apart where angle brackets count too."""
+"""Brackets: what closes what, where a statement begins, which braces hold code; lists taken apart at their commas."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
 
 from ptexplore.lazy import lazy
 
@@ -12,7 +13,10 @@ _BRACKET = re.compile(r"[(){}\[\]]")
 _ARGUMENT = re.compile(r"[({\[,]")
 _OPENING = {")": "(", "}": "{", "]": "["}
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
+_BLANKS = re.compile(r"\s*")
 _BRACES = re.compile(r"[{}]")
+_ANY_BRACKET = re.compile(r"[(){}\[\]<>]")
+_BRACKET_OR_SIGN = re.compile(r"[(){}\[\]<>,=]")  # the signs that a list is taken apart at
 
 
 class Brackets:
@@ -48,10 +52,10 @@ class Brackets:
 
     def closing(self, opening: int) -> int:
         """The offset of the bracket that closes the one at `opening`; -1 where none does."""
-        found = self._pairs.get(opening)
-        if found is None and "_marks" not in self.__dict__:
-            found = self._look(opening)
-        return -1 if found is None or found < opening else found
+        closing = self._pairs.get(opening)
+        if closing is None and "_marks" not in self.__dict__:
+            closing = self._look(opening)
+        return -1 if closing is None or closing < opening else closing
 
     def _look(self, start: int) -> int | None:
         bare, pairs = self.bare, self._pairs
@@ -70,6 +74,10 @@ class Brackets:
                 return at
         pairs.update(dict.fromkeys(stack, -1))
         return None
+
+    def behind_blanks(self, at: int) -> int:
+        """Where the next sign stands that is no blank, from an offset on; the end of the text where none does."""
+        return _BLANKS.match(self.bare, at).end()  # type: ignore[union-attr]
 
     def scope_end(self, start: int) -> int:
         """Where the braces close that `start` stands in; the end of the text where it stands in none."""
@@ -101,20 +109,20 @@ class Brackets:
 
         With `limit`, at most that many: the last one holds the rest.
         """
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         begin = at = start
-        while len(found) != limit - 1:
+        while len(spans) != limit - 1:
             match = _ARGUMENT.search(self.bare, at, stop)
             if match is None:
                 break
             at = match.end()
             if match[0] == ",":
-                found.append((begin, match.start()))
+                spans.append((begin, match.start()))
                 begin = at
             else:
                 closing = self.closing(match.start())
                 at = closing + 1 if 0 <= closing < stop else at
-        return [self._trimmed(*one) for one in (*found, (begin, stop))]
+        return [self._trimmed(*span) for span in (*spans, (begin, stop))]
 
     def _trimmed(self, start: int, stop: int) -> tuple[int, int]:
         while start < stop and self.bare[start].isspace():
@@ -124,19 +132,19 @@ class Brackets:
         return start, stop
 
 
-def closing_of(said: str, opening: int) -> int:
+def closing_of(text: str, opening: int) -> int:
     """The offset of the bracket that closes the one at `opening`, angle brackets counted; -1 where none does."""
     stack: list[str] = []
     at = opening
-    while at < len(said):
-        sign = said[at]
+    while at < len(text):
+        sign = text[at]
         if sign == '"':
-            at = said.find('"', at + 1)
+            at = text.find('"', at + 1)
             if at < 0:
                 return -1
         elif sign in "({[" or (sign == "<" and (not stack or stack[-1] in (">", ")"))):
             stack.append(_CLOSING[sign])
-        elif sign == ">" and said[at - 1] == "-":
+        elif sign == ">" and text[at - 1] == "-":
             pass
         elif sign in ")}]>":
             while stack and stack[-1] == ">" and sign != ">":  # a `<` that was a comparison
@@ -153,17 +161,107 @@ def closing_of(said: str, opening: int) -> int:
 
 def split(listed: str, sign: str = ",") -> list[str]:
     """A list taken apart at its outermost commas (or another sign); angle brackets count."""
-    if sign not in listed:
-        return [listed]
-    found: list[str] = []
+    if _ANY_BRACKET.search(listed) is None:
+        return listed.split(sign)
+    pieces: list[str] = []
     depth = start = 0
-    for at, char in enumerate(listed):
+    for match in _BRACKET_OR_SIGN.finditer(listed):
+        at, char = match.start(), match[0]
         if char in _CLOSING:
             depth += 1
-        elif char in ")]}>" and not (char == ">" and listed[at - 1 : at] in ("-", "=")):
+        elif char in ")]}" or (char == ">" and listed[at - 1 : at] not in ("-", "=")):
             depth -= 1
         elif char == sign and depth <= 0:
-            found.append(listed[start:at])
+            pieces.append(listed[start:at])
             start = at + 1
-    found.append(listed[start:])
-    return found
+    return [*pieces, listed[start:]]
+
+
+_NAMESPACE = re.compile(r'\bnamespace\b[^()=]*$|\bextern\s*"[^"]*"\s*$')
+_CLASS = re.compile(r"\b(?:class|struct|union)\b[^()=]*$")
+_ENUM = re.compile(r"\benum\b[^()=;]*$")
+_ANGLES = re.compile(r"<[^<>]*>")
+
+
+class CodeRanges:
+    """The outermost braces that hold code rather than declarations."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: list[int] = []
+        self._enums: set[int] = set()
+        self._ends: list[int] = []
+        last = open_ = 0
+        while match := _BRACES.search(text, last):
+            at = match.start()
+            head = text[max(text.rfind(";", last, at) + 1, last) : at]
+            last = at + 1
+            if text[at] == "}":
+                open_ -= 1
+                continue
+            if is_scope(head):
+                open_ += 1
+                continue
+            self._starts.append(at)
+            if "enum" in head and _ENUM.search(head):
+                self._enums.add(at)
+            last = closing(text, at)
+            if last < 0:
+                break
+            self._ends.append(last)
+        self.balanced = last >= 0 and open_ == 0
+        self._ends += [len(text)] * (len(self._starts) - len(self._ends))
+
+    @property
+    def bodies(self) -> list[tuple[int, int]]:
+        """The insides of all ranges but enumerations'."""
+        both = zip(self._starts, self._ends, strict=True)
+        return [(start + 1, end - 1) for start, end in both if start not in self._enums and end - start > 2]
+
+    def holds(self, offset: int) -> bool:
+        """Whether `offset` lies in code."""
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._ends[at]
+
+    def enumerates(self, offset: int) -> bool:
+        """Whether `offset` lies in the braces of an enumeration."""
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset < self._ends[at] and self._starts[at] in self._enums
+
+
+def closing(text: str, opening: int) -> int:
+    """Behind the brace that closes the one at `opening`; -1 where none does. From one closing brace to the next."""
+    depth, at = 1, opening + 1
+    while depth:
+        end = text.find("}", at)
+        if end < 0:
+            return -1
+        depth += text.count("{", at, end) - 1
+        at = end + 1
+    return at
+
+
+def is_scope(head: str) -> bool:
+    """Whether what stands before a `{` opens a namespace, a language linkage or a class."""
+    if ("namespace" in head or "extern" in head) and _NAMESPACE.search(head):
+        return True
+    if not ("class" in head or "struct" in head or "union" in head):
+        return False
+    shorter = _ANGLES.sub(" ", head)
+    while shorter != head:
+        head, shorter = shorter, _ANGLES.sub(" ", shorter)
+    return _CLASS.search(head) is not None and re.search(r"\benum\b", head) is None
+
+
+@lru_cache(maxsize=4096)
+def without_bodies(text: str) -> str:
+    """A text with its bodies empty, where its braces balance: what is declared is all that matters of it."""
+    if "{" not in text:
+        return text
+    code = CodeRanges(text)
+    if not code.balanced:
+        return text
+    kept, at = [], 0
+    for start, end in code.bodies:
+        kept.append(text[at:start])
+        at = end
+    return "".join(kept) + text[at:]

@@ -7,14 +7,16 @@ torch/version.py names and the Python it was built for. Whatever else a build pa
 
 from __future__ import annotations
 
+import operator
 import platform
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ptexplore.cpp.expression import evaluate
+from ptexplore.cpp.brackets import closing_of
+from ptexplore.cpp.macros import defines
 from ptexplore.cpp.text import Text
 from ptexplore.model.places import Runtime
 from ptexplore.source.tree import SourceTree
@@ -31,7 +33,6 @@ HEADERS = (
 )
 _TARGETS = "share/cmake/Caffe2/Caffe2Targets.cmake"
 _COMPILED = re.compile(r'INTERFACE_COMPILE_DEFINITIONS "([\w;]+)"')
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+(?:\([ \t]*\))?)(?![\w(])[ \t]*((?:\\\n|[^\n])*)", re.MULTILINE)
 _UNDEFINED = re.compile(r"^/\* #undef (\w+) \*/", re.MULTILINE)
 
 # Macros of systems, compilers and builds that no Linux wheel is of.
@@ -71,12 +72,12 @@ class Conditions:
         if self.left_out is not None and self.left_out.match(path):
             return False
         host = not path.endswith(_CUDA_SOURCES)
-        found = [self._one(guard, host) for guard in guards]
-        if False in found:
+        values = [self._condition(guard, host) for guard in guards]
+        if False in values:
             return False
-        return None if None in found else True
+        return None if None in values else True
 
-    def _one(self, condition: str, host: bool) -> bool | None:
+    def _condition(self, condition: str, host: bool) -> bool | None:
         asked = (condition, host)
         if asked not in self._done:
             value = evaluate(condition, lambda name: self._macro(name, host))
@@ -98,9 +99,9 @@ def conditions(runtime: Runtime, tree: SourceTree) -> Conditions:
     for name in _compiled_with(Path(runtime.torch_dir)):
         defined.setdefault(name, "1")
     for path in HEADERS:
-        found = tree.read(path)
-        if found is not None:
-            _read(Text(path, found.text), defined, undefined)
+        header = tree.read(path)
+        if header is not None:
+            _read(Text(path, header.text), defined, undefined)
     return Conditions(defined, frozenset(undefined - set(defined)), _left_out(runtime))
 
 
@@ -151,11 +152,156 @@ def _compiled_with(torch_dir: Path) -> list[str]:
 
 def _read(text: Text, defined: dict[str, str], undefined: set[str]) -> None:
     """Take over a header's object macros whose own `#if`s are certain; "NAME()" is a macro without arguments."""
-    known = Conditions(defined, frozenset(undefined))
-    for match in _UNDEFINED.finditer(text.raw):
-        undefined.add(match[1])
-    for match in _DEFINE.finditer(text.code):
-        guards = text.guards(text.line(match.start()))
-        if Conditions(known.defined, known.undefined).holds(guards, text.path):
-            name = re.sub(r"\s", "", match[1])
-            defined.setdefault(name, " ".join(match[2].replace("\\\n", " ").split()))
+    undefined_before = frozenset(undefined)
+    undefined.update(_UNDEFINED.findall(text.raw))
+    for define in defines(text):
+        guards = text.guards(text.line(define.offset))
+        if not define.parameters and Conditions(defined, undefined_before).holds(guards, text.path):
+            defined.setdefault(define.name + ("" if define.parameters is None else "()"), define.body)
+
+
+Macro = Callable[[str], "str | bool"]  # a macro's text; False: certainly not defined; True: nothing is known of it
+
+_TOKEN = re.compile(
+    r"\s*(?:(0[xX][0-9A-Fa-f']+|\d[\d']*)[uUlLzZ]*|([A-Za-z_]\w*)|(&&|\|\||[=!<>]=|<<|>>|[-+*/%<>!~()&|^?:,]))"
+)
+_LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
+    {"|": operator.or_},
+    {"^": operator.xor},
+    {"&": operator.and_},
+    {"==": operator.eq, "!=": operator.ne},
+    {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge},
+    {"<<": operator.lshift, ">>": operator.rshift},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul},
+)  # fmt: skip
+DEEPEST = 12  # macros that expand to macros; none of PyTorch's nests half as deep
+LONGEST = 4000  # characters of a condition
+
+
+class _NotKnown(Exception):
+    """The text is no expression that is followed here."""
+
+
+def evaluate(condition: str, macro: Macro, depth: int = 0) -> int | None:
+    """The value of `condition`, None where it hangs on a macro that is not known, or is no such expression."""
+    if depth > DEEPEST or len(condition) > LONGEST:
+        return None
+    try:
+        reader = _Reader(condition, macro, depth)
+        value = reader.either()
+        return value if reader.at_end() else None
+    except (_NotKnown, RecursionError):
+        return None
+
+
+class _Reader:
+    """Reads an expression from left to right; every method gives the value of what it read."""
+
+    def __init__(self, text: str, macro: Macro, depth: int) -> None:
+        self.text, self.macro, self.depth, self.position = text, macro, depth, 0
+
+    def at_end(self) -> bool:
+        return not self.text[self.position :].strip()
+
+    def either(self) -> int | None:
+        """Alternatives: one that is true decides, whatever is not known of the others."""
+        value = self._both()
+        while self._take("||"):
+            other = self._both()
+            value = 1 if value or other else None if value is None or other is None else 0
+        return value
+
+    def _both(self) -> int | None:
+        value = self._level(0)
+        while self._take("&&"):
+            other = self._level(0)
+            one_false = value == 0 or other == 0
+            value = 0 if one_false else None if value is None or other is None else 1
+        return value
+
+    def _level(self, number: int) -> int | None:
+        if number == len(_LEVELS):
+            return self._unary()
+        value = self._level(number + 1)
+        while (sign := self._sign(_LEVELS[number])) is not None:
+            other = self._level(number + 1)
+            known = value is not None and other is not None and abs(other) < 1 << 64
+            if known and sign in ("<<", ">>") and not 0 <= (other or 0) < 64:
+                known = False
+            value = int(_LEVELS[number][sign](value or 0, other or 0)) if known else None
+        return value
+
+    def _unary(self) -> int | None:
+        if self._take("!"):
+            value = self._unary()
+            return None if value is None else int(not value)
+        if self._take("-"):
+            value = self._unary()
+            return None if value is None else -value
+        if self._take("+"):
+            return self._unary()
+        if self._take("("):
+            value = self.either()
+            if not self._take(")"):
+                raise _NotKnown
+            return value
+        return self._primary()
+
+    def _primary(self) -> int | None:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None or match[3]:
+            raise _NotKnown
+        self.position = match.end()
+        if match[1]:
+            return int(match[1].replace("'", ""), 16 if match[1][:2] in ("0x", "0X") else 10)
+        if match[2] == "defined":
+            return self._defined()
+        if match[2] in ("true", "false"):
+            return int(match[2] == "true")
+        return self._name(match[2])
+
+    def _defined(self) -> int | None:
+        bracket = self._take("(")
+        match = _TOKEN.match(self.text, self.position)
+        if match is None or not match[2]:
+            raise _NotKnown
+        self.position = match.end()
+        if bracket and not self._take(")"):
+            raise _NotKnown
+        text = self.macro(match[2])
+        if text is True and isinstance(self.macro(f"{match[2]}()"), str):
+            return 1
+        return None if text is True else int(text is not False)
+
+    def _name(self, name: str) -> int | None:
+        """A macro's value; one that is certainly not defined counts as 0."""
+        if self.text[self.position :].lstrip().startswith("("):
+            name = f"{name}()" if self._arguments() == "" else ""
+        text: str | bool = self.macro(name) if name else True
+        if text is True:
+            return None
+        return 0 if text is False else evaluate(text, self.macro, self.depth + 1) if text else None
+
+    def _arguments(self) -> str:
+        """Pass over a call's brackets; what is between them."""
+        opening = self.text.index("(", self.position)
+        closing = closing_of(self.text, opening)
+        if closing < 0:
+            raise _NotKnown
+        self.position = closing + 1
+        return self.text[opening + 1 : closing].strip()
+
+    def _sign(self, signs: dict[str, Callable[[int, int], int]]) -> str | None:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None or match[3] not in signs:
+            return None
+        self.position = match.end()
+        return match[3]
+
+    def _take(self, sign: str) -> bool:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None or match[3] != sign:
+            return False
+        self.position = match.end()
+        return True

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ptexplore.cpp.brackets import without_bodies
 from ptexplore.cpp.macros import Define
-from ptexplore.cpp.scopes import without_bodies
 from ptexplore.cpp.text import LITERAL, RAW_LITERAL
 
 _OTHER = (
@@ -41,8 +41,8 @@ class TooLongError(Exception):
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[str, ...]:
     """The preprocessor's tokens of a text without comments; a run of blanks is one blank."""
-    found = [match[0] for match in _TOKEN_OR_RAW.finditer(text)] if 'R"' in text else _TOKEN.findall(text)
-    return tuple(" " if token.isspace() else token for token in found)
+    matched = [match[0] for match in _TOKEN_OR_RAW.finditer(text)] if 'R"' in text else _TOKEN.findall(text)
+    return tuple(" " if token.isspace() else token for token in matched)
 
 
 def names_any(known: Iterable[Set[str]], words: Collection[str]) -> bool:
@@ -120,10 +120,10 @@ class Expander:
         words = {token for token, _ in given}
         if self.known is None:
             return {word for word in words if word[0].isalpha() or word[0] == "_"}
-        found = words & _BUILT_IN
+        macros = words & _BUILT_IN
         for names in self.known:
-            found |= words & names
-        return found
+            macros |= words & names
+        return macros
 
     def _replace(self, name: str, hidden: Hidden, pending: list[Token]) -> list[Token] | None:
         """What stands for the macro `name`, its arguments taken off `pending`; None where it is no macro here."""
@@ -220,15 +220,15 @@ class Macro(NamedTuple):
         only parameter.
         """
         most = len(self.named) + (self.variadic is not None)
-        found = _arguments(given, most if self.variadic is not None else 0)
-        empty = found == [[]]
-        if len(found) > most and not (empty and most == 0):
+        arguments = _arguments(given, most if self.variadic is not None else 0)
+        empty = arguments == [[]]
+        if len(arguments) > most and not (empty and most == 0):
             return None
-        if len(found) < len(self.named):
+        if len(arguments) < len(self.named):
             return None
-        bound = dict(zip(self.named, found, strict=False))
-        if self.variadic is not None and len(found) == most and not (empty and most == 1):
-            bound[self.variadic] = found[-1]
+        bound = dict(zip(self.named, arguments, strict=False))
+        if self.variadic is not None and len(arguments) == most and not (empty and most == 1):
+            bound[self.variadic] = arguments[-1]
         return bound
 
 
@@ -338,16 +338,16 @@ def _brackets(pending: Sequence[Token]) -> tuple[int, int] | None:
 
 def _arguments(given: Sequence[Token], most: int) -> list[list[Token]]:
     """What stands between brackets, cut at the commas outside round ones; the last of `most` arguments has the rest."""
-    found: list[list[Token]] = [[]]
+    arguments: list[list[Token]] = [[]]
     depth = 0
     for token in given:
         text = token[0]
-        if text == "," and depth == 0 and len(found) != most:
-            found.append([])
+        if text == "," and depth == 0 and len(arguments) != most:
+            arguments.append([])
             continue
         depth += (text == "(") - (text == ")")
-        found[-1].append(token)
-    return [_trimmed(argument) for argument in found]
+        arguments[-1].append(token)
+    return [_trimmed(argument) for argument in arguments]
 
 
 def _trimmed(given: list[Token]) -> list[Token]:
@@ -389,11 +389,11 @@ def _string(argument: Iterable[Token]) -> str:
     return f'"{"".join(spelled)}"'
 
 
-def _joined(found: Iterable[Token]) -> str:
+def _joined(expanded: Iterable[Token]) -> str:
     """The text of tokens, with a space where two would be read as one."""
     texts: list[str] = []
     last = ""
-    for token, _ in found:
+    for token, _ in expanded:
         if token in _SIGNS:
             last = ""
         else:

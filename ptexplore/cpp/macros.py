@@ -1,8 +1,8 @@
-"""The macros of a source tree: who defines what, which are attributes, and which a text uses."""
+"""The macros of a source tree: who defines what, which are attributes, what changed since an index was made."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
@@ -55,7 +55,7 @@ class Define(NamedTuple):
 
 def defines(text: Text) -> list[Define]:
     """Every `#define` of one file, in order."""
-    found = []
+    made = []
     for directive in text.directives:
         if directive.word != "define":
             continue
@@ -64,10 +64,10 @@ def defines(text: Text) -> list[Define]:
         if match is None:
             continue
         given = match[2]
-        parameters = None if given is None else tuple(one for one in _split(given) if one)
+        parameters = None if given is None else tuple(parameter for parameter in _split(given) if parameter)
         body = _one_line(text.code_between(match.end(), directive.end))
-        found.append(Define(match[1], parameters, body, match.start(1), _is_likely(text, directive)))
-    return found
+        made.append(Define(match[1], parameters, body, match.start(1), _is_likely(text, directive)))
+    return made
 
 
 def _one_line(body: str) -> str:
@@ -75,7 +75,7 @@ def _one_line(body: str) -> str:
     body = body.replace("\\\n", "")
     if '"' not in body and "'" not in body:
         return " ".join(body.split())
-    return _BLANKS_OR_LITERAL.sub(lambda found: found[1] or " ", body).strip()
+    return _BLANKS_OR_LITERAL.sub(lambda match: match[1] or " ", body).strip()
 
 
 def _is_likely(text: Text, directive: Directive) -> bool:
@@ -84,7 +84,7 @@ def _is_likely(text: Text, directive: Directive) -> bool:
 
 
 def _split(given: str) -> list[str]:
-    return [" ".join(one.replace("\\\n", " ").split()) for one in given.split(",")]
+    return [" ".join(parameter.replace("\\\n", " ").split()) for parameter in given.split(",")]
 
 
 class FileMacros:
@@ -97,19 +97,19 @@ class FileMacros:
     @lazy
     def own(self) -> dict[str, list[Define]]:
         """The definitions of the file itself, by name."""
-        found: dict[str, list[Define]] = {}
+        by_name: dict[str, list[Define]] = {}
         for define in defines(self.text):
-            found.setdefault(define.name, []).append(define)
-        return found
+            by_name.setdefault(define.name, []).append(define)
+        return by_name
 
     @lazy
     def _undefined(self) -> dict[str, list[int]]:
         """Where the file takes a macro back, unless that is for another platform."""
-        found: dict[str, list[int]] = {}
+        by_name: dict[str, list[int]] = {}
         for directive in self.text.directives:
             if directive.word == "undef" and _is_likely(self.text, directive):
-                found.setdefault(directive.rest.strip(), []).append(directive.start)
-        return found
+                by_name.setdefault(directive.rest.strip(), []).append(directive.start)
+        return by_name
 
     @property
     def known(self) -> tuple[Set[str], Set[str]]:
@@ -150,25 +150,49 @@ _ELSEWHERE = {
 class MacroTable:
     """The macros that headers define, by name; several definitions of one name (in `#if` arms) are all kept.
 
-    Picklable. `digest` changes when any definition does: then files read with the old table are to be read again.
+    Picklable; `as_text` is what an index keeps of it.
     """
 
     def __init__(self, by_name: dict[str, tuple[Define, ...]]) -> None:
         self.by_name = by_name
 
-    @lazy
-    def digest(self) -> str:
-        """Of every definition, whatever the order of the files."""
-        lines = sorted(repr((*one[:3], one.likely)) for found in self.by_name.values() for one in found)
-        return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:16]
+    @classmethod
+    def from_text(cls, text: str) -> MacroTable:
+        """The table that `as_text` wrote."""
+        return cls(
+            {
+                name: tuple(
+                    Define(name, None if given is None else tuple(given), *rest) for given, *rest in definitions
+                )
+                for name, definitions in json.loads(text).items()
+            }
+        )
+
+    def as_text(self) -> str:
+        """The table as JSON."""
+        return json.dumps({name: [define[1:] for define in definitions] for name, definitions in self.by_name.items()})
+
+    def changed_since(self, before: MacroTable) -> set[str]:
+        """The macros that mean something else now, by their own definitions or through a macro that these name."""
+        names = {
+            name
+            for name in before.by_name.keys() | self.by_name.keys()
+            if [*map(_meaning, before.get(name))] != [*map(_meaning, self.get(name))]
+        }
+        users: dict[str, set[str]] = {}
+        for name, definitions in self.by_name.items() if names else ():
+            for word in {word for define in definitions for word in _WORD.findall(define.body)}:
+                users.setdefault(word, set()).add(name)
+        waiting = list(names)
+        while waiting:
+            more = users.get(waiting.pop(), set()) - names
+            names |= more
+            waiting += more
+        return names
 
     def get(self, name: str) -> tuple[Define, ...]:
         """The definitions of a name, as `_rank` sorts them; none where no header defines it."""
         return self.by_name.get(name) or _ELSEWHERE.get(name) or ()
-
-    def used(self, text: str) -> set[str]:
-        """The macros of the table that a text names."""
-        return set(_WORD.findall(text)) & self.by_name.keys()
 
     @lazy
     def names(self) -> frozenset[str]:
@@ -188,14 +212,14 @@ class MacroTable:
 
 def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -> frozenset[str]:
     """Of `by_name` those macros whose every definition is empty or made of attributes alone; with `known`."""
-    found = set(known)
-    pending = {name: all_ for name, all_ in by_name.items() if name not in found}
+    learnt = set(known)
+    pending = {name: all_ for name, all_ in by_name.items() if name not in learnt}
     while True:
-        more = [name for name, all_ in pending.items() if all(_is_attribute(one, found) for one in all_)]
+        more = [name for name, all_ in pending.items() if all(_is_attribute(define, learnt) for define in all_)]
         if not more:
-            return frozenset(found)
+            return frozenset(learnt)
         for name in more:
-            found.add(name)
+            learnt.add(name)
             del pending[name]
 
 
@@ -218,15 +242,21 @@ def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
             continue
         for define in defines(Text(path, raw)):
             known = by_name.setdefault(define.name, [])
-            if not any(one[1:3] == define[1:3] for one in known):
+            if not any(before[1:3] == define[1:3] for before in known):
                 known.append(define)
     # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
     return MacroTable(
         {
-            name: tuple(sorted(found, key=_rank))
-            for name, found in sorted(by_name.items())
+            name: tuple(sorted(definitions, key=_rank))
+            for name, definitions in sorted(by_name.items())
             if not (
-                name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once")) and not any(one.body for one in found)
+                name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once"))
+                and not any(before.body for before in definitions)
             )
         }
     )
+
+
+def _meaning(define: Define) -> tuple[object, ...]:
+    """All of a definition but where it stands."""
+    return define._replace(offset=0)

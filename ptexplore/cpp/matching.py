@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ptexplore.cpp.conditions import Conditions
+from ptexplore.cpp.names import without_angles
 from ptexplore.cpp.symbol_names import Name, split
 from ptexplore.cpp.types import concrete_types, plain_type, plain_types
 from ptexplore.model.symbols import Symbol
@@ -22,7 +23,6 @@ _CERTAIN = {
 _VALUE = re.compile(r"^const |[&*]+$")
 _LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
 _TEMPLATE = re.compile(r"(?:const )?(\w+)<")
-_ARGUMENTS = re.compile(r"<[^<>]*>")
 _NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
 _QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
 
@@ -43,17 +43,21 @@ class Matched:
     ruled_out: int = 0
 
 
-def match(found: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
+def match(symbols: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
     """Of all definitions of one qualified name those that can be meant. What is not known rules nothing out."""
-    definitions = {(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}
-    visible = [one for one in definitions.values() if not one.static or wanted.near == one.path]
-    left = [one for one in visible if conditions.holds(one.guards, one.path) is not False]
+    definitions = {
+        (symbol.path, symbol.line): symbol for symbol in symbols if symbol.role == "definition" and symbol.kind in CODE
+    }
+    visible = [symbol for symbol in definitions.values() if not symbol.static or wanted.near == symbol.path]
+    left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path) is not False]
     ruled_out = len(visible) - len(left)
     if wanted.near is not None:
-        left = [one for one in left if one.path == wanted.near] or left
+        left = [symbol for symbol in left if symbol.path == wanted.near] or left
     if wanted.parameters is not None and len(left) > 1:
         types = concrete_types(wanted.parameters)
-        left = [one for one in left if one.parameters is not None and concrete_types(one.parameters) == types] or left
+        left = [
+            symbol for symbol in left if symbol.parameters is not None and concrete_types(symbol.parameters) == types
+        ] or left
     return Matched(tuple(left), ruled_out)
 
 
@@ -64,7 +68,7 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     source is of another version (not `kin`), a function may have got other types since.
     """
     given, written = name.parameters, symbol.parameters
-    if given is None or written is None or any("..." in one for one in written):
+    if given is None or written is None or any("..." in given_type for given_type in written):
         return 1
     mine, theirs = plain_types(given), plain_types(written)
     if len(mine) != len(theirs):
@@ -74,20 +78,21 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     if kin and _differ(mine, theirs):
         return 0
     if any(
-        _other_arguments(one, written, other) for one, written, other in zip(mine, _real(written), theirs, strict=True)
+        _other_arguments(given_type, written, other)
+        for given_type, written, other in zip(mine, _real(written), theirs, strict=True)
     ):
         return 0
-    return 2 if [_shape(one) for one in mine] == [_shape(one) for one in theirs] else 1
+    return 2 if [*map(without_angles, mine)] == [*map(without_angles, theirs)] else 1
 
 
 def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     """Whether a parameter has two types that no alias and no template parameter of the source's stands for."""
-    pairs = [(_VALUE.sub("", one), _VALUE.sub("", other)) for one, other in zip(mine, theirs, strict=True)]
-    return any(one != other and one in _CERTAIN and other in _CERTAIN for one, other in pairs)
+    pairs = [(_VALUE.sub("", plain), _VALUE.sub("", other)) for plain, other in zip(mine, theirs, strict=True)]
+    return any(plain != other and plain in _CERTAIN and other in _CERTAIN for plain, other in pairs)
 
 
 def _real(written: Sequence[str]) -> list[str]:
-    return [one for one in written if one.strip() not in ("", "void")]
+    return [parameter for parameter in written if parameter.strip() not in ("", "void")]
 
 
 def _other_arguments(mine: str, written: str, theirs: str) -> bool:
@@ -105,26 +110,23 @@ def takes(name: Name, symbol: Symbol) -> bool:
     `f<c10::ArrayRef>` was made of an `f(Container<SymInt>)`, and not of an `f(Vec)`: a template is no type.
     """
     given, written = name.parameters, symbol.parameters
-    arguments = [plain_type(one) for one in split((name.parts[-1].arguments or "") if name.parts else "")]
+    arguments = [plain_type(argument) for argument in split((name.parts[-1].arguments or "") if name.parts else "")]
     if given is None or written is None or not arguments:
         return True
     pairs = [
-        (_TEMPLATE.match(plain_type(one)), _TEMPLATE.match(plain_type(other)))
-        for one, other in zip(given, _real(written), strict=False)
+        (_TEMPLATE.match(plain_type(argument)), _TEMPLATE.match(plain_type(other)))
+        for argument, other in zip(given, _real(written), strict=False)
     ]
-    templates = {one[1] for one, _ in pairs if one is not None} & set(arguments)
-    taken = {one[1] for one, other in pairs if one is not None and other is not None and one[1] != other[1]}
+    templates = {argument[1] for argument, _ in pairs if argument is not None} & set(arguments)
+    taken = {
+        argument[1]
+        for argument, other in pairs
+        if argument is not None and other is not None and argument[1] != other[1]
+    }
     return templates <= taken
-
-
-def _shape(plain: str) -> str:
-    """A type without its template arguments."""
-    while (shorter := _ARGUMENTS.sub("", plain)) != plain:
-        plain = shorter
-    return plain
 
 
 def qualifiers(text: str) -> str:
     """What follows a function's parameter list and belongs to its type: "const", "&", "const &&"."""
-    found = _QUALIFIERS.search(_NO_TYPE.sub("", text))
-    return " ".join(found[1].split()) if found else ""
+    match = _QUALIFIERS.search(_NO_TYPE.sub("", text))
+    return " ".join(match[1].split()) if match else ""

@@ -18,7 +18,7 @@ def name_parts(text: str) -> tuple[str, ...]:
     A leading "::" gives an empty first component.
     """
     text = text.strip()
-    match = _OPERATOR.search(text)
+    match = _OPERATOR.search(text) if "operator" in text else None
     tail: tuple[str, ...] = ()
     if match:
         tail = (_operator(text[match.end() :]),)

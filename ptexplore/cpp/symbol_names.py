@@ -126,9 +126,9 @@ class _Reader:
     def _end(self, end: int) -> None:
         """The part being read ends here."""
         name = self.name if self.name is not None else self.text[self.start : end]
-        found = _LAMBDA.fullmatch(name) if name.startswith("{") else None
-        if found is not None:
-            self.found.append(NamePart(f"{{lambda{found[2]}}}", self.arguments, self.parameters, found[1]))
+        match = _LAMBDA.fullmatch(name) if name.startswith("{") else None
+        if match is not None:
+            self.found.append(NamePart(f"{{lambda{match[2]}}}", self.arguments, self.parameters, match[1]))
         else:
             self.found.append(NamePart(name, self.arguments, self.parameters))
 
@@ -136,25 +136,25 @@ class _Reader:
         """All parts; empty where brackets do not close or no name is left."""
         text, stack, opened, skip = self.text, list[str](), 0, 0
         for token in _TOKEN.finditer(text):
-            at, what = token.start(), token[0]
+            at, sign = token.start(), token[0]
             if at < skip:
                 continue
-            if stack or what in "(<{[":
+            if stack or sign in "(<{[":
                 if not stack:
                     opened = at
-                _nest(stack, what)
+                _nest(stack, sign)
                 if not stack:
                     self._group(opened, at)
-            elif what.startswith("operator") and at == self.start:
+            elif sign.startswith("operator") and at == self.start:
                 skip = self._operator(token)
-            elif what.startswith("[abi:"):
+            elif sign.startswith("[abi:"):
                 self.name = self.name if self.name is not None else text[self.start : at]
-            elif what == ANONYMOUS and at == self.start:
+            elif sign == ANONYMOUS and at == self.start:
                 self.name = ANONYMOUS
-            elif what == "::":
+            elif sign == "::":
                 self._end(at)
                 self._clear(token.end())
-            elif what == " ":
+            elif sign == " ":
                 skip = self._space(at)
         if stack or self.start >= len(text):
             return []
@@ -188,8 +188,8 @@ class _Reader:
         """A space at the top level: before a function's qualifiers, else after a return type."""
         if self.parameters is not None:
             end = at
-            while found := _QUALIFIER.match(self.text, end):
-                end = found.end()
+            while qualifier := _QUALIFIER.match(self.text, end):
+                end = qualifier.end()
             if end > at and (end == len(self.text) or self.text.startswith("::", end)):
                 return end
         if self.text.startswith("operator<", self.start) and self.text.startswith("<", at + 1):

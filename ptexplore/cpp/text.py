@@ -12,9 +12,9 @@ from typing import NamedTuple
 from ptexplore.cpp.brackets import Brackets
 from ptexplore.lazy import lazy
 
-# Whole literals, with their prefix; the delimiter of a raw one is a group.
+# Whole literals, with their prefix; of a raw one, the delimiter and what it holds are groups.
 LITERAL = r"(?:u8|[uUL])?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
-RAW_LITERAL = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\(.*?\)\1\""
+RAW_LITERAL = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\((.*?)\)\1\""
 # Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
 COMMENT_OR_STRING = re.compile(
     r"//[^\n\\]*(?:\\\n?[^\n\\]*)*|/\*.*?(?:\*/|\Z)"
@@ -44,8 +44,8 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, data: bytes) -> Words:
         """Those of a file's content."""
-        found = set(data.translate(_WORD_BYTES).split())
-        return cls(found, b" ".join([word for word in found if word[0] > 57]).decode("utf-8", "replace"))
+        distinct = set(data.translate(_WORD_BYTES).split())
+        return cls(distinct, b" ".join([word for word in distinct if word[0] > 57]).decode("utf-8", "replace"))
 
 
 def blank(text: str) -> str:
@@ -140,7 +140,7 @@ class Text:
     def directives(self) -> list[Directive]:
         """Every preprocessor line, in order."""
         raw, bare, last = self.raw, self.bare, 0
-        found: list[Directive] = []
+        directives: list[Directive] = []
         for match in _DIRECTIVE.finditer(bare):
             hash_, behind = match.span()
             start = hash_ if hash_ == 0 or bare[hash_ - 1] == "\n" else bare.rfind("\n", 0, hash_) + 1
@@ -150,8 +150,8 @@ class Text:
             last = raw.find("\n", behind)
             if last < 0 or raw[last - 1] == "\\":
                 last = _LOGICAL_LINE.match(raw, behind).end()  # type: ignore[union-attr]
-            found.append(Directive(start, last, match[1], bare[behind:last]))
-        return found
+            directives.append(Directive(start, last, match[1], bare[behind:last]))
+        return directives
 
     @lazy
     def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:
@@ -190,7 +190,7 @@ class Text:
         """The conditions around a line, outermost first, the include guard left out; no method, as `line` is none."""
         lines, conditions = self._arms
         guard = self.include_guard if len(lines) > 1 else None
-        arms = [one[1:] if one and one[0] == guard else one for one in conditions]
+        arms = [arm[1:] if arm and arm[0] == guard else arm for arm in conditions]
         if not any(arms):
             return lambda _: ()
         arms.insert(0, arms[0])  # before the first line
@@ -200,5 +200,5 @@ class Text:
 def _arm(tried: list[str]) -> str:
     """The condition of the last arm, given those of the arms before it."""
     *before, last = tried
-    parts = [f"!({one})" for one in before] + ([last] if last else [])
+    parts = [f"!({condition})" for condition in before] + ([last] if last else [])
     return " && ".join(parts)

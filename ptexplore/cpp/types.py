@@ -56,7 +56,7 @@ def parameter_types(listed: str) -> tuple[str, ...]:
     inside = one_line(listed)[1:-1].strip()
     if not inside or inside == "void":
         return ()
-    return tuple(_type(one) for one in split(inside))
+    return tuple(_type(parameter) for parameter in split(inside))
 
 
 @lru_cache(maxsize=65536)
@@ -124,7 +124,7 @@ def plain_type(parameter: str) -> str:
     text = _WORDS.sub("", text)
     while (shorter := _QUALIFIER.sub("", text)) != text:
         text = shorter
-    text = _ALIAS.sub(lambda found: ALIASES[found[0]], text)
+    text = _ALIAS.sub(lambda match: ALIASES[match[0]], text)
     text = _INNER_CONST.sub(r"\1 const", " ".join(_SIGNS.sub(r"\1", text).split()))
     if not text.endswith(("&", "*")):
         text = text.removeprefix("const ").removesuffix(" const")  # a const of a value is no part of the type
@@ -133,7 +133,7 @@ def plain_type(parameter: str) -> str:
 
 def _without_defaults(text: str) -> str:
     """Template arguments that the source leaves to their defaults."""
-    while found := _DEFAULTED.search(text):
-        closing = closing_of(text, found.end() - 1)
-        text = text[: found.start()] + (text[closing + 1 :] if closing >= 0 else "")
+    while match := _DEFAULTED.search(text):
+        closing = closing_of(text, match.end() - 1)
+        text = text[: match.start()] + (text[closing + 1 :] if closing >= 0 else "")
     return text

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ptexplore.cpp import macro_table
 from ptexplore.cpp.macros import HEADERS, MacroTable, collect
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.index.reading_plan import (
@@ -25,8 +24,7 @@ from ptexplore.index.reading_plan import (
     usable_index,
     what_to_read,
 )
-from ptexplore.index.tasks import Task, in_turn
-from ptexplore.index.workers import Result, Same, Unread, content, read_all, read_rows
+from ptexplore.index.workers import Result, Same, Task, Unread, content, in_turn, read_all, read_rows
 from ptexplore.locations import lock_file
 from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress, Silent
@@ -60,7 +58,7 @@ def build(source: IndexInput, target: Path, *, jobs: int | None = None, progress
     started = time.monotonic()
     with _errors(target), _locked(target, watcher) as waited:
         if waited:  # long enough for files to change
-            source = replace(source, files=[one._replace(state=None) for one in source.files])
+            source = replace(source, files=[listed._replace(state=None) for listed in source.files])
         try:
             built = _build(source, target, jobs or available(), watcher)
         except StaleIndex:  # damage that shows only where it is read: what is there is no use
@@ -83,7 +81,7 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
     known = store.known() if store is not None else {}
     plan = what_to_read(source.files, known)
     if store is not None and is_current(store, source.identity) and not plan.removed and same_unread(store, plan):
-        return 0, len(known), 0, tuple(Unread(*one) for one in unread_files(store)), False
+        return 0, len(known), 0, tuple(Unread(*row) for row in unread_files(store)), False
     ahead = _read_ahead(source) if store is None else None
     macros = functools.cache(functools.partial(_macros, source, store, plan, ahead, watcher))
     if store is not None:
@@ -95,7 +93,7 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
     taken = _still_so(ahead, source.files) if ahead is not None else []
     if ahead is not None:
         done = {file.path for file, _ in taken}
-        plan = replace(plan, read=[one for one in plan.read if one[0] not in done])
+        plan = replace(plan, read=[row for row in plan.read if row[0] not in done])
         first = ahead.next_file
     if store is not None:
         store.close()
@@ -111,20 +109,20 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
 
 def _read_ahead(source: IndexInput) -> ReadAhead | None:
     """What was read of the source's files before, if that was with the headers that it has now."""
-    found = kept(source.read_ahead) if source.read_ahead is not None and not source.headers else None
-    return found if found is not None and found.headers == header_state(source.files) else None
+    ahead = kept(source.read_ahead) if source.read_ahead is not None and not source.headers else None
+    return ahead if ahead is not None and ahead.headers == header_state(source.files) else None
 
 
 def _still_so(ahead: ReadAhead, files: Sequence[Listed]) -> list[tuple[PackedFile, int]]:
     """The files read ahead whose content is as it was, each with its time of change."""
     where = {listed.path: listed.file for listed in files}
-    found = []
+    unchanged = []
     for file in ahead.files:
         with contextlib.suppress(OSError, ValueError):
             data, stamp = content(where.get(file.path, ""))
             if hashlib.sha256(data).hexdigest() == file.sha:
-                found.append((file, stamp))
-    return found
+                unchanged.append((file, stamp))
+    return unchanged
 
 
 def _behind_first(results: Iterator[Result], taken: Sequence[tuple[PackedFile, int]]) -> Iterator[Result]:
@@ -146,18 +144,18 @@ def _macros(
 ) -> MacroTable:
     """The macros of the headers: those some files were read with, where no header is to be read or gone."""
     if ahead is not None:
-        return macro_table.from_text(ahead.macros)
+        return MacroTable.from_text(ahead.macros)
     touched = {task[0] for task in plan.read} | set(plan.removed)
     kept = store.meta("macro_table") if store is not None and not source.headers else None
     if kept is not None and not any(path.endswith(HEADERS) for path in touched):
-        return macro_table.from_text(kept)
+        return MacroTable.from_text(kept)
     watcher.step(f"{source.tree}: collecting macros")
     return collect(headers((*source.headers, *source.files)))
 
 
 def _users(store: IndexStore, macros: MacroTable) -> set[str]:
     """The indexed files that name a macro which is not as it was, or one whose expansion comes to name it."""
-    changed = macro_table.changed(macro_table.from_text(store.meta("macro_table") or "{}"), macros)
+    changed = macros.changed_since(MacroTable.from_text(store.meta("macro_table") or "{}"))
     return set(store.files_with_any_word(sorted(changed)))
 
 
@@ -191,10 +189,10 @@ class _Changes:
                     self.read += 1
             writer.restamp(stamps)
             worn = int(writer.meta("worn") or 0) + self.replaced + len(removed)
-            self.unread.sort(key=lambda one: one.path)
+            self.unread.sort(key=lambda file: file.path)
             facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
-            facts["unread"] = json.dumps([[one.path, one.why] for one in self.unread])
-            facts["macro_table"] = macro_table.as_text(self.macros())
+            facts["unread"] = json.dumps([[file.path, file.why] for file in self.unread])
+            facts["macro_table"] = self.macros().as_text()
             writer.put_meta(facts)
 
 

@@ -67,37 +67,37 @@ def _check(target: Path, *, force: bool) -> None:
 def _lines(store: IndexStore, prefix: str) -> Iterator[str]:
     kinds: dict[str, SymbolKind] = {}
     symbols = []
-    for one in store.every_symbol():
-        symbols.append(one)
-        if one.kind in _CLASSES:
-            kinds.setdefault(one.qualified, one.kind)
+    for symbol in store.every_symbol():
+        symbols.append(symbol)
+        if symbol.kind in _CLASSES:
+            kinds.setdefault(symbol.qualified, symbol.kind)
     named = set()
-    for one in symbols:
-        named.add((one.path, one.line, one.name))
-        yield _symbol(one, prefix, kinds)
+    for symbol in symbols:
+        named.add((symbol.path, symbol.line, symbol.name))
+        yield _symbol(symbol, prefix, kinds)
     for row in store.every_dialect(list(_MADE)):
         if (row.path, row.line, row.name) not in named:
             yield _made(row, prefix)
 
 
-def _symbol(one: Symbol, prefix: str, kinds: dict[str, SymbolKind]) -> str:
-    python = one.path.endswith((".py", ".pyi"))
-    kind: str = one.kind
+def _symbol(symbol: Symbol, prefix: str, kinds: dict[str, SymbolKind]) -> str:
+    python = symbol.path.endswith((".py", ".pyi"))
+    kind: str = symbol.kind
     if kind == "namespace" and python:
         kind = "module"
-    elif one.role == "declaration":
+    elif symbol.role == "declaration":
         kind = "prototype" if kind == "function" else "externvar" if kind == "variable" else kind
-    fields = [f"kind:{kind}", f"line:{one.line}", f"language:{'Python' if python else 'C++'}"]
-    container = one.qualified.removesuffix(one.name).removesuffix("." if python else "::")
-    if container and container != one.qualified:
+    fields = [f"kind:{kind}", f"line:{symbol.line}", f"language:{'Python' if python else 'C++'}"]
+    container = symbol.qualified.removesuffix(symbol.name).removesuffix("." if python else "::")
+    if container and container != symbol.qualified:
         fields.append(f"{kinds.get(container, 'module' if python else 'namespace')}:{_escaped(container)}")
-    if one.signature:
-        fields.append(f"signature:{_escaped(one.signature)}")
-    if one.macro:
-        fields.append(f"macro:{_escaped(one.macro)}")
-    if one.role == "definition":
-        fields.append(f"end:{one.end_line}")
-    return _tag(one.name, prefix + one.path, one.line, fields)
+    if symbol.signature:
+        fields.append(f"signature:{_escaped(symbol.signature)}")
+    if symbol.macro:
+        fields.append(f"macro:{_escaped(symbol.macro)}")
+    if symbol.role == "definition":
+        fields.append(f"end:{symbol.end_line}")
+    return _tag(symbol.name, prefix + symbol.path, symbol.line, fields)
 
 
 def _made(row: Dialect, prefix: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptexplore.model.symbols import Ref, RefKind, Symbol, SymbolKind
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
+    from tree_sitter import Node, Parser, QueryCursor
 
 _QUERY = """
 (function_definition) @function
@@ -36,21 +36,14 @@ _PLACE = itemgetter(1, 2, 3, 4)  # line, name, text, kind
 _LONGEST = 400  # characters of a signature that are kept
 
 
-class _Tools(NamedTuple):
-    parser: Parser
-    query: Query
-    captures: Any
-
-
 @cache
-def _tools() -> _Tools:
-    """The grammar, made once a process."""
+def _tools() -> tuple[Parser, QueryCursor]:
+    """The parser and the query over its trees, made once a process."""
     import tree_sitter_python
     from tree_sitter import Language, Parser, Query, QueryCursor
 
     language = Language(tree_sitter_python.language())
-    query = Query(language, _QUERY)
-    return _Tools(Parser(language), query, QueryCursor(query).captures)
+    return Parser(language), QueryCursor(Query(language, _QUERY))
 
 
 def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
@@ -62,14 +55,15 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
     name without overload ("add").
     """
     source = raw.encode("utf-8", "replace")
-    tree = _tools().parser.parse(source)
+    parser, cursor = _tools()
+    tree = parser.parse(source)
     reader = _Reader(path, source)
-    found = _tools().captures(tree.root_node)
-    reader.definitions(found)
-    reader.calls(found.get("call", ()))
-    for node in found.get("decorator", ()):
+    captured = cursor.captures(tree.root_node)
+    reader.definitions(captured)
+    reader.calls(captured.get("call", ()))
+    for node in captured.get("decorator", ()):
         reader.decorator(node)
-    for node in found.get("import", ()):
+    for node in captured.get("import", ()):
         reader.imports(node)
     reader.operators(tree.root_node)
     problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
@@ -104,7 +98,7 @@ class _Reader:
 
     # --- symbols ---
 
-    def definitions(self, found: dict[str, list[Node]]) -> None:
+    def definitions(self, captured: dict[str, list[Node]]) -> None:
         """The module and everything it, its classes and its functions define, in the order of the text."""
         module = module_name(self.path)
         lines = self.source.count(b"\n") + (not self.source.endswith(b"\n"))
@@ -112,7 +106,7 @@ class _Reader:
         outer = module[: -len(last)].removesuffix(".")
         self.symbols.append(Symbol(self.path, last, module, "namespace", 1, max(lines, 1), 1, scope=outer))
         order = [(node.start_byte, kind, node) for kind in ("class", "function", "assigned", "alias") for node in
-                 found.get(kind, ())]  # fmt: skip
+                 captured.get(kind, ())]  # fmt: skip
         order.sort(key=lambda item: item[0])
         stack = [_Open(len(self.source) + 1, module, module, function=False)]
         for start, kind, node in order:

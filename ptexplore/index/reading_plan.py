@@ -88,11 +88,10 @@ def same_unread(store: IndexStore, plan: ReadingPlan) -> bool:
     if not before:  # as nearly always: what reads files is not imported to find nothing to read
         return True
     from ptexplore.cpp.macros import MacroTable
-    from ptexplore.index.tasks import Task
-    from ptexplore.index.workers import Unread, read_rows
+    from ptexplore.index.workers import Task, Unread, read_rows
 
     now = (read_rows(Task(0, *task), MacroTable({})) for task in plan.read)
-    return all(isinstance(one, Unread) and before[one.path] == one.why for one in now)
+    return all(isinstance(result, Unread) and before[result.path] == result.why for result in now)
 
 
 def usable_index(target: Path) -> IndexStore | None:

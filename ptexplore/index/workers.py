@@ -1,4 +1,4 @@
-"""Read files into index rows, in this process or in several; what cannot be read is said, never fatal."""
+"""Read files into index rows: tasks in order, one process or several. An unreadable file is named, never fatal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Words
 from ptexplore.errors import PtexploreError
-from ptexplore.index.tasks import Task, batches, language_of, parted
-from ptexplore.model.symbols import Dialect, FileRecords, Ref, Symbol
+from ptexplore.model.symbols import Dialect, FileRecords, Language, Ref, Symbol
 from ptexplore.source import canonical
+from ptexplore.source.listing import PYTHON, YAML
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
 
@@ -31,6 +31,21 @@ if TYPE_CHECKING:
 LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives its words alone
 _TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
 _ALONE = 1_500_000  # bytes that are read sooner than workers start
+_BATCH = 400_000  # bytes that a worker is given at a time
+_LAST = 40_000  # and at the end, when another may have nothing left to do
+_EACH = 500  # bytes whose reading takes as long as what there is to do for every file
+_MEANWHILE = 4_000_000  # bytes of each worker's share that need no macros, read while these are collected
+
+
+class Task(NamedTuple):
+    """One file to read: the id for its rows, and the hash that the index has of it, None to read it whatever it is."""
+
+    file: int
+    path: str
+    where: str
+    layer: str
+    size: int
+    known: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +173,7 @@ def _get_ready() -> None:
     """Import and compile what C++ is read with: now, while the parent collects macros and nothing can be read."""
     from importlib import import_module
 
-    from ptexplore.index.cpp.syntax import parser
+    from ptexplore.index.cpp.tree import parser
 
     for name in ("cpp.extract", "dialect.cpp"):
         import_module(f"ptexplore.index.{name}")
@@ -278,3 +293,44 @@ def _cpp(
     whole.words = words
     symbols, refs, problems = extract(path, text, macros, whole)
     return symbols, refs, dialect(whole, macros), problems
+
+
+def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> list[Task]:
+    """The tasks with ids from `first` on as they come to be read, so that most rows are added behind all others."""
+    early, later = parted(tasks, jobs)
+    return [task._replace(file=number) for number, task in enumerate((*early, *later), first)]
+
+
+def parted(tasks: Sequence[Task], jobs: int) -> tuple[list[Task], list[Task]]:
+    """The biggest tasks that need no macros, as many as `jobs` workers read while these are collected; the others."""
+    most = jobs * _MEANWHILE
+    early: list[Task] = []
+    later: list[Task] = []
+    for task in sorted(tasks, key=lambda task: (-task.size, task.path)):
+        if most > 0 and language_of(task.path) != "cpp":
+            early.append(task)
+            most -= task.size
+        else:
+            later.append(task)
+    return early, later
+
+
+def batches(tasks: Sequence[Task]) -> list[list[Task]]:
+    """Tasks in heaps, big files first and the last heaps small, so that no worker ends long after the others."""
+    heaps: list[list[Task]] = []
+    left = sum(task.size + _EACH for task in tasks)
+    room = 0
+    for task in sorted(tasks, key=lambda task: (-task.size, task.path)):
+        if room <= 0:
+            heaps.append([])
+            room = min(_BATCH, max(_LAST, left // 16))
+        heaps[-1].append(task)
+        room -= task.size + _EACH
+        left -= task.size + _EACH
+    return heaps
+
+
+def language_of(path: str) -> Language:
+    """The language of a file, by its name."""
+    suffix = os.path.splitext(path)[1]
+    return "python" if suffix in PYTHON else "yaml" if suffix in YAML else "cpp"

@@ -6,9 +6,9 @@ These records are the schema of saved traces too. `capture/session.py` and `view
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -267,13 +267,24 @@ class Hop(HopFacts):
     children: tuple[Hop, ...] = ()
 
 
-def walk(hops: Iterable[Hop]) -> Iterator[Hop]:
-    """Yield every hop, callers first. Not recursive, since stacks can be deep."""
-    pending = list(hops)[::-1]
+class Nested(Protocol):
+    """A node of a tree: a hop, a claim, a native frame."""
+
+    @property
+    def children(self: NestedT) -> Sequence[NestedT]:
+        """The nodes inside it, in order."""
+
+
+NestedT = TypeVar("NestedT", bound=Nested)
+
+
+def walk(nodes: Iterable[NestedT]) -> Iterator[NestedT]:
+    """Yield every node of these trees, callers first. Not recursive, since stacks can be deep."""
+    pending = list(nodes)[::-1]
     while pending:
-        hop = pending.pop()
-        yield hop
-        pending += hop.children[::-1]
+        node = pending.pop()
+        yield node
+        pending += reversed(node.children)
 
 
 @dataclass(frozen=True, slots=True)

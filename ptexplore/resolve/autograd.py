@@ -39,11 +39,11 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return rewrite(claims, change)
 
 
-Key = tuple[str, tuple[int, ...]]
+OperatorCallKey = tuple[str | None, tuple[int, ...]]  # of a call the operator and the evidence
 
 
 def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
-    """Operator calls by sequence number; outer calls of a composite share the number of the call that recorded."""
+    """Operator calls by sequence number. The outer calls of a composite share the number of the call that recorded."""
     calls: dict[int, list[Claim]] = {}
     for top in claims:
         for claim in top.walk():
@@ -55,32 +55,34 @@ def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
 
 def _recorded(
     context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int | None, GraphNode]
-) -> dict[Key, tuple[int, str, Derivative]]:
-    """By operator call (name, evidence) the graph's node with its number, where the operator makes such a node."""
-    recorded: dict[Key, tuple[int, str, Derivative]] = {}
+) -> dict[OperatorCallKey, tuple[GraphNode, Derivative]]:
+    """For each operator call the graph's node and its derivative, if the operator makes such a node."""
+    recorded: dict[OperatorCallKey, tuple[GraphNode, Derivative]] = {}
     for number, node in graph.items():
         for claim in forward.get(number, []) if number is not None else ():
             derivative = context.store.derivative(claim.hop.op) if claim.hop.op else None
             if derivative is not None and derivative.node == node.name:
-                recorded[claim.hop.op or "", claim.hop.evidence] = (node.observation, node.name, derivative)
+                recorded[claim.hop.op, claim.hop.evidence] = (node, derivative)
     return recorded
 
 
-def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple[int, str, Derivative]]) -> Claim:
-    node = recorded.get((claim.hop.op or "", claim.hop.evidence))
-    if node is None:
+def _forward_kernel(
+    context: Context, claim: Claim, recorded: Mapping[OperatorCallKey, tuple[GraphNode, Derivative]]
+) -> Claim:
+    if (claim.hop.op, claim.hop.evidence) not in recorded:
         return claim
-    observation, name, derivative = node
+    node, derivative = recorded[claim.hop.op, claim.hop.evidence]
+    entry = _entry(context, derivative)
     hop = Hop(
         id=0,
         kind="node",
-        name=name,
+        name=node.name,
         status="observed",
-        source=in_runtime(context.tree, derivative.path, derivative.line, derivative.end_line),
+        source=entry.source,
         phase="forward",
         op=claim.hop.op,
-        derivative=describe(context, derivative),
-        evidence=(observation,),
+        derivative=entry,
+        evidence=(node.observation,),
         why=("the result's graph holds this node, with the sequence number of this call",),
         node=NodeRef(recorded=True),
     )
@@ -90,24 +92,25 @@ def _forward_kernel(context: Context, claim: Claim, recorded: Mapping[Key, tuple
 def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Claim]]) -> Claim:
     name = claim.hop.name
     if name == ACCUMULATE:
-        declared = context.declaration(f"{ACCUMULATE}::apply")
-        source = context.definition(f"{ACCUMULATE}::apply")
-        return claim.but(source=source, declaration=declared, why=("leaves accumulate their gradient",))
+        declared = context.lookup.declaration(f"{ACCUMULATE}::apply")
+        source = context.lookup.definition(f"{ACCUMULATE}::apply")
+        return claim.but(replace(claim.hop, source=source, declaration=declared), "leaves accumulate their gradient")
     derivatives, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
     source = in_runtime(context.tree, *apply) if apply else _other_node(context, name)
-    qualified = f"torch::autograd::generated::{name}" if apply else name
-    changed = claim.but(name=f"{qualified}::apply", source=source, why=why)
+    scope = "torch::autograd::generated::" if apply else ""
+    hop = replace(claim.hop, name=f"{scope}{name}::apply", source=source)
     if len({(d.path, d.line) for d in derivatives}) == 1:
-        derivative = derivatives[0]
-        changed = changed.but(derivative=describe(context, derivative), op=derivative.op)
-        return replace(changed, children=_formulas(context, changed, derivative) + changed.children)
+        entry = _entry(context, derivatives[0])
+        hop = replace(hop, derivative=entry, op=derivatives[0].op)
+        children = _formulas(context, claim, derivatives[0], entry) + claim.children
+        return replace(claim, children=children).but(hop, *why)
     entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
-    return changed.but(node=NodeRef(derivatives=entries)) if entries else changed
+    return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)
 
 
 def _other_node(context: Context, name: str) -> SourceRef:
-    """The `apply` of a node that is of hand-written C++, where a source has it."""
+    """The `apply` of a node in hand-written C++, if a source has it."""
     apply = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
     return apply if apply.precision != "unknown" else unknown(f"no generated {name}::apply: {OTHER_NODE}")
 
@@ -125,9 +128,10 @@ def _derivatives(
     return derivatives, (f"{len(derivatives)} entries of derivatives.yaml make this node",) if derivatives else ()
 
 
-def describe(context: Context, derivative: Derivative) -> DerivativeRef:
+def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
     """A derivative as a hop refers to it: the entry, each formula with its own line, what it calls."""
-    schema = _schema(context, derivative)
+    operator = context.store.operator(derivative.source_op)
+    schema = operator.schema if operator else ""
     return DerivativeRef(
         source=in_runtime(context.tree, derivative.path, derivative.line, derivative.end_line),
         op=derivative.source_op,
@@ -135,11 +139,6 @@ def describe(context: Context, derivative: Derivative) -> DerivativeRef:
         matched=derivative.matched,
         formulas=tuple(FormulaRef(f.inputs, f.line, mode(schema, f), tuple(f.calls)) for f in derivative.formulas),
     )
-
-
-def _schema(context: Context, derivative: Derivative) -> str:
-    operator = context.store.operator(derivative.source_op)
-    return operator.schema if operator else ""
 
 
 def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
@@ -151,27 +150,27 @@ def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
     return "backward" if {n.strip() for n in formula.inputs.split(",")} <= names else "forward"
 
 
-def _formulas(context: Context, node: Claim, derivative: Derivative) -> tuple[Claim, ...]:
+def _formulas(context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef) -> tuple[Claim, ...]:
     """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient."""
-    out = []
-    schema = _schema(context, derivative)
-    run = [f for f in derivative.formulas if mode(schema, f) == "backward"]
-    for symbol in dict.fromkeys(call for f in run for call in f.calls):
-        lines = ", ".join(str(f.line) for f in run if symbol in f.calls)
-        declared = context.declaration(f"{FORMULA_SCOPE}::{symbol}")
+    claims = []
+    run = [f for f in entry.formulas if f.mode == "backward"]
+    for name in dict.fromkeys(call for f in run for call in f.calls):
+        lines = ", ".join(str(f.line) for f in run if name in f.calls)
+        symbol = f"{FORMULA_SCOPE}::{name}"
+        declared = context.lookup.declaration(symbol)
         if declared is None:
             continue  # a method or an operator, which the profiler's own events show
         hop = Hop(
             id=0,
             kind="impl",
-            name=f"{FORMULA_SCOPE}::{symbol}",
+            name=symbol,
             status="predicted",
-            source=context.definition(f"{FORMULA_SCOPE}::{symbol}"),
+            source=context.lookup.definition(symbol),
             phase="backward",
             op=derivative.op,
             declaration=declared,
             evidence=node.hop.evidence,
             why=(f"the formula at {derivative.path}:{lines} calls it where that input needs a gradient",),
         )
-        out.append(Claim(hop=hop))
-    return tuple(out)
+        claims.append(Claim(hop=hop))
+    return tuple(claims)

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
-from ptexplore.cpp.matching import Wanted
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Finding, Hop, Observation, Session
+from ptexplore.model.trace import Finding, Hop, Observation, Session, walk
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.observed import Event, RecordedTensor, UserCall, call_of, event_of
-from ptexplore.resolve.places.declared import find as find_declaration
-from ptexplore.resolve.places.declared import parameters
+from ptexplore.resolve.observed import Event, RecordedTensor, UserCall, call_of, event_of, operators
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
@@ -26,29 +23,27 @@ NOT_YET = SourceRef(path=None, line=None, layer=None, precision="unknown", reaso
 
 @dataclass(frozen=True)
 class Claim:
-    """`hop` without its children; `event` is what was observed of it, `call` the user's own call that led here."""
+    """A hop without its children, the event that was observed of it, and your own call that led to it."""
 
     hop: Hop
     event: Event | None = None
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
 
-    def but(self, *, why: tuple[str, ...] = (), **changes: Any) -> Claim:
-        """The same claim with fields of its hop changed and reasons added."""
-        return replace(self, hop=replace(self.hop, **changes, why=self.hop.why + why))
+    def but(self, hop: Hop, *why: str) -> Claim:
+        """The same claim with a changed hop, and with reasons added."""
+        return replace(self, hop=replace(hop, why=hop.why + why))
 
     def walk(self) -> Iterator[Claim]:
         """Yield the claim and all below it, parent first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        return walk((self,))
 
 
 @dataclass(frozen=True)
 class Context:
-    """What every pass may look at. `findings` is where a pass says what a reader must know beside the hops.
+    """What every pass may look at. A pass adds to `findings` what you must know beside the hops.
 
-    What is asked for each of many thousand hops is read once.
+    Answers that many thousand hops need are read once.
     """
 
     session: Session
@@ -71,15 +66,10 @@ class Context:
         """The observations of one recorder and kind, in the order they were made."""
         return self._grouped.get((recorder, kind), [])
 
+    @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:
         """The events of one recorder's tree, in the order in which they were made."""
-        if recorder not in self._events:
-            self._events[recorder] = tuple(map(event_of, self.observations(recorder, "event")))
-        return self._events[recorder]
-
-    @cached_property
-    def _events(self) -> dict[str, tuple[Event, ...]]:
-        return {}
+        return tuple(map(event_of, self.observations(recorder, "event")))
 
     @property
     def base(self) -> tuple[Event, ...]:
@@ -87,20 +77,25 @@ class Context:
         return self.events("frames") or self.events("ops")
 
     @cached_property
+    def dispatched(self) -> list[Event] | None:
+        """The operators of the dispatch pass, in order; None if it ran other operators than the base."""
+        dispatched = operators(self.events("dispatch"))
+        same = [event.name for event in dispatched] == [event.name for event in operators(self.base)]
+        return dispatched if same else None
+
+    @cached_property
     def calls(self) -> tuple[UserCall, ...]:
         """The calls of the expression, in order."""
         return tuple(map(call_of, self.observations("dispatch", "call")))
 
-    @cached_property
-    def _tables(self) -> dict[str, dict[str, TableEntry]]:
-        return {}
-
     def effective(self, op: str, key: str) -> TableEntry | None:
-        """The table's entry for a key: the traced process's own where that differs from the catalogue's."""
-        if op not in self._tables:
-            entries = self.changed[op] if op in self.changed else self.store.table(op)
-            self._tables[op] = {name: entry for entry in entries for name in entry.keys}
-        return self._tables[op].get(key)
+        """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
+        return self._table(op).get(key)
+
+    @remembered
+    def _table(self, op: str) -> dict[str, TableEntry]:
+        entries = self.changed[op] if op in self.changed else self.store.table(op)
+        return {name: entry for entry in entries for name in entry.keys}
 
     @cached_property
     def devices(self) -> frozenset[str]:
@@ -114,26 +109,10 @@ class Context:
 
     @cached_property
     def _tensors(self) -> list[RecordedTensor]:
-        """What was recorded of each tensor that an operator was given."""
+        """Every tensor that an operator was given, as it was recorded."""
         given = [value for event in (*self.events("ops"), *self.events("frames")) for value in event.inputs]
         values = [item for value in given for item in (value if isinstance(value, tuple) else (value,))]
         return [value for value in values if isinstance(value, RecordedTensor)]
-
-    @cached_property
-    def _declared(self) -> dict[tuple[str, tuple[str, int] | None], SourceRef | None]:
-        return {}
-
-    def declaration(self, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef | None:
-        """Where a header declares a C++ function; `caller`, a body's place, tells overloads apart."""
-        asked = (symbol, caller)
-        if asked not in self._declared:
-            self._declared[asked] = find_declaration(self.tree, symbol, caller)
-        return self._declared[asked]
-
-    def definition(self, symbol: str, caller: tuple[str, int] | None = None) -> SourceRef:
-        """Where a C++ function is defined; its declaration, else `caller`, tells overloads apart."""
-        types = parameters(self.tree, self.declaration(symbol, caller), caller) if self.lookup.sources else None
-        return self.lookup.function(symbol, Wanted(types))
 
 
 Pass = Callable[[Context, tuple[Claim, ...]], tuple[Claim, ...]]
@@ -155,15 +134,12 @@ def number(claims: tuple[Claim, ...]) -> tuple[Hop, ...]:
 
 
 def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
-    """The number of each hop, by the claim's `id()`: in reading order from 1, what was concluded before mere frames.
+    """The number of each hop, by the claim's `id()`: from 1 in reading order, conclusions first, then mere frames.
 
-    So a number means the same hop the next time: Python's own calls differ from run to run, and come last.
+    A number means the same hop in the next run: Python's own calls differ from run to run, and come last.
     """
     ranked: tuple[list[Claim], ...] = ([], [], [])
-    pending = list(reversed(claims))
-    while pending:
-        claim = pending.pop()
+    for claim in walk(claims):
         mere = claim.hop.kind == "native" and claim.hop.instructions is not None
         ranked[2 if claim.hop.kind == "closed" else int(mere)].append(claim)
-        pending += reversed(claim.children)
     return {id(claim): number for number, claim in enumerate(chain(*ranked), 1)}

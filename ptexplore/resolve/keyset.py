@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from ptexplore.model.operators import DispatchKey
 
-MASK = (1 << 64) - 1
 BACKENDS = {
     "cpu": "CPU", "cuda": "CUDA", "hip": "HIP", "xla": "XLA", "mps": "MPS", "xpu": "XPU", "hpu": "HPU",
     "meta": "Meta", "mtia": "MTIA", "privateuseone": "PrivateUse1", "lazy": "Lazy", "ipu": "IPU", "ve": "VE",
@@ -43,7 +43,8 @@ class KeySets:
 
     def _complete(self) -> None:
         """Name the pairs that torch's own parser does not know (AutogradHIP, …): prefix + backend, as in the enum."""
-        backends = {raw & self._backend_mask: name for name, raw in self._dense()}
+        dense = self.functionality("CPU")  # the dense keys' names are the backends' own
+        backends = {backend: name for (bit, backend), name in self._pairs.items() if bit == dense}
         for (functionality, backend), name in list(self._pairs.items()):
             if backend in backends and name.endswith(backends[backend]):
                 prefix = name.removesuffix(backends[backend])
@@ -54,48 +55,35 @@ class KeySets:
     def _per_backend(self) -> frozenset[int]:
         return frozenset(functionality for functionality, _ in self._pairs)
 
-    def _dense(self) -> list[tuple[str, int]]:
-        """The dense backend keys, whose names are the backends' own."""
-        dense = self.functionality("CPU")
-        return [(name, dense | backend) for (bit, backend), name in self._pairs.items() if bit == dense]
-
     @property
     def _backend_mask(self) -> int:
         return (1 << self.backends) - 1
 
     def functionality(self, name: str) -> int:
         """The functionality bit of a runtime key, without its backend bit; 0 for an unknown key."""
-        key = self.keys.get(name)
-        return key.raw & ~self._backend_mask if key else 0
+        return self.keys[name].raw & ~self._backend_mask if name in self.keys else 0
 
     def raw(self, names: Iterable[str]) -> int:
         """The union of the named keys' bits."""
-        total = 0
-        for name in names:
-            if name in self.keys:
-                total |= self.keys[name].raw
-        return total
+        return union(self.keys[name].raw for name in names if name in self.keys)
 
     def names(self, raw: int) -> list[str]:
         """Every runtime key in the set, highest priority first.
 
         Like C++'s iterator, a per-backend functionality bit pairs with each backend bit that is set.
         """
-        found: list[str] = []
+        names: list[str] = []
         backends = [1 << bit for bit in reversed(range(self.backends)) if raw >> bit & 1]
-        for bit in reversed(range(self.backends, 64)):
-            functionality = 1 << bit
-            if not raw & functionality:
-                continue
-            paired = [self._pairs[functionality, b] for b in backends if (functionality, b) in self._pairs]
-            if paired:
-                found += paired
-            elif functionality in self._single and not self._is_per_backend(functionality):
-                found.append(self._single[functionality])
-        return found
+        for functionality in self._functionalities(raw):
+            if functionality in self._per_backend:
+                names += [self._pairs[functionality, b] for b in backends if (functionality, b) in self._pairs]
+            elif functionality in self._single:
+                names.append(self._single[functionality])
+        return names
 
-    def _is_per_backend(self, functionality: int) -> bool:
-        return functionality in self._per_backend
+    def _functionalities(self, raw: int) -> list[int]:
+        """The functionality bits of a set, highest first."""
+        return [1 << bit for bit in reversed(range(self.backends, 64)) if raw >> bit & 1]
 
     def highest(self, raw: int) -> str | None:
         """`DispatchKeySet::highestPriorityTypeId`: the key the table is asked for; None for "Undefined"."""
@@ -104,18 +92,17 @@ class KeySets:
             return None
         top = 1 << (functionality.bit_length() - 1)
         backend = raw & self._backend_mask
-        if backend and self._is_per_backend(top):
+        if backend and top in self._per_backend:
             return self._pairs.get((top, 1 << (backend.bit_length() - 1)))
         return self._single.get(top)
 
     def without(self, raw: int, name: str) -> int:
         """The set without that key's functionality; backend bits stay, as other functionalities need them."""
-        return raw & ~self.functionality(name) & MASK
+        return raw & ~self.functionality(name)
 
     def after(self, name: str) -> int:
         """`DispatchKeySet(FULL_AFTER, key)`."""
-        key = self.keys.get(name)
-        return key.after if key else 0
+        return self.keys[name].after if name in self.keys else 0
 
     def show(self, raw: int) -> str:
         """The set as a reader sees it: key names, highest priority first."""
@@ -123,11 +110,14 @@ class KeySets:
 
     def show_local(self, raw: int) -> str:
         """A thread-local set: with the functionalities (AutogradFunctionality) that hold for any backend."""
-        names = self.names(raw)
-        if not raw & self._backend_mask:
-            bits = [1 << bit for bit in reversed(range(self.backends, 64)) if raw >> bit & 1]
-            names = [self._single[b] for b in bits if b in self._single]
-        return ", ".join(names)
+        if raw & self._backend_mask:
+            return self.show(raw)
+        return ", ".join(self._single[bit] for bit in self._functionalities(raw) if bit in self._single)
+
+
+def union(sets: Iterable[int]) -> int:
+    """The union of raw sets."""
+    return reduce(or_, sets, 0)
 
 
 def backend_of(key: str) -> str | None:

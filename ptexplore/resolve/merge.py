@@ -1,12 +1,19 @@
-"""Merge the recorders' event trees into one tree of claims: Python frames, builtins, operators, autograd nodes."""
+"""Merge the recorders' event trees into one tree of claims, with your own calls at its top.
+
+Your calls are known from the dispatch pass, which evaluates the instrumented expression and wraps each call in a
+marker: its events say which operators ran inside which call. Those operators are matched by their position in the
+sequence to the base tree, where the claim that holds them gets the call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ptexplore.model.trace import Hop, HopKind
-from ptexplore.resolve.claims import Claim, Context
-from ptexplore.resolve.observed import Event
+from ptexplore.resolve.claims import NOT_YET, Claim, Context
+from ptexplore.resolve.observed import CallTarget, Event, UserCall, operators
 from ptexplore.resolve.places.precision import unknown
 
 ENGINE_PREFIX = "autograd::engine::evaluate_function: "
@@ -26,52 +33,48 @@ NO_SOURCE = {
     "engine": "a node of no known name",
 }
 
+TENSOR_SYNTAX = ("slot", "method", "attribute")
+
 
 def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The frames pass's tree where there is one (operators nest in frames there), else the ops pass's.
+    """The frames pass's tree if there is one (its operators nest in frames), else the ops pass's.
 
-    Where both passes ran the same operators, each carries both observations as evidence; where not (capture/trace.py
-    says so, and it becomes a finding), the frames pass speaks for itself.
+    If both passes ran the same operators, each hop carries both observations as evidence. If not, capture/trace.py says
+    so, which becomes a finding, and the hops carry only the frames pass's.
     """
-    frames, ops = context.events("frames"), context.events("ops")
-    agreed = dict[int, int]()
-    if frames and ops:
-        mine, theirs = _operators(frames), _operators(ops)
-        if [event.name for event in mine] == [event.name for event in theirs]:
-            agreed = {a.observation: b.observation for a, b in zip(mine, theirs, strict=True)}
+    mine, theirs = operators(context.events("frames")), operators(context.events("ops"))
+    agreed: dict[int, int] = {}
+    if [event.name for event in mine] == [event.name for event in theirs]:
+        agreed = {a.observation: b.observation for a, b in zip(mine, theirs, strict=True)}
     return _tree(context.base, agreed)
 
 
-def _operators(events: Iterable[Event]) -> list[Event]:
-    return [event for event in events if event.is_operator]
-
-
 def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ...]:
-    children: dict[int | None, list[Event]] = {}
+    inside: dict[int | None, list[Event]] = {}
     known = {event.event for event in events}
     for event in events:
-        children.setdefault(event.parent if event.parent in known else None, []).append(event)
+        inside.setdefault(event.parent if event.parent in known else None, []).append(event)
 
-    def below(parent: int | None) -> tuple[Claim, ...]:
-        out: list[Claim] = []
-        for event in children.get(parent, []):
-            kids = below(event.event)
-            if event.type in KINDS and not _is_wrapper(event, kids):
-                out.append(_claim(event, kids, agreed))
+    def claims_in(parent: int | None) -> tuple[Claim, ...]:
+        claims: list[Claim] = []
+        for event in inside.get(parent, []):
+            children = claims_in(event.event)
+            if event.type in KINDS and not _is_wrapper(event, children):
+                claims.append(_claim(event, children, agreed))
             else:
-                out += kids
-        return tuple(out)
+                claims += children
+        return tuple(claims)
 
-    return below(None)
+    return claims_in(None)
 
 
-def _is_wrapper(event: Event, kids: tuple[Claim, ...]) -> bool:
-    """The engine's event around one node says nothing that the node's own event does not."""
+def _is_wrapper(event: Event, children: tuple[Claim, ...]) -> bool:
+    """Whether an event is the engine's around one node: it says nothing that the node's own event does not."""
     name = event.name or ""
-    return event.type == "engine" and any(k.hop.kind == "node" and name.endswith(k.hop.name) for k in kids)
+    return event.type == "engine" and any(c.hop.kind == "node" and name.endswith(c.hop.name) for c in children)
 
 
-def _claim(event: Event, kids: tuple[Claim, ...], agreed: Mapping[int, int]) -> Claim:
+def _claim(event: Event, children: tuple[Claim, ...], agreed: Mapping[int, int]) -> Claim:
     kind = KINDS[event.type]
     name = event.name or event.function or event.qualname or "?"
     if event.type == "op" and "::" not in name:
@@ -88,4 +91,117 @@ def _claim(event: Event, kids: tuple[Claim, ...], agreed: Mapping[int, int]) -> 
         thread=event.thread,
         evidence=evidence,
     )
-    return Claim(hop=hop, event=event, children=kids)
+    return Claim(hop=hop, event=event, children=children)
+
+
+# --- your own calls ---
+
+
+def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Annotate the top-level claims with your calls, and wrap operators that operator syntax led to."""
+    if not context.calls or context.dispatched is None:
+        return claims
+    inside = _operators_inside(context, context.dispatched)
+    pending = deque((call, frozenset(inside.get(call.call, ()))) for call in context.calls)
+    left = deque(zip(claims, _spans(claims), strict=True))
+    attached: list[Claim] = []
+    while left:
+        claim, span = left.popleft()
+        while pending and _is_skipped(*pending[0], claim):
+            attached += _alone(pending.popleft()[0])
+        if not pending or not _belongs(*pending[0], claim, span):
+            attached.append(claim)
+            continue
+        call, numbers = pending.popleft()
+        group = [claim]
+        while left and left[0][1] and left[0][1] <= numbers:
+            group.append(left.popleft()[0])
+        attached += _join(call, group)
+    for call, _ in pending:
+        attached += _alone(call)
+    return tuple(attached)
+
+
+def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int, set[int]]:
+    """For each call the positions of the operators that it ran."""
+    by_number = {event.event: event for event in context.events("dispatch")}
+    inside: dict[int, set[int]] = {}
+    for position, operator in enumerate(dispatched):
+        around: Event | None = operator
+        while around is not None and around.type != "call":
+            around = by_number.get(around.parent) if around.parent is not None else None
+        if around is not None and around.call is not None:
+            inside.setdefault(around.call, set()).add(position)
+    return inside
+
+
+def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
+    """For each top-level claim the positions, in the whole sequence, of the operators that it holds."""
+    start = 0
+    for claim in claims:
+        held = sum(c.event is not None and c.event.is_operator for c in claim.walk())
+        yield frozenset(range(start, start + held))
+        start += held
+
+
+def _belongs(call: UserCall, numbers: frozenset[int], claim: Claim, span: frozenset[int]) -> bool:
+    """Whether a claim ran inside a call that ran the operators of these numbers."""
+    if numbers or span:
+        return bool(span) and span <= numbers
+    return _is_of(call.target, claim)
+
+
+def _is_skipped(call: UserCall, numbers: frozenset[int], claim: Claim) -> bool:
+    """Whether a call ran no operator and left no event of its own (an attribute, a Python helper)."""
+    return not numbers and not _is_of(call.target, claim)
+
+
+def _is_of(target: CallTarget, claim: Claim) -> bool:
+    event = claim.event or Event()
+    if claim.hop.kind == "binding":
+        return event.method == target.method
+    return claim.hop.kind == "python" and (event.file, event.line) == (target.file, target.line)
+
+
+def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
+    first = group[0]
+    if first.hop.kind in ("binding", "python"):
+        called = first.but(replace(first.hop, evidence=(*first.hop.evidence, call.observation)))
+        return [replace(called, call=call), *group[1:]]
+    foreign = call.target.kind in ("other", "class", "python")
+    return [(_foreign if foreign else _binding)(call, tuple(group))]
+
+
+def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
+    """A call of something that is not torch's and called operators in turn: Python's own sum, a class of yours."""
+    hop = Hop(
+        id=0,
+        kind="python",
+        name=call.target.qualname or call.source,
+        status="observed",
+        source=unknown("not torch's own: the operators below ran inside this call"),
+        evidence=(call.observation,),
+    )
+    return Claim(hop=hop, call=call, children=children)
+
+
+def _alone(call: UserCall) -> list[Claim]:
+    """A call into torch that ran no operator is still worth a line; a call elsewhere is not."""
+    return [_binding(call, ())] if call.target.kind in TENSOR_SYNTAX and call.target.table else []
+
+
+def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
+    """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
+    target = call.target
+    why = f"`{call.source}` is {call.syntax} syntax: Python looks {target.method} up on the operand's type"
+    hop = Hop(
+        id=0,
+        kind="binding",
+        name=target.qualname or target.method or call.source,
+        status="derived",
+        source=NOT_YET,
+        evidence=(call.observation,),
+        why=(why,),
+    )
+    event = Event(call.observation, type="callable", table=target.table, method=target.method)
+    return Claim(hop=hop, event=event, call=call, children=children)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, TypeAlias
@@ -59,6 +59,11 @@ class Event:
     def is_operator(self) -> bool:
         """Whether it is an operator call, or a node of the autograd graph: what every pass records alike."""
         return self.type in ("op", "node")
+
+
+def operators(events: Iterable[Event]) -> list[Event]:
+    """The operator calls, and the nodes of the autograd graph, among events."""
+    return [event for event in events if event.is_operator]
 
 
 @dataclass(frozen=True, slots=True)

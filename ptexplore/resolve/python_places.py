@@ -9,7 +9,6 @@ from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import BindingRef, PythonCall
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.observed import Event
 from ptexplore.resolve.places.lookup import NOT_IN_WHEEL
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.source.canonical import InstalledFolders, installed_path
@@ -36,25 +35,19 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return claim
         path = installed_path(event.file, InstalledFolders(context.session.torch.torch_dir))
         if path is None:
-            return claim.but(source=unknown(f"outside torch: {event.file}", None, event.line))
-        line = _def_line(context, path, event.line, event.function or "")
-        caller = event.caller_line
-        return claim.but(source=in_runtime(context.tree, path, line), python=PythonCall(caller) if caller else None)
+            return claim.but(replace(claim.hop, source=unknown(f"outside torch: {event.file}", None, event.line)))
+        source = in_runtime(context.tree, path, _def_line(context, path, event.line, event.function or ""))
+        called = PythonCall(event.caller_line) if event.caller_line else None
+        return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)
 
 
 def _def_line(context: Context, path: str, first: int, function: str) -> int:
-    """Python's own first line of a decorated function is the decorator's: go on to the `def`."""
-    found = context.tree.read(path)
-    if found is None:
-        return first
-    lines = found.text.split("\n")
+    """The line of the `def`: Python's own first line of a decorated function is its decorator's."""
     wanted = re.compile(rf"\s*(?:async\s+)?def\s+{re.escape(function)}\b")
-    for line in range(first, min(first + 60, len(lines) + 1)):
-        if wanted.match(lines[line - 1]):
-            return line
-    return first
+    lines = context.tree.lines(path)[first - 1 : first + 59]
+    return next((line for line, text in enumerate(lines, first) if wanted.match(text)), first)
 
 
 def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -63,30 +56,28 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     def change(claim: Claim) -> Claim:
         if claim.hop.kind != "binding":
             return claim
-        event = claim.event or Event()
-        table, method = event.table, event.method
+        table, method = (claim.event.table or "", claim.event.method or "") if claim.event is not None else ("", "")
         row = context.store.binding(table, method) if table and method else None
         if row is not None:
-            return _bound(context, claim, row)
-        symbol = SLOTS.get(method or "") if table == "Tensor" else None
-        if symbol is None:
+            return _generated(context, claim, row)
+        if table != "Tensor" or method not in SLOTS:
             return _handwritten(context, claim, table, method)
-        declared = context.declaration(f"torch::autograd::{symbol}")
-        source = context.definition(f"torch::autograd::{symbol}")
+        symbol = f"torch::autograd::{SLOTS[method]}"
+        declared, source = context.lookup.declaration(symbol), context.lookup.definition(symbol)
         binding = BindingRef(claim.hop.name)
-        return claim.but(name=f"torch::autograd::{symbol}", source=source, declaration=declared, binding=binding)
+        return claim.but(replace(claim.hop, name=symbol, source=source, declaration=declared, binding=binding))
 
     return rewrite(claims, change)
 
 
-def _handwritten(context: Context, claim: Claim, table: str | None, method: str | None) -> Claim:
+def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Claim:
     """A builtin of a PyMethodDef table that no generated file holds."""
-    found = context.lookup.method(method, TABLES.get(table or "", ())) if method else None
-    if found is None:
-        return claim.but(source=unknown(NOT_IN_WHEEL))
-    name, entry, source = found
-    reason = f"the table at {entry.path}:{entry.line} names {name}"
-    return claim.but(name=name, source=source, binding=BindingRef(claim.hop.name, entry), why=(reason,))
+    row = context.lookup.method(method, TABLES.get(table, ())) if method else None
+    if row is None:
+        return claim.but(replace(claim.hop, source=unknown(NOT_IN_WHEEL)))
+    name, entry, source = row
+    hop = replace(claim.hop, name=name, source=source, binding=BindingRef(claim.hop.name, entry))
+    return claim.but(hop, f"the table at {entry.path}:{entry.line} names {name}")
 
 
 # How users write torch.nn.functional, where many names are builtins that its file assigns.
@@ -107,9 +98,12 @@ def _assigned(context: Context, claim: Claim, binding: BindingRef) -> BindingRef
     return replace(binding, python=f"torch.nn.functional.{called[1]}", assigned=assigned)
 
 
-def _bound(context: Context, claim: Claim, row: Binding) -> Claim:
+def _generated(context: Context, claim: Claim, row: Binding) -> Claim:
+    """A builtin of a PyMethodDef table in a generated file."""
     source = in_runtime(context.tree, row.path, row.line, row.end_line)
     reason = f"the {row.table} table's row for {row.name}, {row.path}:{row.entry_line}, names {row.c_function}"
     entry = SourceRef(row.path, row.entry_line, source.layer, source.precision)
     binding = _assigned(context, claim, BindingRef(claim.hop.name, entry))
-    return claim.but(name=f"torch::autograd::{row.c_function}", source=source, binding=binding, why=(reason,))
+    return claim.but(
+        replace(claim.hop, name=f"torch::autograd::{row.c_function}", source=source, binding=binding), reason
+    )

@@ -1,15 +1,13 @@
-"""From a session to its Trail: the list of passes, in order, and nothing else."""
+"""From a session to its Trail: the list of passes in order, and what the recorders say of their own limits."""
 
 from __future__ import annotations
 
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.operators import TableEntry
-from ptexplore.model.trace import Session, Trail
-from ptexplore.resolve import autograd, calls, findings, merge
-from ptexplore.resolve import python_places as places
+from ptexplore.model.trace import Finding, Session, Trail
+from ptexplore.resolve import autograd, merge, python_places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
-from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch import reasoning as dispatching
+from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import join
 from ptexplore.resolve.observed import table_of
@@ -17,24 +15,43 @@ from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, recorded_path
 
+OTHER_RESULT = "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
+
+
+def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
+    for observation in context.session.observations:
+        kind, data = observation.kind, observation.data
+        if kind == "cut":
+            context.findings.append(Finding("cut", str(data.get("text", "events beyond the cap are not shown"))))
+        elif kind in ("nondeterministic", "perturbed"):
+            context.findings.append(Finding(kind, str(data.get("text", ""))))
+        elif kind == "result" and data.get("equal") is False:
+            context.findings.append(Finding("nondeterministic", OTHER_RESULT))
+        elif kind == "table":
+            text = "its registrations are not those of the catalogue (the traced code changed them)"
+            context.findings.append(Finding("registrations-changed", f"{table_of(observation).op}: {text}"))
+    return claims
+
+
 PASSES: tuple[Pass, ...] = (
     merge.build,
-    calls.attach,
-    operators.name,
-    places.bindings,
-    places.frames,
-    dispatching.reason,
+    merge.attach,
+    operator_calls.name,
+    python_places.bindings,
+    python_places.frames,
+    reasoning.reason,
     autograd.link,
-    findings.report,
+    report,
     join.join,
 )
 
 
 def resolve(session: Session, lookup: Lookup) -> Trail:
     """Conclude what ran from what was seen. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
-    store, tree = lookup.store, lookup.tree
+    store = lookup.store
     keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
-    context = Context(session, store, tree, keys, lookup, Stubs(lookup), changed=_changed(session))
+    context = Context(session, store, lookup.tree, keys, lookup, Stubs(lookup), changed=_changed(session))
     claims: tuple[Claim, ...] = ()
     for step in PASSES:
         claims = step(context, claims)

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ptexplore.annotations.marks import Mark
-from ptexplore.cpp.matching import Wanted
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel
 from ptexplore.model.places import Runtime, SourceRef, TreeInfo
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
 from ptexplore.resolve.keyset import backend_of
-from ptexplore.resolve.places.declared import find as find_declaration
-from ptexplore.resolve.places.declared import parameters
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.places.stubs import Called, Stub, Stubs
@@ -25,6 +22,7 @@ from ptexplore.view.line import Line
 from ptexplore.view.notes.noted import Noted, about_operator, holds
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
+_NAMED = 4  # keys of a row that are named
 COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")
 
 
@@ -40,6 +38,17 @@ class KeyRow:
     targets: tuple[CalledFunction, ...] = ()
     entry: SourceRef | None = None  # the op's own m.impl, where that is hand-written
     stubs: tuple[Stubbed, ...] = ()  # called by a hand-written kernel itself
+
+    @property
+    def is_common(self) -> bool:
+        """Whether one of its keys is one that most readers ask about."""
+        return any(key in COMMON for key in self.keys)
+
+    @property
+    def shown_keys(self) -> tuple[str, ...]:
+        """The keys to name where there is no room for many."""
+        few = tuple(key for key in self.keys if key in COMMON) or self.keys[:2]
+        return self.keys if len(self.keys) <= _NAMED else few
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,11 @@ class Card:
     siblings: tuple[str, ...]
     trees: tuple[TreeInfo, ...] = ()
     notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
+
+    @property
+    def common(self) -> tuple[KeyRow, ...]:
+        """The rows of common keys; all of them if there are none."""
+        return tuple(row for row in self.keys if row.is_common) or self.keys
 
 
 def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
@@ -206,10 +220,8 @@ def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[K
 def _target(
     lookup: Lookup, stubs: Stubs, symbol: str, call: tuple[str, int] | None, device: str | None
 ) -> CalledFunction:
-    declared = find_declaration(lookup.tree, symbol, call)
-    types = parameters(lookup.tree, declared, call) if lookup.sources else None
-    source = lookup.function(symbol, Wanted(types))
-    return CalledFunction(symbol, source, declared, _stubs(stubs, source, device))
+    source = lookup.definition(symbol, call)
+    return CalledFunction(symbol, source, lookup.declaration(symbol, call), _stubs(stubs, source, device))
 
 
 def _stubs(stubs: Stubs, body: SourceRef, device: str | None) -> tuple[Stubbed, ...]:
@@ -275,7 +287,7 @@ def _python_lines(card: Card) -> Iterator[Line]:
 
 def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
     yield Line("heading", "what each dispatch key runs")
-    shown = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
+    shown = card.keys if full else card.common
     for row in shown:
         yield from _key_lines(row, full=full)
     if card.fallthrough:
@@ -287,11 +299,10 @@ def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
 
 
 def _key_lines(row: KeyRow, *, full: bool) -> Iterator[Line]:
-    keys = list(row.keys)
-    if not full and len(keys) > 4:
-        first = [key for key in keys if key in COMMON] or keys[:2]
-        keys = [*first, f"+{len(keys) - len(first)} more"]
-    yield Line("strong", ", ".join(keys), indent=2, after=row.reason)
+    keys = row.keys if full else row.shown_keys
+    more = len(row.keys) - len(keys)
+    names = ", ".join([*keys, f"+{more} more"] if more else keys)
+    yield Line("strong", names, indent=2, after=row.reason)
     yield Line("text", row.kernel, indent=4)
     if row.body.line:
         yield _place_line(row.body, indent=4)
@@ -442,7 +453,7 @@ class ShownKernel:
 
 def kernels_of(card: Card, *, full: bool) -> tuple[ShownKernel, ...]:
     """What the common keys run (all keys where `full`): the kernel, then the functions that it calls."""
-    rows = [row for row in card.keys if full or any(key in COMMON for key in row.keys)] or list(card.keys)
+    rows = card.keys if full else card.common
     return tuple(kernel for row in rows for kernel in _row_kernels(row, full=full))
 
 
@@ -467,10 +478,14 @@ def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
     Fallbacks of other keys serve every operator: they would be on every card.
     """
     marks = [mark for marks in noted.values() for mark in marks if about_operator(mark, card.operator.name)]
-    refs = [ref for row in card.keys if any(key in COMMON for key in row.keys) for ref in _row_refs(row)]
-    refs += [ref for ref in (card.node, card.entry) if ref is not None]
-    marks += [mark for ref in refs for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    marks += [mark for ref in places_run(card) for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
     return tuple({mark.stop: mark for mark in reversed(marks)}.values())[::-1]
+
+
+def places_run(card: Card) -> list[SourceRef]:
+    """The places that an operator's common keys run, its backward node's, and that of its entry."""
+    refs = [ref for row in card.keys if row.is_common for ref in _row_refs(row)]
+    return [*refs, *(ref for ref in (card.node, card.entry) if ref is not None)]
 
 
 def _row_refs(row: KeyRow) -> Iterator[SourceRef]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
-from ptexplore.resolve.places.precision import Evidence, decide
+from ptexplore.resolve.places.precision import decide
 from ptexplore.source.atlas.atlas import Atlas
 from ptexplore.source.fetch.registry import is_in_place
 from ptexplore.source.permalink import permalink, public_commit
@@ -58,7 +58,7 @@ def spot(indexed: IndexedTree, path: str, line: int | None, end_line: int | None
     """
     info = indexed.tree.info
     known = indexed.store.file(path)
-    precision = decide(Evidence(definitions=definitions, relation=info.relation))
+    precision = decide(info.relation, definitions)
     reason = f"{definitions} definitions of it in this tree" if definitions > 1 else None
     layer = known.layer if known is not None else None
     return Spot(SourceRef(path, line, layer, precision, end_line, tree=info.name, reason=reason), info)  # type: ignore[arg-type]
@@ -213,7 +213,7 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
         return []  # it only ever adds
     fits = any(indexed.checkout is None and indexed.tree.info.commit == atlas.commit for indexed in trees)
     info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, "matches" if fits else "version-skew")
-    precision = decide(Evidence(relation=info.relation))
+    precision = decide(info.relation)
     paths = {symbol.path for symbol in symbols}
     at_hand = {path for path in paths if any(indexed.store.file(path) is not None for indexed in trees)}
     hits = []

@@ -239,12 +239,12 @@ def open_lookup(torch: InstalledTorch, watch: Watch = unwatched) -> Lookup:
     """
     from ptexplore.cpp.conditions import conditions
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.resolve.places.sources import installed_source
+    from ptexplore.resolve.places.sources import Source
 
     known = conditions(torch.runtime, torch.tree)
     sources = tuple(_sources(torch, known, watch))
     index = open_index(torch.runtime)  # of the installed text, if a search has built it: a trace does not wait for that
-    installed = installed_source(torch.tree, index, known, torch.runtime) if index is not None else None
+    installed = Source(torch.tree, index, known, torch.runtime) if index is not None else None
     return Lookup(torch.tree, torch.catalogue, sources, installed)
 
 
@@ -261,7 +261,7 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         tree = checkout_tree(now)
         index = fresh_index(now, torch.runtime, watch, listed)
         decision = decide(now, torch.runtime, tree, torch.catalogue, index)
-        yield source(now, tree, index, decision, known, torch.runtime)
+        yield source(now, tree, index, decision.word, known, torch.runtime)
     if chosen is None:
         from ptexplore.source.atlas.atlas import Atlas
 

@@ -9,8 +9,8 @@ from lib.accuracy_names import plain
 from lib.accuracy_peer import Tags
 from lib.accuracy_report import Figure
 from lib.accuracy_truth import Truth
+from lib.clang_definitions import Definition
 
-from ptexplore.index.semantic.definitions import Definition
 from ptexplore.model.symbols import Symbol
 from ptexplore.store.index.reader import IndexStore
 

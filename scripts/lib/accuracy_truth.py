@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from lib.accuracy_units import RESERVE, UNITS
+from lib.clang_definitions import Definition, definitions
 
 from ptexplore.index.semantic.arguments import Headers, arguments
-from ptexplore.index.semantic.clang import load
-from ptexplore.index.semantic.definitions import Definition, definitions
+from ptexplore.index.semantic.clang import load, parsed
 from ptexplore.index.semantic.pool import run
-from ptexplore.index.semantic.unit import parsed
 
 TIMEOUT = 240  # seconds for one unit
 

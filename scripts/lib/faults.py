@@ -33,13 +33,13 @@ FAULTS = (
         "where both passes ran the same operators, a hop names both observations",
     ),
     Fault(
-        "resolve/calls.py",
-        "if event.is_operator]:\n        return None",
-        "if event.is_operator]:\n        pass",
+        "resolve/claims.py",
+        "return dispatched if same else None",
+        "return dispatched",
         "a dispatch pass that ran other operators says nothing of these calls",
     ),
     Fault(
-        "resolve/calls.py",
+        "resolve/merge.py",
         "in TENSOR_SYNTAX and call.target.table else []",
         "in TENSOR_SYNTAX else []",
         "a call that ran no operator is shown only where it is torch's own",
@@ -58,8 +58,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/trail.py",
-        "dispatching.reason,\n    autograd.link,",
-        "autograd.link,\n    dispatching.reason,",
+        "reasoning.reason,\n    autograd.link,",
+        "autograd.link,\n    reasoning.reason,",
         "autograd's nodes are linked after the kernels are there",
     ),
     # --- autograd, findings ---
@@ -71,8 +71,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/autograd.py",
-        'run = [f for f in derivative.formulas if mode(schema, f) == "backward"]',
-        "run = list(derivative.formulas)",
+        'run = [f for f in entry.formulas if f.mode == "backward"]',
+        "run = list(entry.formulas)",
         "a forward-mode formula does not run in backward",
     ),
     Fault(
@@ -82,9 +82,9 @@ FAULTS = (
         "a node that several entries make is given no formula",
     ),
     Fault(
-        "resolve/findings.py",
-        'observation.data.get("equal") is False',
-        'observation.data.get("equal") is not True',
+        "resolve/trail.py",
+        'data.get("equal") is False',
+        'data.get("equal") is not True',
         "a result that was not compared does not differ",
     ),
     # --- dispatch: the sets ---
@@ -125,39 +125,39 @@ FAULTS = (
         "a pair that torch's parser does not know is named by its functionality and its backend",
     ),
     Fault(
-        "resolve/dispatch/local_state.py",
+        "resolve/dispatch/starting_sets.py",
         '("BackendSelect", "ADInplaceOrView")',
         '("BackendSelect",)',
         "c10's default include set has both",
     ),
     Fault(
-        "resolve/dispatch/local_state.py",
+        "resolve/dispatch/starting_sets.py",
         "certain=False)\n    factory",
         "certain=True)\n    factory",
         "a hand-written binding may hold a guard that is not followed",
     ),
     Fault(
-        "resolve/dispatch/local_state.py",
+        "resolve/dispatch/starting_sets.py",
         "if innermost in LAYERS:",
         "if innermost == LAYERS[0]:",
         "both layers of a function transform set the state anew",
     ),
     Fault(
-        "resolve/dispatch/local_state.py",
-        "BELOW in lines[number + 1]",
-        "BELOW in lines[number]",
+        "resolve/dispatch/starting_sets.py",
+        "BELOW in following for",
+        "BELOW in line for",
         "a factory holds its guard on the line below its head",
     ),
     Fault(
-        "resolve/dispatch/arguments.py",
+        "resolve/dispatch/starting_sets.py",
         "if known is None or since > position:",
         "if known is None:",
         "an address counts from the call that recorded it: another tensor may have lain there before",
     ),
     Fault(
-        "resolve/dispatch/arguments.py",
-        "if since < position]",
-        "if since <= position]",
+        "resolve/dispatch/starting_sets.py",
+        "if since < position and",
+        "if since <= position and",
         "what an operator makes is not among its own arguments",
     ),
     # --- dispatch: operators and schemas ---
@@ -168,13 +168,13 @@ FAULTS = (
         "an overload is named only where one alone takes the inputs",
     ),
     Fault(
-        "resolve/dispatch/overloads.py",
+        "resolve/dispatch/operator_calls.py",
         "if body is None or _BRANCH.search(body):",
         "if body is None:",
         "a kernel with branches need not call what its text names",
     ),
     Fault(
-        "resolve/dispatch/overloads.py",
+        "resolve/dispatch/operator_calls.py",
         'if source.precision != "located" or source.end_line is None:',
         "if source.end_line is None:",
         "only text of the running version tells overloads apart",
@@ -187,7 +187,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/schema.py",
-        'any("!" not in one for one in _ALIAS.findall(given))',
+        'any("!" not in alias for alias in _ALIAS.findall(given))',
         "any(_ALIAS.findall(given))",
         "an argument that is only written to lends its memory to no result",
     ),
@@ -206,8 +206,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/kernel_bodies.py",
-        "active = [r for r in at_line if not r.inactive]",
-        "active = at_line",
+        "active = [r for r in store.registrations(op) if not r.inactive]",
+        "active = store.registrations(op)",
         "a registration that another one replaced is not behind the table's entry",
     ),
     Fault(
@@ -218,8 +218,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/kernel_bodies.py",
-        "chosen = exact or active",
-        "chosen = active",
+        "[r for r in at_line if r.key == key] or at_line",
+        "at_line",
         "of several registrations at one line the key's own is behind the entry",
     ),
     Fault(
@@ -230,8 +230,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/places/stubs.py",
-        "return found if len(found) == 1 else []",
-        "return found[:1]",
+        "return functions if len(functions) == 1 else []",
+        "return functions[:1]",
         "of two functions of one name in a file neither is followed",
     ),
     Fault(
@@ -241,7 +241,7 @@ FAULTS = (
         "what the build leaves out registers no kernel",
     ),
     Fault(
-        "resolve/dispatch/below.py",
+        "resolve/dispatch/kernel_hops.py",
         "if len(devices) == 1 else None",
         "if devices else None",
         "tensors on two devices tell no device",
@@ -249,14 +249,14 @@ FAULTS = (
     # --- places ---
     Fault(
         "resolve/places/precision.py",
-        'if evidence.recorded and evidence.relation != "version-skew":',
-        "if evidence.recorded:",
+        'if recorded and relation != "version-skew":',
+        "if recorded:",
         "a line of another version's tree is never more than version-skew",
     ),
     Fault(
         "resolve/places/precision.py",
-        'if evidence.relation in ("runtime", "matches"):',
-        'if evidence.relation in ("runtime", "matches", "consistent"):',
+        'if relation in ("runtime", "matches"):',
+        'if relation in ("runtime", "matches", "consistent"):',
         "a consistent tree locates nothing",
     ),
     Fault(
@@ -267,8 +267,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/places/lookup.py",
-        "if len(here) == 1 and here[0].block is not None:",
-        "if here and here[0].block is not None:",
+        "if len(rows) == 1 and rows[0].block is not None:",
+        "if rows and rows[0].block is not None:",
         "in another version's tree two registrations of one operator tell nothing",
     ),
     Fault(
@@ -278,15 +278,15 @@ FAULTS = (
         "a name can mean the global namespace's",
     ),
     Fault(
-        "resolve/places/declared.py",
-        "return several(places,",
-        "return places[0] or several(places,",
+        "resolve/places/lookup.py",
+        "several(places, why) if places else None",
+        "places[0] if places else None",
         "of overloads that nothing tells apart none is chosen",
     ),
     Fault(
         "resolve/python_places.py",
-        "if wanted.match(lines[line - 1]):",
-        "if wanted.match(lines[line]):",
+        "enumerate(lines, first) if wanted",
+        "enumerate(lines, first - 1) if wanted",
         "a decorated function stands at the line of its def",
     ),
     Fault(
@@ -303,15 +303,15 @@ FAULTS = (
     ),
     # --- native ---
     Fault(
-        "resolve/native/align.py",
+        "resolve/native/join.py",
         'if seen.kind in ("entry", "boxed-call"):\n            return None',
         'if seen.kind in ("entry", "boxed-call"):\n            continue',
         "a handle below another call is that call's",
     ),
     Fault(
         "resolve/native/chain.py",
-        'if one.number < frame.number and one.function.landmark.kind == "lookup"]',
-        'if one.function.landmark.kind == "lookup"]',
+        'if s.number < frame.number and s.function.landmark.kind == "lookup"]',
+        'if s.function.landmark.kind == "lookup"]',
         "a table lookup after a boundary says nothing of it",
     ),
     Fault(
@@ -327,7 +327,7 @@ FAULTS = (
         "a kernel of another tree's text that did not run is no finding",
     ),
     Fault(
-        "resolve/native/growth.py",
+        "resolve/native/conclude.py",
         "at = parent.children.index(after) + 1 if after is not None else 0",
         "at = parent.children.index(after) if after is not None else 0",
         "what left no frame stands behind its neighbour",
@@ -340,12 +340,12 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/lambdas.py",
-        "sure = sure and number in (1, written.index(here[0]) + 1)",
+        "sure = sure and number in (1, written.index(fitting[0]) + 1)",
         "sure = sure and number >= 1",
         "a lambda whose number the text does not have is not sure",
     ),
     Fault(
-        "resolve/native/landmarks.py",
+        "resolve/native/call_tree.py",
         "register=None if hidden is None else 1 + hidden)",
         "register=None if hidden is None else 2 - hidden)",
         "a hidden first argument moves the set by one register",
@@ -382,8 +382,8 @@ FAULTS = (
     ),
     Fault(
         "cpp/matching.py",
-        "left = [one for one in visible if conditions.holds(one.guards, one.path) is not False]",
-        "left = [one for one in visible if conditions.holds(one.guards, one.path)]",
+        "left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path) is not False]",
+        "left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path)]",
         "a condition that nothing decides rules nothing out",
     ),
 )

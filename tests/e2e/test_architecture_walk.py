@@ -33,7 +33,7 @@ def test_every_function_of_the_walk_is_called_in_that_order(command: InProcess) 
     finally:
         sys.setprofile(None)
     assert result.code == 0, result
-    left_out = {("render/terminal/picture.py", "picture")}  # with --svg alone
+    left_out = {("render/terminal/console.py", "picture")}  # with --svg alone
     missing = [name for name in named if name not in called and name not in left_out]
     assert not missing, missing
     first = [steps_of[0] for steps_of in (re.findall(r"`([\w/]+\.py)::(?:\w+\.)?([a-z_]+)`", s) for s in steps)]

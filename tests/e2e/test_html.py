@@ -181,7 +181,7 @@ def cards(warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     from ptexplore.render.html.cards import Cards
     from ptexplore.render.html.output import Output
-    from ptexplore.render.html.statics import write_assets
+    from ptexplore.render.html.pages import write_assets
     from ptexplore.source.progress import Silent
     from ptexplore.view.site.site import Settings, Site, operator_url
     from ptexplore.workspace.workspace import Workspace

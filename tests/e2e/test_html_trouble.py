@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.render.html.journal import ASIDE, hold
+from ptexplore.render.html.output import ASIDE, hold
 from tests.harness import hashes
 
 pytestmark = pytest.mark.e2e

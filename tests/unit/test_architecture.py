@@ -116,9 +116,9 @@ COMMAND_MODULES = {f"ptexplore.cli.{name}" for name in COMMANDS}
     [
         (("cli.app",), ALWAYS | COMMAND_MODULES | {"ptexplore.model", "ptexplore.workspace", "rich", "sqlite3"}),
         (("view.card", "workspace.opening", "render.terminal.card"), ALWAYS),
-        (("view.search.find", "workspace.opening", "render.terminal.find"), ALWAYS),
+        (("view.search.find", "workspace.opening", "render.terminal.search"), ALWAYS),
         (("view.search.show", "workspace.opening", "render.terminal.show"), ALWAYS),
-        (("view.search.refs", "workspace.opening", "render.terminal.refs"), ALWAYS),
+        (("view.search.refs", "workspace.opening", "render.terminal.search"), ALWAYS),
         (("source.fetch.recheck", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -137,7 +137,7 @@ from ptexplore.catalogue.declarations import _functions
 assert "tree_sitter" not in sys.modules and "ptexplore.index.cpp" not in sys.modules
 [made] = _functions("a.h", "namespace at { TORCH_API int mix(int a); }")
 assert made.qualified == "at::mix", made
-from ptexplore.index.cpp.syntax import parser
+from ptexplore.index.cpp.tree import parser
 _functions("b.h", "int blend();")
 _functions("b.h", "int blend();")
 assert parser.cache_info().misses == 1 and _functions.cache_info().hits == 1

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, chain
+from typing import NamedTuple
 
+from ptexplore.cpp.brackets import CodeRanges
 from ptexplore.cpp.expand import Expander
 from ptexplore.cpp.macros import MacroTable
-from ptexplore.cpp.scopes import CodeRanges
 from ptexplore.cpp.text import Text
-from ptexplore.index.cpp.cuts import Cuts
-from ptexplore.index.cpp.expansions import declared
 from ptexplore.index.cpp.invocations import Invocations, Made
-from ptexplore.index.cpp.local import Body, add_local, reader_of, with_classes
-from ptexplore.index.cpp.prepare import Prepared, blank, prepare
+from ptexplore.index.cpp.prepare import Prepared, blank, prepare, rewrite
 from ptexplore.index.cpp.references import references
-from ptexplore.index.cpp.syntax import OpenScope, join, matches
-from ptexplore.index.cpp.tree import Reader
+from ptexplore.index.cpp.tree import Match, OpenScope, Reader, join, matches
 from ptexplore.model.symbols import Ref, Symbol
 
 
@@ -33,12 +32,12 @@ def extract(
         expander.counter = 0
         invocations = Invocations(prepared, view, expander)
         made = invocations.replace()
-        one, failed = _read(prepared, view, invocations.code, made)
+        view_reader, failed = _read(prepared, view, invocations.code, made)
         if reader is None:
-            reader = one
+            reader = view_reader
             problems += ["the parser met what it does not understand"] * failed
         else:
-            _add_hidden(reader, one, prepared, number)
+            _add_hidden(reader, view_reader, prepared, number)
     assert reader is not None  # there is always a first view
     refs = references(prepared, reader)
     return reader.symbols + _macro_symbols(prepared), refs, problems
@@ -77,17 +76,19 @@ def _without_bodies(
     bodies = code.bodies if code.balanced else []
     cuts = Cuts(bodies)
     short = cuts.left(view.decode("ascii"))
-    found, failed = matches(short.encode("ascii"))
+    in_text, failed = matches(short.encode("ascii"))
     if failed and bodies:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
         for start, end in bodies:
             blank(empty, start, end)
         cuts, short = Cuts([]), empty.decode("ascii")
-        found, failed = matches(bytes(empty))
-    marks = {at: cuts.shorter(at) for at in [*(one.begin for one in made), *(start for start, _ in local)]}
-    reader = reader_of(text, short, cuts.whole, text.bare)
-    reader.placeholders = frozenset(one.head for one in made if one.head is not None)
-    reader.read(found, marks=tuple(sorted(set(marks.values()))))
+        in_text, failed = matches(bytes(empty))
+    marks = {
+        at: cuts.shorter(at) for at in [*(invocation.begin for invocation in made), *(start for start, _ in local)]
+    }
+    reader = Reader(text.path, short, text.line, text.guards, text.bare, cuts.whole)
+    reader.placeholders = frozenset(invocation.head for invocation in made if invocation.head is not None)
+    reader.read(in_text, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
     return reader, failed
 
@@ -100,15 +101,15 @@ def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int,
     heads = {offset: at for at, offset in enumerate(reader.offsets)}
     dropped: set[int] = set()
     named: dict[int, Symbol] = {}
-    for one, (symbols, function) in zip(made, declared(prepared, made, reader.framed), strict=True):
-        at = heads.get(one.head) if one.head is not None else None
+    for invocation, (symbols, function) in zip(made, declared(prepared, made, reader.framed), strict=True):
+        at = heads.get(invocation.head) if invocation.head is not None else None
         if at is not None:
             dropped.add(at)
             _extend_last(symbols, reader.symbols[at])
-        if one.head is not None and function is not None:
-            named[one.head] = function
+        if invocation.head is not None and function is not None:
+            named[invocation.head] = function
         reader.symbols += symbols
-        reader.offsets += [one.use.start] * len(symbols)
+        reader.offsets += [invocation.use.start] * len(symbols)
     if dropped:
         reader.symbols = [symbol for at, symbol in enumerate(reader.symbols) if at not in dropped]
         reader.offsets = [offset for at, offset in enumerate(reader.offsets) if at not in dropped]
@@ -142,24 +143,200 @@ def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) 
 def _macro_symbols(prepared: Prepared) -> list[Symbol]:
     """Every #define of the file."""
     text = prepared.text
-    found = []
-    for defined in prepared.macros.own.values():
-        for one in defined:
-            line = text.line(one.offset)
-            directive = next((d for d in text.directives if d.start <= one.offset < d.end), None)
-            end = text.line(directive.end) if directive else line
-            signature = "" if one.parameters is None else f"({', '.join(one.parameters)})"
-            found.append(
-                Symbol(
-                    text.path,
-                    one.name,
-                    one.name,
-                    "macro",
-                    line,
-                    end,
-                    line,
-                    signature=signature,
-                    guards=text.guards(line),
-                )
-            )
-    return found
+    ends = [directive.end for directive in text.directives]
+    symbols = []
+    for define in chain.from_iterable(prepared.macros.own.values()):
+        name, line, end_line = define.name, text.line(define.offset), text.line(ends[bisect_right(ends, define.offset)])
+        signature = "" if define.parameters is None else f"({', '.join(define.parameters)})"
+        symbols.append(
+            Symbol(text.path, name, name, "macro", line, end_line, line, signature=signature, guards=text.guards(line))
+        )
+    return symbols
+
+
+class Cuts:
+    """`spans` are in order and apart. What stands behind a cut, not before it, has the offset of the cut."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self.spans = spans
+        self._ends = [end for _, end in spans]
+        self._at: list[int] = []  # where each cut is in what is left
+        self._gone = [0]  # characters taken out before each, and in all
+        for start, end in spans:
+            self._at.append(start - self._gone[-1])
+            self._gone.append(self._gone[-1] + end - start)
+        at, gone = self._at, self._gone
+        # The offset in the whole of a character that is left; no method, since every symbol asks several times.
+        self.whole: Callable[[int], int] = lambda offset: offset + gone[bisect_right(at, offset)]
+
+    def left(self, text: str) -> str:
+        """What is left of a text."""
+        kept, at = [], 0
+        for start, end in self.spans:
+            kept.append(text[at:start])
+            at = end
+        return "".join(kept) + text[at:]
+
+    def shorter(self, offset: int) -> int:
+        """The offset, in what is left, of a character of the whole; that of the cut where it stands in one."""
+        cut = bisect_right(self._ends, offset)
+        left = offset - self._gone[cut]
+        return min(left, self._at[cut]) if cut < len(self._at) else left
+
+
+_NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
+
+
+class ExpandedSymbols(NamedTuple):
+    """The symbols that one invocation declares; its last function, where all its expansions agree on that."""
+
+    symbols: list[Symbol]
+    function: Symbol | None
+
+
+def declared(
+    prepared: Prepared, made: Sequence[Made], framed: dict[int, tuple[OpenScope, ...]]
+) -> list[ExpandedSymbols]:
+    """What each invocation declares, given the scopes around the statements that they begin."""
+    pieces = [_Piece(invocation, text, framed[invocation.begin]) for invocation in made for text in invocation.texts]
+    readers = iter(_readers(prepared, pieces))
+    return [_placed(prepared, invocation, [next(readers) for _ in invocation.texts]) for invocation in made]
+
+
+class _Piece(NamedTuple):
+    """One expansion of one invocation, and the scopes that it stands in."""
+
+    made: Made
+    text: str
+    frames: tuple[OpenScope, ...]
+
+    @property
+    def source(self) -> str:
+        """The text to parse: members and enumerators need their class or enumeration around them."""
+        kind = self.frames[-1].kind
+        return f"{kind} z{{{self.text}}};\n" if kind in ("class", "enum") else f"{self.text}\n"
+
+
+def _readers(prepared: Prepared, pieces: Sequence[_Piece]) -> list[Reader]:
+    """A reader of each expansion. An expansion that the parser does not understand hides none of its neighbours."""
+    if not pieces:
+        return []
+    path = prepared.text.path
+    sources = [piece.source for piece in pieces]
+    written = "".join(sources)
+    parsed = rewrite(path, written)
+    in_text, failed = matches(parsed.encode("ascii", "replace"))
+    if failed and len(pieces) > 1:
+        half = len(pieces) // 2
+        return _readers(prepared, pieces[:half]) + _readers(prepared, pieces[half:])
+    starts = [0, *accumulate(map(len, sources))][:-1]
+    return [
+        _reader(prepared, piece, written, parsed, part, start)
+        for piece, part, start in zip(pieces, _parted(in_text, starts), starts, strict=True)
+    ]
+
+
+def _parted(in_text: Sequence[Match], starts: Sequence[int]) -> list[list[Match]]:
+    """The matches in each stretch of a text, given where the stretches begin."""
+    parts: list[list[Match]] = [[] for _ in starts]
+    for match in in_text:
+        parts[bisect_right(starts, match.start) - 1].append(match)
+    return parts
+
+
+def _reader(
+    prepared: Prepared, piece: _Piece, written: str, parsed: str, in_text: Sequence[Match], start: int
+) -> Reader:
+    """A reader of one expansion, which begins at `start` of a parsed text."""
+    line = prepared.text.line(piece.made.use.start)
+    guards = prepared.text.guards(line)
+    reader = Reader(prepared.text.path, parsed, lambda _: line, lambda _: guards, written)
+    kind = piece.frames[-1].kind
+    if kind in ("class", "enum"):  # the one put around it
+        in_text = [match for match in in_text if match.start > start]
+    reader.read(in_text, piece.frames)
+    return reader
+
+
+def _placed(prepared: Prepared, made: Made, readers: Sequence[Reader]) -> ExpandedSymbols:
+    """What the expansions of one invocation declare, at the lines of the invocation."""
+    text = prepared.text
+    use = made.use
+    line = text.line(use.start)
+    last = text.line(use.arguments[1] if use.arguments else use.end)
+    symbols: dict[tuple[object, ...], Symbol] = {}
+    functions: dict[str | None, Symbol | None] = {}
+    for reader in readers:
+        function = next((symbol for symbol in reversed(reader.symbols) if symbol.kind == "function"), None)
+        functions[function and function.qualified] = function
+        for symbol in reader.symbols:
+            key = (symbol.qualified, symbol.kind, symbol.parameters, symbol.role)
+            if key not in symbols:
+                named = _line_of(prepared, made, symbol.name, line)
+                symbols[key] = symbol._replace(
+                    macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
+                    end_line=max(last, named),
+                )  # fmt: skip
+    return ExpandedSymbols(list(symbols.values()), next(iter(functions.values())) if len(functions) == 1 else None)
+
+
+def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
+    """The line of the longest argument that the name is made with; the invocation's where none is.
+
+    Only an argument that is a name itself counts, and where it stands in the made one as a whole: "add" in "add_stub",
+    not the "at" of some lambda in "Generate".
+    """
+    arguments = made.use.arguments
+    if arguments is None or "\n" not in prepared.text.raw[slice(*arguments)]:
+        return line
+    best: tuple[int, int] | None = None
+    for match in _NAME_ARGUMENT.finditer(prepared.text.bare[slice(*arguments)]):
+        word = match[1]
+        longer = best is None or len(word) > best[0]
+        if longer and word in name and _stands_in(word, name):
+            best = (len(word), arguments[0] + match.start(1))
+    return prepared.text.line(best[1]) if best else line
+
+
+def _stands_in(word: str, name: str) -> bool:
+    """Whether a name holds a word that is neither begun by a letter or digit before it nor goes on behind it."""
+    at = name.find(word)
+    while at >= 0:
+        before, after = name[at - 1 : at] if at else "", name[at + len(word) : at + len(word) + 1]
+        begins = not (before.isascii() and before.isalnum())
+        if begins and not (after.isascii() and (after.islower() or after.isdigit())):
+            return True
+        at = name.find(word, at + 1)
+    return False
+
+
+_LOCAL_CLASSES = tuple(
+    re.compile(word + r"\s*(?:\s[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?)?\{[^}]") for word in ("struct", "class")
+)
+
+Body = tuple[int, int]  # where it begins and ends, its braces left out
+
+
+def with_classes(view: str, code: CodeRanges) -> list[Body]:
+    """The bodies that hold a class of their own."""
+    offsets = [match.start() for word in _LOCAL_CLASSES for match in word.finditer(view)]
+    if not any(map(code.holds, offsets)):
+        return []
+    return [(start, end) for start, end in code.bodies if any(start <= at < end for at in offsets)]
+
+
+def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body, OpenScope]]) -> None:
+    """The member functions of classes inside of bodies, and what these classes inherit.
+
+    Each body is parsed by itself: what the parser does not understand in one then costs no other its scope.
+    """
+    for (start, end), frame in bodies:
+        cuts = Cuts([(0, start - 1), (end + 1, len(view))])
+        short = cuts.left(view)
+        local = Reader(text.path, short, text.line, text.guards, view, cuts.whole)
+        local.read(matches(short.encode("ascii"))[0], (frame._replace(kind="code"),))
+        for symbol, offset in zip(local.symbols, local.offsets, strict=True):
+            if symbol.kind == "function":
+                reader.symbols.append(symbol)
+                reader.offsets.append(offset)
+        reader.inherited += local.inherited

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ptexplore.cpp.brackets import CodeRanges
 from ptexplore.cpp.expand import Expander, TooLongError, names_any, tokens
 from ptexplore.cpp.macros import Define
-from ptexplore.cpp.scopes import CodeRanges
 from ptexplore.index.cpp.prepare import MacroUse, Prepared, blank
 
 _ACCESS = re.compile(r"^\s*(?:(?:public|private|protected)\s*:\s*)+")
@@ -47,7 +47,7 @@ class Invocations:
         self.found: list[Made] = []
         # Where the file defines or takes back a macro: an expansion on one side of it says nothing of the other.
         directives = prepared.text.directives
-        self._redefined = [one.start for one in directives if one.word in ("define", "undef")]
+        self._redefined = [directive.start for directive in directives if directive.word in ("define", "undef")]
         # By macro, arguments and the definitions in force: the expansion, and how often it counts.
         self._known: dict[tuple[Define, str, int], tuple[str | None, int]] = {}
         self.code = CodeRanges(view.decode("ascii"))
@@ -60,7 +60,7 @@ class Invocations:
             if self.view[use.start : use.start + 1].isspace():
                 continue
             if not code.holds(use.start):
-                self._one(use)
+                self._outside_code(use)
             elif code.enumerates(use.start):
                 self._in_enum(use)
             else:
@@ -71,9 +71,9 @@ class Invocations:
         """The sign before an offset, blanks apart (a directive is nothing else by now); a blank where none is."""
         near = 300
         while True:
-            found = self.view[max(0, start - near) : start].rstrip()[-1:]
-            if found or near >= start:
-                return found.decode("ascii") or " "
+            sign = self.view[max(0, start - near) : start].rstrip()[-1:]
+            if sign or near >= start:
+                return sign.decode("ascii") or " "
             near *= 8
 
     def _in_enum(self, use: MacroUse) -> None:
@@ -91,22 +91,24 @@ class Invocations:
         """A macro that stands for statements: end it with a semicolon where the text does not, or blank it."""
         view = self.view
         definitions = self.prepared.macros.definitions(use.name, use.start)
-        if any(one.parameters is not None for one in definitions):
+        if any(define.parameters is not None for define in definitions):
             if use.arguments is None or self._before(use.start) not in ";{}":
                 return
             end = use.arguments[1] + 1
             following = _GOES_ON_WITHOUT.match(view, end)
             if following:
                 view[end : end + 1] = b";"
-        elif any(";" in one.body or "{" in one.body or "}" in one.body for one in definitions):
+        elif any(";" in define.body or "{" in define.body or "}" in define.body for define in definitions):
             blank(view, use.start, use.end)
 
-    def _one(self, use: MacroUse) -> None:
+    def _outside_code(self, use: MacroUse) -> None:
         definitions = self.prepared.macros.definitions(use.name, use.start)
-        function_like = any(one.parameters is not None for one in definitions)
+        function_like = any(define.parameters is not None for define in definitions)
         if not definitions or (function_like and use.arguments is None):
             return
-        if not function_like and not any(";" in one.body or "{" in one.body or "}" in one.body for one in definitions):
+        if not function_like and not any(
+            ";" in define.body or "{" in define.body or "}" in define.body for define in definitions
+        ):
             return
         end = use.end if use.arguments is None or not function_like else use.arguments[1] + 1
         before = self._prefix(use.start)
@@ -141,12 +143,12 @@ class Invocations:
     def _expansions(self, use: MacroUse, definitions: Sequence[Define]) -> tuple[str, ...] | None:
         """What a use may stand for; None where no definition takes its arguments: then it is no use of the macro."""
         arguments = "" if use.arguments is None else self.prepared.text.code_between(*use.arguments)
-        found: list[str] = []
+        texts: list[str] = []
         fits = False
         line = self.prepared.text.line(use.start)
         counter = self.expander.counter
         for define in definitions[:_MOST_ALTERNATIVES]:
-            if found and "{" not in define.body and not names_any(self.prepared.macros.known, tokens(define.body)):
+            if texts and "{" not in define.body and not names_any(self.prepared.macros.known, tokens(define.body)):
                 continue
             self.expander.counter = counter
             try:
@@ -159,9 +161,9 @@ class Invocations:
             fits = True
             made = made.strip()
             # A further definition (of another platform, say) counts where it may give other functions.
-            if made and made not in found and (not found or "{" in made or not made.endswith(";")):
-                found.append(made)
-        return tuple(found) if fits else None
+            if made and made not in texts and (not texts or "{" in made or not made.endswith(";")):
+                texts.append(made)
+        return tuple(texts) if fits else None
 
     def _expanded(self, define: Define, arguments: str, line: int, at: int) -> str | None:
         """One expansion, with the invocation's own `__LINE__` and `__COUNTER__`; None where the arguments do not fit.
@@ -186,7 +188,7 @@ class Invocations:
     def _replace(self, use: MacroUse, end: int, begin: int, prefix: str, texts: tuple[str, ...]) -> None:
         view = self.view
         after = view[end : end + 200].decode("ascii")
-        texts = tuple(sorted(texts, key=lambda one: not one.endswith((";", "}"))))
+        texts = tuple(sorted(texts, key=lambda text: not text.endswith((";", "}"))))
         whole = texts[0].endswith((";", "}"))
         head = None
         if not whole and _FUNCTION_GOES_ON.match(after):
@@ -199,7 +201,7 @@ class Invocations:
             head = use.start + name.index("z")
             blank(view, use.start, end)
             view[use.start : use.start + len(name)] = name.encode()
-            texts = tuple(f"{one} {tail} {'{}' if defines else ';'}" for one in texts)
+            texts = tuple(f"{text} {tail} {'{}' if defines else ';'}" for text in texts)
         elif not whole and _TYPE_GOES_ON.match(after):
             view[use.start : end] = b"Z" * (end - use.start)
             return
@@ -210,8 +212,8 @@ class Invocations:
             if assigned:
                 view[end - 5 : end] = b"int z"
                 head = end - 1
-            texts = tuple(one + ";" for one in texts)
-        self.found.append(Made(use, tuple(f"{prefix} {one}" for one in texts), begin, head))
+            texts = tuple(text + ";" for text in texts)
+        self.found.append(Made(use, tuple(f"{prefix} {text}" for text in texts), begin, head))
 
     def _tail(self, end: int) -> tuple[str, bool]:
         """What follows a head up to its body or semicolon, and whether a body follows."""

@@ -1,16 +1,18 @@
-"""A C++ text made ready for the parser at equal length: directives, attributes and macro invocations out of the way."""
+"""A C++ text made ready for the parser at equal length.
+
+Directives and attributes are blanked, and what the grammar lacks is rewritten. Arms of `#if` that cannot stand side by
+side get a parse each.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptexplore.cpp.macros import Define, FileMacros, MacroTable, attributes
 from ptexplore.cpp.text import Text, Words
-from ptexplore.index.cpp.arms import Span, hidden_spans
-from ptexplore.index.cpp.grammar import rewrite
 
 _RAW_STRING = re.compile(r'R"([^"]*)"')
 BRACKETED = frozenset(
@@ -117,6 +119,220 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
             closing = made.text.brackets.closing(opening)
             brackets = None if closing < 0 else (opening + 1, closing)
         if name in made.attributes:
-            takes = name in BRACKETED or any(one.parameters is not None for one in made.macros.definitions(name, start))
+            takes = name in BRACKETED or any(
+                define.parameters is not None for define in made.macros.definitions(name, start)
+            )
             blank(buffer, start, brackets[1] + 1 if takes and brackets else end)
         made.uses.append(MacroUse(name, start, end, brackets))
+
+
+Span = tuple[int, int]
+_MOST = 3  # parses of one file
+
+
+_Arms = list[tuple[str, int, int]]  # of one `#if`: condition, start, end
+
+
+def hidden_spans(text: Text) -> list[list[Span]]:
+    """For every parse that the file needs: the spans to blank in it. Arms that are whole by themselves stay in all.
+
+    `#if 0` is blanked everywhere. An arm that opens what it does not close, or ends in the middle of a declaration,
+    excludes its alternatives; equal conditions choose equally throughout one parse.
+    """
+    groups = _groups(text)
+    never = [arm[1:] for arms in groups for arm in arms if arm[0] in ("0", "false", "!(1)")]
+    excluding = [arms for arms in groups if not all(_is_whole(text.bare[start:end]) for _, start, end in arms)]
+    wanted = max(map(len, excluding), default=1)
+    return [never + _chosen(excluding, parse) for parse in range(min(wanted, _MOST))]
+
+
+def _chosen(groups: list[_Arms], parse: int) -> list[Span]:
+    """The arms to hide in one parse."""
+    truth: dict[str, bool] = {}
+    hidden: list[Span] = []
+    for arms in groups:
+        condition, positive = _normal(arms[0][0])
+        known = truth.get(condition)
+        if len(arms) == 1:
+            if known is not None and known != positive:
+                hidden.append(arms[0][1:])
+            continue
+        keep = min(parse, len(arms) - 1)
+        if known is not None:
+            keep = 0 if known == positive else max(keep, 1)
+        else:
+            truth[condition] = (keep == 0) == positive
+        hidden += [arm[1:] for at, arm in enumerate(arms) if at != keep]
+    return hidden
+
+
+def _groups(text: Text) -> list[_Arms]:
+    """Every `#if`, in the order of their beginnings."""
+    groups: list[_Arms] = []
+    stack: list[_Arms] = []
+    for directive in text.directives:
+        word = directive.word
+        if word in ("if", "ifdef", "ifndef"):
+            stack.append([(directive.condition, directive.end, len(text.bare))])
+            groups.append(stack[-1])
+        elif word in ("elif", "else", "endif") and stack:
+            arms = stack[-1]
+            arms[-1] = (*arms[-1][:2], directive.start)
+            if word == "endif":
+                stack.pop()
+            else:
+                arms.append((directive.condition if word == "elif" else "", directive.end, len(text.bare)))
+    return groups
+
+
+def _is_whole(arm: str) -> bool:
+    """Whether an arm closes what it opens and ends where a declaration or statement may end."""
+    if "{" in arm or "}" in arm:
+        opening, closing = arm.find("{"), arm.find("}")
+        if arm.count("{") != arm.count("}") or closing < opening:
+            return False
+    if arm.count("(") != arm.count(")"):
+        return False
+    last = _last_line(arm)
+    return not last or last[-1] in ";},:"
+
+
+def _last_line(arm: str) -> str:
+    """The end of the last line that is no directive."""
+    for line in reversed(arm.splitlines()):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#") and not stripped.endswith("\\"):
+            return stripped
+    return ""
+
+
+def _normal(condition: str) -> tuple[str, bool]:
+    """A condition without its negation, and whether it had none."""
+    plain = condition.replace(" ", "")
+    positive = True
+    while plain.startswith("!"):
+        plain, positive = plain[1:], not positive
+        if plain.startswith("(") and plain.endswith(")"):
+            plain = plain[1:-1]
+    return plain, positive
+
+
+Rewrite = Callable[["re.Match[str]"], str]
+
+
+def _blanked(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _empty_body(match: re.Match[str]) -> str:
+    """`= default;` as a body: the grammar takes it for an expression after some return types."""
+    return "{" + " " * (len(match[0]) - 2) + "}"
+
+
+def _zero(match: re.Match[str]) -> str:
+    """`= {…}` as a default argument becomes `= 0`."""
+    return match[1] + "0" + " " * (len(match[2]) - 1)
+
+
+def _after_at(match: re.Match[str]) -> str:
+    return " " + match[0][1:]
+
+
+def _word(match: re.Match[str]) -> str:
+    """An operator called by name: `->operator!=(` becomes `->operatorxx(`."""
+    if match.string[match.start() - 1 : match.start()] not in (".", ">"):
+        return match[0]
+    return re.sub(r"[^\w\n]", "x", match[0])
+
+
+def _default_of_pointer(match: re.Match[str]) -> str:
+    """The default of an unnamed pointer parameter: `typename X::type* = nullptr>`."""
+    before = match.string[max(0, match.start() - 40) : match.start()].rstrip()
+    return " " * len(match[0]) if before.endswith("*") else match[0]
+
+
+def _disambiguator(match: re.Match[str]) -> str:
+    """`x.template f<T>()`: the word says nothing that the grammar needs."""
+    before = match.string[max(0, match.start() - 20) : match.start()].rstrip()
+    return " " * len(match[0]) if before.endswith((".", "->", "::")) else match[0]
+
+
+def _swapped(match: re.Match[str]) -> str:
+    return match[2] + match[1]
+
+
+def _struct(match: re.Match[str]) -> str:
+    return "struct".ljust(len(match[0]))
+
+
+def _inside(match: re.Match[str]) -> str:
+    """`PyAPI_FUNC(void)` is a type."""
+    return match[1].ljust(len(match[0]))
+
+
+def _pointer(match: re.Match[str]) -> str:
+    """What a typedef calls a block is written as a function pointer with another sign."""
+    return f"{match[1]}(*"
+
+
+def _some_type(match: re.Match[str]) -> str:
+    """A trailing `-> decltype(…)` whose expression the grammar may not know."""
+    return "-> T".ljust(len(match[0]))
+
+
+_NESTED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
+
+# A word that must stand in the text for the rewrite to be tried, the pattern, the rewrite.
+_EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
+    ("delete", re.compile(r"=\s*delete\s*;"), _empty_body),
+    ("default", re.compile(r"=\s*default\s*;"), _empty_body),
+    ("{", re.compile(r"(=\s*)(\{[^{};]*\})(?=\s*[,)])"), _zero),
+    ("typename", re.compile(r"typename(?=\s+(?:::)?\w+\s*(?:<|::))"), _blanked),
+    ("template", re.compile(r"template(?=\s+\w+\s*<)"), _disambiguator),
+    ("[[", re.compile(r"\[\[[\w:, ]*(?:\([^()\[\]]*\))?\s*\]\]"), _blanked),
+    ("friend", re.compile(r"(inline\s+|constexpr\s+|virtual\s+)(friend\s+)"), _swapped),
+    ("decltype", re.compile(rf"->\s*decltype\s*{_NESTED}(?=\s*\{{)"), _some_type),
+    ("nullptr", re.compile(r"=\s*nullptr(?=\s*[>,)])"), _default_of_pointer),
+    ("template", re.compile(r"extern\s+template\s[^;{}=]*;"), _blanked),
+    ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
+    ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
+    ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
+    ("unsigned", re.compile(r"\bunsigned\s*:\s*\d+\s*;"), _blanked),  # bits without a name
+    # Macros of headers that are in no tree of ours.
+    ("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT", re.compile(r"FLATBUFFERS_MANUALLY_ALIGNED_STRUCT\(\w+\)"), _struct),
+    ("CALLBACK", re.compile(r"(?<=\w )CALLBACK(?= \w+\()"), _blanked),
+    ("PyAPI_FUNC", re.compile(r"PyAPI_FUNC\(([\w *]+)\)"), _inside),
+    *(
+        (f"PYBIND11_{word}", re.compile(rf"PYBIND11_{word}\s*{_NESTED}"), _blanked)
+        for word in ("MAKE_OPAQUE", "DECLARE_HOLDER_TYPE", "TYPE_CASTER")
+    ),
+    ("$", re.compile(r"\$\{\w*\}"), _blanked),
+)
+_OBJECTIVE = (
+    ("@", re.compile(r"@(?:autoreleasepool|synchronized\s*\([^()]*\)|try|finally)\b"), _blanked),
+    ("@", re.compile(r"@(?:interface|implementation|protocol)\b.*?@end", re.DOTALL), _blanked),
+    ("(^", re.compile(r"(typedef\s[^;{}()]*)\(\^(?=\w+\))"), _pointer),
+    ("@", re.compile(r"@(?:class|import|compatibility_alias)\b[^;\n]*;"), _blanked),
+    ("@", re.compile(r'@["(\[{]'), _after_at),
+    ("^", re.compile(r"\^(?=\s*[({])"), _blanked),
+)
+_METAL = (
+    ("", re.compile(r"\b(?:kernel|device|constant|threadgroup|thread)\b(?!\s*[;,)=(.])"), _blanked),
+    ("[[", re.compile(r"\[\[[^\[\]]*\]\]"), _blanked),
+)
+
+
+def rewrite(path: str, text: str, words: Words | None = None) -> str:
+    """`text` (comments and literals blanked) with what the grammar lacks rewritten; the same length.
+
+    With the `words` of its file, a rule is passed over without a look at the text.
+    """
+    rules = _EVERYWHERE
+    if path.endswith((".mm", ".m")) or ("@" in text and ("@interface" in text or "@protocol" in text)):
+        rules += _OBJECTIVE
+    elif path.endswith(".metal"):
+        rules += _METAL
+    for word, pattern, made in rules:
+        if word in text if words is None or not word.isidentifier() else word.encode() in words.all:
+            text = pattern.sub(made, text)
+    return text

@@ -145,7 +145,7 @@ def _addresses(prepared: Prepared, reader: Reader) -> list[Ref]:
         if given and use.name not in prepared.attributes and given[1] - given[0] < 2000:
             inside = bare[slice(*given)]
             if "::" in inside or not functions.isdisjoint(_WORD.findall(inside)):
-                named.update({one.start(): one[0] for one in _NAMED.finditer(bare, *given)})
+                named.update({name.start(): name[0] for name in _NAMED.finditer(bare, *given)})
     refs = []
     for start, written in named.items():
         name, short = _plain(written)

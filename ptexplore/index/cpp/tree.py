@@ -1,16 +1,17 @@
-"""One syntax tree read into symbols: scopes kept on a stack while the captures of one query pass in text order."""
+"""A C++ syntax tree read into symbols: the parser, its query (definitions.scm), scopes as they nest."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.cpp.names import CAST, name_parts, one_line
 from ptexplore.cpp.text import words
 from ptexplore.cpp.types import BUILTIN, parameter_types
-from ptexplore.index.cpp import syntax
-from ptexplore.index.cpp.cuts import between
-from ptexplore.index.cpp.syntax import ROOT, Match, OpenScope, descend, in_order, join, placed, through_using
+from ptexplore.lazy import lazy
 from ptexplore.model.symbols import Role, Symbol, SymbolKind
 
 if TYPE_CHECKING:
@@ -18,31 +19,194 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from ptexplore.lazy import lazy
+
+
+_QUERY = Path(__file__).with_name("definitions.scm")
+_USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
+_TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
+_CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
+_INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarator")
+
+
+@lru_cache(maxsize=1)
+def parser() -> tuple[Any, Any]:
+    """The C++ parser and the query over its trees; made once a process."""
+    import tree_sitter
+    import tree_sitter_cpp
+
+    language = tree_sitter.Language(tree_sitter_cpp.language())
+    return tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY.read_text(encoding="utf-8"))
+
+
+class OpenScope(NamedTuple):
+    """A scope that is open: where it ends, what names in it are prefixed with, and what kind it is."""
+
+    end: int
+    kind: str  # "namespace", "class", "enum", "code"
+    qualified: str
+    scope: str
+    hidden: bool  # an anonymous namespace is around it
+    placeholder: int = -1  # where the one stands whose macro gives a function its name, in the file's text
+
+
+ROOT = OpenScope(1 << 62, "namespace", "", "", False)
+
+
+class Match(NamedTuple):
+    """One match of the query, where it is: what its pattern is called, its node, the node of the name if it has one."""
+
+    start: int
+    end: int
+    kind: str
+    node: Node | None
+    name: Node | None = None
+
+
+def matches(source: bytes) -> tuple[list[Match], bool]:
+    """The query's matches in a text, and whether the parser met what it does not understand."""
+    import tree_sitter
+
+    made, query = parser()
+    root = made.parse(source).root_node
+    found: list[Match] = []
+    new = tuple.__new__  # what Match(…) comes to, in a third of the time
+    for _, captured in tree_sitter.QueryCursor(query).matches(root):
+        names = captured.pop("name", None)
+        name = names[0] if names else None
+        for kind, (node,) in captured.items():
+            found.append(new(Match, (node.start_byte, node.end_byte, kind, node, name)))
+    return found, root.has_error
+
+
+def descend(declarator: Node) -> tuple[Node, Node | None]:
+    """The node of the declared name, and that of its parameters where it declares a function."""
+    function: Node | None = None
+    node = declarator
+    while True:
+        kind = node.type
+        inner: Node | None
+        if kind == "function_declarator":
+            function, inner = node, node.child_by_field_name("declarator")
+        elif kind == "init_declarator":
+            inner = node.child_by_field_name("declarator")
+        elif kind in ("pointer_declarator", "array_declarator"):
+            function, inner = None, node.child_by_field_name("declarator")
+        elif kind in _INNER:
+            children = node.named_children
+            function = function if kind == "parenthesized_declarator" else None
+            inner = children[-1] if children else None
+        elif kind == "attributed_declarator":
+            inner = node.named_children[0]
+        elif kind == "operator_cast":
+            return node, _abstract(node)
+        elif kind == "qualified_identifier" and function is None:
+            last = node.child_by_field_name("name")
+            while last is not None and last.type == "qualified_identifier":
+                last = last.child_by_field_name("name")
+            if last is not None and last.type == "operator_cast":
+                return node, _abstract(last)
+            return node, None
+        else:
+            return node, function
+        if inner is None:
+            return node, function
+        node = inner
+
+
+def _abstract(node: Node) -> Node | None:
+    """The parameters of a conversion operator."""
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "abstract_function_declarator":
+        children = declarator.named_children
+        declarator = declarator.child_by_field_name("declarator") or (children[-1] if children else None)
+    return declarator
+
+
+@lru_cache(maxsize=65536)
+def join(outer: str, name: str) -> str:
+    """`name` inside `outer`, which may be empty."""
+    return f"{outer}::{name}" if outer else name
+
+
+@lru_cache(maxsize=65536)
+def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The qualified name of `parts` declared inside `qualified` (as written: `scope`), and the scope it stands in."""
+    if len(parts) == 1:
+        return join(qualified, parts[0]), scope
+    if parts[0] == "":
+        return "::".join(parts[1:]), "::".join(parts[1:-1])
+    written = tuple(part for at, part in enumerate(parts[:-1]) if at == 0 or part != parts[at - 1])
+    around = qualified.split("::") if qualified else []
+    for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
+        if tuple(around[-length:]) == written[:length] and written[0][0].islower():
+            whole = "::".join((*around[:-length], *written))
+            return f"{whole}::{parts[-1]}", whole
+    if around and tuple(around) == written[: len(around)]:
+        return "::".join((*written, parts[-1])), "::".join(written)
+    inner = "::".join(written)
+    return f"{join(qualified, inner)}::{parts[-1]}", join(scope, inner)
+
+
+def placed(outer: OpenScope, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The qualified name of what is declared as `parts` in a scope, and the scope it stands in."""
+    return _placed_in(outer.qualified, outer.scope, parts)
+
+
+def end_of_body(node: Node, declarator: Node, function: Node, text: str) -> int:
+    """Where the body of a declared function ends, 0 where it has none: `f() {};` is taken for a braced initialiser."""
+    value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
+    return 0 if value is None or text[function.end_byte : value.start_byte].strip() else value.end_byte
+
+
+def class_name(named: Node, text: str) -> str:
+    """What a class is called. (A specialisation's arguments may compare: their > closes nothing.)"""
+    written = text[named.start_byte : named.end_byte]
+    cut_early = text[named.end_byte : named.end_byte + 99].lstrip().startswith(">")
+    return written.partition("<")[0] if cut_early or named.type == "template_type" else written
+
+
+def unnamed(node: Node, text: str, outer: OpenScope) -> OpenScope:
+    """The scope of a class without a name: what a typedef calls it, else what is around it."""
+    parent = node.parent
+    declarator = parent.child_by_field_name("declarator") if parent and parent.type == "type_definition" else None
+    if declarator is None or declarator.type != "type_identifier" or outer.kind == "code":
+        return OpenScope(0, "class", outer.qualified, outer.scope, outer.hidden)
+    name = text[declarator.start_byte : declarator.end_byte]
+    qualified, scope = placed(outer, (name,))
+    return OpenScope(0, "class", qualified, join(scope, name), outer.hidden)
+
+
 _KEYWORDS = words("if for while switch return else do catch sizeof decltype new delete throw case")
 _SPECIFIERS = {"class_specifier": "class", "struct_specifier": "struct", "union_specifier": "union"}
 _INITIALISED = re.compile(rf"\w+\s*\(\s*{CAST}")
 _PURE = re.compile(r"\s*=\s*0")
+_OPENED = frozenset(("namespace", "class", "struct"))
 
 
 class Reader:
     """Reads the captures of one text into `symbols`.
 
     `text` is what was parsed (offsets count in it), `whole` gives the offset in the file's text of one in `text`,
-    `line` the line of an offset in the file's text, `guards` the conditions of a line. `marks` are offsets whose
-    frames the caller wants to know: after `read`, `framed` holds them.
+    `line` the line of an offset in the file's text, `guards` the conditions of a line, `shown` the file's text as
+    signatures show it. `marks` are offsets whose frames the caller wants to know: after `read`, `framed` holds them.
     """
 
     def __init__(
-        self, path: str, text: str, line: Callable[[int], int], guards: Callable[[int], tuple[str, ...]]
+        self,
+        path: str,
+        text: str,
+        line: Callable[[int], int],
+        guards: Callable[[int], tuple[str, ...]],
+        shown: str,
+        whole: Callable[[int], int] = int,
     ) -> None:
-        self.path, self.text, self.line, self.guards = path, text, line, guards
-        # What signatures are shown as, between two offsets: the caller may give the text as written.
-        self.shown = between(text)
-        self.whole: Callable[[int], int] = int
+        self.path, self.text, self.line, self.guards, self.shown, self.whole = path, text, line, guards, shown, whole
         self.symbols: list[Symbol] = []
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
         self._classes: set[str] = set()  # names of those with a body
+        self._opened: set[str] = set()  # qualified names of namespaces, classes and structs
         self._around: OpenScope | None = None  # the namespace around a class
         self._braced = ROOT._replace(end=0)  # the body of a function that the grammar takes for a variable
         self.framed: dict[int, tuple[OpenScope, ...]] = {}
@@ -50,7 +214,7 @@ class Reader:
 
     def read(
         self,
-        found: Sequence[Match],
+        in_text: Sequence[Match],
         base: tuple[OpenScope, ...] = (ROOT,),
         marks: tuple[int, ...] = (),
     ) -> None:
@@ -58,7 +222,10 @@ class Reader:
         stack = [frame._replace(end=ROOT.end) for frame in base]
         begin: int | None = None  # of the template head that the next event belongs to
         template_end = friend_end = 0
-        for start, end, kind, node, named in in_order(found, marks):
+        events = [*(Match(mark, ROOT.end, "mark", None) for mark in marks), *in_text]
+        events.sort(key=itemgetter(1), reverse=True)  # what is around another stands before it
+        events.sort(key=itemgetter(0))
+        for start, end, kind, node, named in events:
             while stack[-1].end <= start:
                 stack.pop()
             if kind == "bases":
@@ -77,7 +244,7 @@ class Reader:
             outer = stack[-1]
             template = begin is not None and start < template_end
             if outer.kind == "class":  # what a class befriends belongs to the namespace around it
-                self._around = next((one for one in reversed(stack) if one.kind != "class"), stack[0])
+                self._around = next((scope for scope in reversed(stack) if scope.kind != "class"), stack[0])
                 outer = self._around if start < friend_end else outer
             frame = _HANDLERS[kind](self, node, named, outer, begin if template else start, template)
             begin, friend_end = None, 0
@@ -116,6 +283,8 @@ class Reader:
         )  # fmt: skip
         self.symbols.append(symbol)
         self.offsets.append(offset)
+        if kind in _OPENED:
+            self._opened.add(qualified)
         return symbol
 
     def namespace(self, node: Node, named: Node | None, outer: OpenScope, begin: int, _: bool) -> OpenScope | None:
@@ -141,8 +310,8 @@ class Reader:
 
     def class_(self, node: Node, named: Node | None, outer: OpenScope, begin: int, template: bool) -> OpenScope | None:
         if named is None:
-            return syntax.unnamed(node, self.text, outer)
-        parts = name_parts(syntax.class_name(named, self.text))
+            return unnamed(node, self.text, outer)
+        parts = name_parts(class_name(named, self.text))
         self._classes.add(parts[-1])
         kind: Any = _SPECIFIERS[node.type]
         qualified, scope = placed(outer, parts)
@@ -150,7 +319,7 @@ class Reader:
             self._add(
                 kind, outer, parts, named.start_byte, begin, node.end_byte, template=template, static=outer.hidden
             )
-        return OpenScope(0, "class", qualified, join(scope, parts[-1]), outer.hidden, parts[-1])
+        return OpenScope(0, "class", qualified, join(scope, parts[-1]), outer.hidden)
 
     def forward(self, node: Node, named: Node | None, outer: OpenScope, begin: int, template: bool) -> None:
         if named is None or outer.kind == "code":
@@ -165,7 +334,10 @@ class Reader:
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
         words = self.text[node.start_byte : named.start_byte].split()
-        return syntax.enumerators_frame(outer, parts, scoped="class" in words or "struct" in words)
+        if "class" not in words and "struct" not in words:  # its enumerators are names of what is around it
+            return OpenScope(0, "enum", outer.qualified, outer.scope, outer.hidden)
+        qualified, scope = placed(outer, parts)
+        return OpenScope(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
 
     def enumerator(self, node: Node, named: Node, outer: OpenScope, begin: int, _: bool) -> None:
         if outer.kind != "code":
@@ -177,17 +349,26 @@ class Reader:
         if outer.kind == "code" or declarator is None:
             return self.code(None, outer)
         named, function = descend(declarator)
-        if function is None or syntax.is_invocation(node, named, self.text, outer, self._classes):
+        if function is None or self._is_invocation(node, named, outer):
             return self.code(None, outer)
         pure = _PURE.match(self.text, function.end_byte, node.end_byte)
         role: Role = "declaration" if pure else "definition"
         return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
 
+    def _is_invocation(self, node: Node, named: Node, outer: OpenScope) -> bool:
+        """Whether what looks like a function is a macro with a body behind it: in no class, without a type.
+
+        One called as a class of the text is a constructor of a class that the parser lost.
+        """
+        if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
+            return False
+        return self.text[named.start_byte : named.end_byte] not in self._classes
+
     def code(self, symbol: Symbol | None, outer: OpenScope) -> OpenScope:
         """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
         at = -1 if symbol is None else self.offsets[-1]
         if symbol is None or at in self.placeholders:
-            return OpenScope(0, "code", outer.qualified, outer.scope, outer.hidden, "", at)
+            return OpenScope(0, "code", outer.qualified, outer.scope, outer.hidden, at)
         return OpenScope(0, "code", symbol.qualified, join(symbol.scope, symbol.name), outer.hidden)
 
     def _function(
@@ -206,22 +387,45 @@ class Reader:
         listed = function.child_by_field_name("parameters")
         if listed is None:
             return None
-        head = text[node.start_byte : named.start_byte]
-        name_start, written = syntax.function_name(node, named, listed, text)
+        start, name_start, listed_start = node.start_byte, named.start_byte, listed.start_byte
+        head = text[start:name_start]
+        if "operator" in head:
+            conversion = _CONVERSION.search(head)
+            if conversion:  # "inline A::operator float()" is taken for a type and a name
+                name_start = start + conversion.start()
+        written = text[name_start : min(named.end_byte, listed_start)]
         parts = name_parts(written)
-        if parts[-1] in _KEYWORDS or not parts[-1]:
+        name = parts[-1]
+        if name in _KEYWORDS or not name:
             return None
         if len(parts) > 1 and not outer.qualified and role == "definition":
-            parts = through_using(parts, text, name_start, self.symbols)
-        at = written.rfind("operator") if parts[-1].startswith("operator") else written.rfind(parts[-1])
+            parts = self._through_using(parts, name_start)
+        at = written.rfind("operator" if name.startswith("operator") else name)
         if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
         static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
+        signature = self.shown[self.whole(listed_start) : self.whole(function.end_byte - 1) + 1]
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
-            signature=one_line(self.shown(listed.start_byte, function.end_byte)),
-            parameters=parameter_types(text[listed.start_byte : listed.end_byte]), template=template, static=static,
+            signature=one_line(signature),
+            parameters=parameter_types(text[listed_start : listed.end_byte]), template=template, static=static,
         )  # fmt: skip
+
+    def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
+        """A member defined outside every namespace belongs to a class of a namespace that the text before it uses."""
+        if parts[0] in _TOP or parts[0] in self._opened:
+            return parts
+        used = list(dict.fromkeys(name for end, name in self._used if end <= at))
+        if not used:
+            return parts
+        opened = self._opened
+        best = [name for name in used if f"{name}::{parts[0]}" in opened] or [name for name in used if name in opened]
+        return (*(best or used)[-1].split("::"), *parts)
+
+    @lazy
+    def _used(self) -> list[tuple[int, str]]:
+        """The namespaces that the text uses, each with the offset behind the directive."""
+        return [(match.end(), match[1]) for match in _USING.finditer(self.text)]
 
     def declaration(self, node: Node, _: None, outer: OpenScope, begin: int, template: bool) -> None:
         if outer.kind == "code":
@@ -238,7 +442,7 @@ class Reader:
             if function is not None and _INITIALISED.match(self.text, function.start_byte, function.end_byte):
                 function = None  # "Symbol add(static_cast<…>(…));"
             if function is not None:
-                end = syntax.end_of_body(node, declarator, function, self.text)
+                end = end_of_body(node, declarator, function, self.text)
                 role: Role = "definition" if end else "declaration"
                 symbol = self._function(node, (named, function), outer, begin, template, role, end)
                 if end:

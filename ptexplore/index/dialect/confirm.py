@@ -23,10 +23,10 @@ _ALIASES = {
 }
 
 
-def same_key(one: str | None, other: str | None) -> bool:
+def same_key(key: str | None, other: str | None) -> bool:
     """Whether two spellings name one dispatch key."""
-    return one == other or (
-        one is not None and other is not None and _ALIASES.get(one, one) == _ALIASES.get(other, other)
+    return key == other or (
+        key is not None and other is not None and _ALIASES.get(key, key) == _ALIASES.get(other, other)
     )
 
 
@@ -39,32 +39,32 @@ def confirm(record: DumpRecord, rows: Sequence[Dialect], text: Text | None = Non
     libraries = _libraries(record.line, rows, text)
     if not libraries:
         return None, f"no registration macro at line {record.line}"
-    fitting = [one for one in libraries if _opens(one, record)]
+    fitting = [row for row in libraries if _opens(row, record)]
     if not fitting:
-        keys = ", ".join(sorted({one.context or "schemas" for one in libraries}))
+        keys = ", ".join(sorted({row.context or "schemas" for row in libraries}))
         return None, f"the macro at line {record.line} is for {keys}, not {record.key or 'schemas'}"
-    lines = {one.line for one in fitting}
+    lines = {row.line for row in fitting}
     kinds = ("def",) if record.key is None else ("impl", "def")
-    inside = [one for one in rows if one.kind in kinds and one.block in lines and one.name == record.op]
+    inside = [row for row in rows if row.kind in kinds and row.block in lines and row.name == record.op]
     if not inside:
         return None, f"the block at line {record.line} does not name {record.op}"
     if record.key is not None:
-        inside = [one for one in inside if same_key(one.context, record.key)]
+        inside = [row for row in inside if same_key(row.context, record.key)]
         if not inside:
             return None, f"the block at line {record.line} registers {record.op} under another key than {record.key}"
     if len(inside) > 1:
-        named = ", ".join(str(one.line) for one in inside)
+        named = ", ".join(str(row.line) for row in inside)
         return None, f"the block at line {record.line} names {record.op} on lines {named}"
     return inside[0], None
 
 
 def _libraries(line: int | None, rows: Sequence[Dialect], text: Text | None) -> list[Dialect]:
     """The library blocks whose macro is at `line`."""
-    libraries = [one for one in rows if one.kind == "library"]
-    found = [one for one in libraries if one.line == line]
-    if found or text is None or line is None:
-        return found
-    return [one for one in libraries if one.line < line <= one.end_line and _last_line(one, text) == line]
+    libraries = [row for row in rows if row.kind == "library"]
+    opened = [row for row in libraries if row.line == line]
+    if opened or text is None or line is None:
+        return opened
+    return [row for row in libraries if row.line < line <= row.end_line and _last_line(row, text) == line]
 
 
 def _last_line(library: Dialect, text: Text) -> int | None:

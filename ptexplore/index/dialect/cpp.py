@@ -1,4 +1,4 @@
-"""PyTorch's macro dialect in one C++ file, as rows: registrations, stubs, structured kernels, bindings, flags."""
+"""PyTorch's macro dialect in one C++ file, as rows: each family of macros with its reader, list macros, wrappers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import NamedTuple
 from ptexplore.cpp.expand import Expander
 from ptexplore.cpp.macros import Define, FileMacros, MacroTable
 from ptexplore.cpp.text import Text
-from ptexplore.index.dialect import lists, tables
-from ptexplore.index.dialect.libraries import libraries
-from ptexplore.index.dialect.operators import operators
-from ptexplore.index.dialect.piece import Piece
+from ptexplore.index.dialect import tables
+from ptexplore.index.dialect.libraries import libraries, operators
+from ptexplore.index.dialect.piece import Piece, one_line
 from ptexplore.index.dialect.stubs import structured, stubs
 from ptexplore.model.symbols import Dialect
 
@@ -82,7 +81,7 @@ def dialect(text: Text, macros: MacroTable | None = None) -> list[Dialect]:
 
 def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
     if "define" in text.names:
-        yield from lists.lists(text)
+        yield from lists(text)
     held = [family for family in FAMILIES if family.held(text)]
     inherited = _header_carriers(macros) if macros is not None else _NONE
     wrapped = _names_any(text, inherited)
@@ -101,7 +100,7 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
 def _names_any(text: Text, carriers: frozenset[str]) -> bool:
     """Whether a text names one of `carriers`, comments and literals looked through too."""
     if text.words is None:
-        return any(one in text.raw for one in carriers)
+        return any(name in text.raw for name in carriers)
     return not _encoded(carriers).isdisjoint(text.words.all)
 
 
@@ -140,17 +139,51 @@ def _header_carriers(macros: MacroTable) -> frozenset[str]:
 def _carriers(macros: Iterable[Define], known: frozenset[str]) -> frozenset[str]:
     """Of `macros` those whose body holds a dialect macro, directly or through another or a `known` one; with these."""
     names: dict[str, set[str]] = {}
-    found = set(known)
+    carriers = set(known)
     for define in macros:
         if _KEPT.fullmatch(define.name):
             continue
         if _INVOKES.search(define.body):
-            found.add(define.name)
+            carriers.add(define.name)
         else:
             names.setdefault(define.name, set()).update(_WORD.findall(define.body))
-    grown = bool(found)
+    grown = bool(carriers)
     while grown:
-        more = {name for name, used in names.items() if name not in found and used & found}
+        more = {name for name, used in names.items() if name not in carriers and used & carriers}
         grown = bool(more)
-        found |= more
-    return frozenset(found)
+        carriers |= more
+    return frozenset(carriers)
+
+
+_DEFINED = re.compile(r"[ \t]+(\w+)\(([^()\n]*(?:\\\n[^()\n]*)*)\)")
+_GROUP = re.compile(r"\([^()]*\)")
+
+
+def lists(text: Text) -> Iterator[Dialect]:
+    """A row for every list macro that a file defines."""
+    for directive in text.directives:
+        if directive.word != "define":
+            continue
+        match = _DEFINED.match(text.raw, directive.end - len(directive.rest), directive.end)
+        if match is None or "(" not in text.raw[match.end() : directive.end]:
+            continue
+        body = " ".join(text.code_between(match.end(), directive.end).replace("\\\n", " ").split())
+        if any(_repeats(body, parameter.strip()) for parameter in match[2].replace("\\\n", " ").split(",")):
+            line, end = text.line(match.start()), text.line(directive.end)
+            yield Dialect(
+                text.path, line, end, "list", match[1], macro="define", text=one_line(body), guards=text.guards(line)
+            )
+
+
+def _repeats(body: str, parameter: str) -> bool:
+    """Whether a body is nothing but calls: two or more of the parameter, or of further lists that get it."""
+    if body.count(parameter) < 2 or not parameter.isidentifier():
+        return False
+    calls = re.findall(rf"(?<![\w.#]){re.escape(parameter)}\s*(?:\.\s*(?:impl|def)\s*)?\(", body)
+    if len(calls) < 2:
+        return False
+    outside, shorter = "", body
+    while outside != shorter:
+        outside, shorter = shorter, _GROUP.sub(" ", shorter)
+    words = set(_WORD.findall(outside)) - {parameter, "impl", "def", "__VA_ARGS__"}
+    return all(word.isupper() for word in words)

@@ -1,4 +1,6 @@
-"""Operator libraries: TORCH_LIBRARY(_FRAGMENT|_IMPL) blocks and every m.def, m.impl and m.fallback inside.
+"""Registrations of operators: TORCH_LIBRARY(_FRAGMENT|_IMPL) blocks with every m.def, m.impl and m.fallback inside.
+
+Older ways too: c10's RegisterOperators().op(…) and the JIT's lists of Operator(…).
 
 The macros are those of torch/library.h. The binary records the line of the macro that opens the block; a registration
 that another macro makes has the line of that macro's invocation.
@@ -10,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ptexplore.index.dialect.piece import LONGEST, Piece, literal, one_line
+from ptexplore.index.dialect.piece import LONGEST, Piece, kernel_name, literal, one_line
 from ptexplore.model.symbols import Dialect
 
 CATCH_ALL = "CompositeImplicitAutograd"  # what a kernel without a key is registered under
@@ -38,7 +40,7 @@ class _Block:
     variable: str
     line: int
     macro: str
-    said: str  # the macro with its arguments
+    written: str  # the macro with its arguments
     begin: int
     start: int
     stop: int
@@ -49,7 +51,7 @@ def libraries(piece: Piece) -> Iterator[Dialect]:
     """The rows of every block of a piece."""
     for block in _blocks(piece):
         span, macro = (block.begin, block.stop), piece.macro or block.macro
-        yield piece.row("library", span, block.namespace, block.said, context=block.key, macro=macro)
+        yield piece.row("library", span, block.namespace, block.written, context=block.key, macro=macro)
         yield from _entries(piece, block, block.start, block.stop)
 
 
@@ -71,7 +73,7 @@ def _blocks(piece: Piece) -> Iterator[_Block]:
 def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
     text = piece.text
     macro = text.code[match.start() : match.end() - 1].strip()
-    said = piece.said(match.start(), closing + 1)
+    written = piece.written(match.start(), closing + 1)
     arguments = piece.arguments(match.end(), closing)
     key = arguments[1].rsplit("::", 1)[-1] if match[2] == "_IMPL" and len(arguments) > 1 else None
     line = piece.lines(match.start(), closing)[0]
@@ -80,10 +82,8 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
         if before is None:
             return None
         start, stop = closing + 1, text.brackets.scope_end(closing + 1)
-        return _Block(arguments[0], key, before[1], line, macro, said, match.start(), start, stop)
-    opening = closing + 1
-    while opening < len(text.bare) and text.bare[opening].isspace():
-        opening += 1
+        return _Block(arguments[0], key, before[1], line, macro, written, match.start(), start, stop)
+    opening = text.brackets.behind_blanks(closing + 1)
     if text.bare[opening : opening + 1] != "{" or len(arguments) < 2:
         return None
     end = piece.text.brackets.closing(opening)
@@ -91,7 +91,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
         end = text.bare.find("\n}", opening) + 1 or len(text.bare)
     variable = arguments[2 if match[2] == "_IMPL" else 1] if len(arguments) > (match[2] == "_IMPL") + 1 else "m"
     tags = tuple(_TAG_VARIABLE.findall(text.bare, opening, end))
-    return _Block(arguments[0], key, variable, line, macro, said, match.start(), opening + 1, end, tags)
+    return _Block(arguments[0], key, variable, line, macro, written, match.start(), opening + 1, end, tags)
 
 
 def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
@@ -121,9 +121,7 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
 def _made(piece: Piece, block: _Block, name: str, begin: int, end: int) -> Iterator[Dialect]:
     """The registrations that one macro invocation of the block makes."""
     bare = piece.text.bare
-    opening = end
-    while opening < len(bare) and bare[opening].isspace():
-        opening += 1
+    opening = piece.text.brackets.behind_blanks(end)
     closing = piece.text.brackets.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
     made = piece.expanded(begin, closing + 1, name) if closing >= 0 else None
     if made is not None:
@@ -137,8 +135,8 @@ def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> D
         name: str | None = "*"
         rest = first
     else:
-        said = literal(first)
-        name = said.partition("(")[0].strip() if said else None
+        schema = literal(first)
+        name = schema.partition("(")[0].strip() if schema else None
     if not name:
         return None
     name = name if "::" in name else f"{block.namespace}::{name}"
@@ -171,3 +169,42 @@ def _two(schema: str, kernel: str) -> str:
         return schema
     kernel = one_line(kernel)[:120]
     return f"{one_line(schema)[: LONGEST - len(kernel) - 2]}, {kernel}"
+
+
+_OP = re.compile(r"\.\s*op\s*\(")
+_OPERATOR = re.compile(r"\b(Operator|OperatorGenerator|OperatorGeneratorArgs|RegisterOperators\s+\w+)\s*[({]")
+_KERNEL = re.compile(r"\.\s*(kernel|catchAllKernel)\s*<")
+_OPTION_KEY = re.compile(r"DispatchKey::(\w+)")
+_SCHEMA = re.compile(r"[\w.]+::[\w.]+")
+
+
+def operators(piece: Piece) -> Iterator[Dialect]:
+    """A `def` row for every operator registered by an object and not by a library block."""
+    text = piece.text
+    if "RegisterOperators" in text.raw:
+        for match, closing in piece.calls(_OP):
+            yield from _row(piece, match, closing, "RegisterOperators.op")
+    for match, closing in piece.calls(_OPERATOR):
+        yield from _row(piece, match, closing, match[1].split()[0])
+
+
+def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
+    spans = piece.text.brackets.arguments(match.end(), closing, 2)
+    first = piece.written(*spans[0])
+    schema = literal(first) if not first.startswith("{") else None  # a list: its members are found by themselves
+    name = schema.partition("(")[0].strip() if schema else ""
+    if not _SCHEMA.fullmatch(name):
+        return
+    rest = piece.written(*spans[1]) if len(spans) > 1 else ""
+    options = _KERNEL.search(rest)
+    if options is not None:
+        key = _OPTION_KEY.search(rest)
+        inside = rest[options.end() :].partition(">(")[0].rpartition("&")[2]
+        target, context = kernel_name(inside), key[1] if key else None
+    else:
+        function = piece.arguments(*spans[1], 2)[0] if len(spans) > 1 else ""
+        target, context = piece.kernel(function, match.start()), None
+    written = piece.written(match.end(), closing)
+    yield piece.row(
+        "def", (match.start(), closing), name, written, context=context, target=target, macro=piece.macro or macro
+    )

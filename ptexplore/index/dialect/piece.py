@@ -1,4 +1,7 @@
-"""A stretch of C++ to read the dialect from: a file, or what one macro invocation of it expands to, with true lines."""
+"""A stretch of C++ to read the dialect from: a file, or what one macro invocation of it expands to, with true lines.
+
+Also what every family reads in it: string literals, and the name of the function that an expression registers.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ptexplore.cpp.brackets import closing_of, split
 from ptexplore.cpp.expand import Expander, TooLongError
 from ptexplore.cpp.macros import Define, FileMacros
-from ptexplore.cpp.text import Text
-from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.cpp.text import RAW_LITERAL, Text
 from ptexplore.model.symbols import Dialect, DialectKind
 
 LONGEST = 300  # characters of Dialect.text
 LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at
 _LONGEST_DIRECTIVE = 20_000
-_STRING = re.compile(r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
+_STRING = re.compile(rf'{RAW_LITERAL}|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 _PLAIN_STRING = re.compile(r"(?:\(\s*char\s*\*\s*\)\s*)?(?:u8|[uUL])?R?\"")
 _DIRECTIVE_START = re.compile(r"[ \t]*#")
 
@@ -40,9 +43,9 @@ class Piece:
 
     def arguments(self, start: int, stop: int, limit: int = 0) -> list[str]:
         """The arguments between two offsets as written, each at most LONGEST_ARGUMENT characters of it."""
-        return [self.said(*one) for one in self.text.brackets.arguments(start, stop, limit)]
+        return [self.written(*span) for span in self.text.brackets.arguments(start, stop, limit)]
 
-    def said(self, start: int, stop: int) -> str:
+    def written(self, start: int, stop: int) -> str:
         """What stands between two offsets, comments blanked; the begin of it where it is very long."""
         return self.text.code[start : min(stop, start + LONGEST_ARGUMENT)]
 
@@ -50,11 +53,11 @@ class Piece:
         """First and last line, in the file, of what stands between two offsets."""
         return self.at or (self.text.line(start), self.text.line(stop))
 
-    def row(self, kind: DialectKind, span: tuple[int, int], name: str, said: str, **more: object) -> Dialect:
-        """A row of this piece; `said` becomes its text."""
+    def row(self, kind: DialectKind, span: tuple[int, int], name: str, written: str, **more: object) -> Dialect:
+        """A row of this piece; `written` becomes its text."""
         line, end = self.lines(*span)
         guards = self.guards if self.at else self.text.guards(line)
-        return Dialect(self.text.path, line, end, kind, name, text=one_line(said), guards=guards, **more)  # type: ignore[arg-type]
+        return Dialect(self.text.path, line, end, kind, name, text=one_line(written), guards=guards, **more)  # type: ignore[arg-type]
 
     def expanded(
         self, start: int, stop: int, macro: str, needed: Callable[[Define], bool] | None = None
@@ -141,5 +144,87 @@ def plain_literal(code: str) -> str | None:
 
 def literal(code: str) -> str | None:
     """All string literals of an expression joined, as the compiler joins neighbours; None where there is none."""
-    found = [match[2] if match[2] is not None else match[3] for match in _STRING.finditer(code)]
-    return "".join(found) if found else None
+    strings = [match[2] if match[2] is not None else match[3] for match in _STRING.finditer(code)]
+    return "".join(strings) if strings else None
+
+
+_QUALIFIED = re.compile(r"(?:::)? *(~?[A-Za-z_]\w*(?: *:: *~?[A-Za-z_]\w*)*)")
+_TEMPLATE_WORD = re.compile(r"\btemplate ")
+_CAST = re.compile(r"(?:std::)?(?:static_cast|reinterpret_cast|const_cast|c10::guts::\w+_cast)\s*(?=<)")
+_WRAPPER = re.compile(
+    r"(?:(?:::)?(?:\w+::)*)(TORCH_FN|TORCH_BOXED_FN|TORCH_FN_TYPE|dispatch|makeUnboxedOnly|makeFromUnboxedFunction"
+    r"|makeFromUnboxedLambda|makeUnboxedRuntimeFunction|castPyCFunctionWithKeywords|castPyCFunctionFast|CppFunction"
+    r"|move|overload_cast|wrap_pybind_function|wrap_pybind_function_no_gil)\s*(?:<[^()]*>\s*)?(?=\()"
+)
+_BOXED = re.compile(r"(?:(?:::)?(?:\w+::)*)(?:makeFromBoxedFunction|makeFromBoxedFunctor)\s*(?=<)")
+# What most registrations hold, with nothing in it to take off or to expand.
+_TORCH_FN = re.compile(
+    r"TORCH_FN\((?!nullptr\b|.*\b(?:template|CPU_CAPABILITY)\b)((?:[A-Za-z_]\w*::)*[a-z_]\w*)\)", re.ASCII
+)
+_MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\s*\(|[A-Z][A-Z0-9_]{2,}$")
+_LONGEST = 2000  # characters; what is longer is a lambda with its body
+_NOTHING = ("", "nullptr", "NULL", "0")
+
+
+def kernel_name(expression: str, expand: Callable[[str], str | None] | None = None) -> str | None:
+    """The function's name as written, without template arguments; None for a lambda, a null pointer, a factory.
+
+    `expand` gives code with its macros expanded, None where it cannot.
+    """
+    wrapped = _TORCH_FN.fullmatch(expression)
+    if wrapped is not None:
+        return wrapped[1]
+    inside = " ".join(expression[:_LONGEST].split())
+    for _ in range(12):  # each step takes one layer off
+        inside = inside.strip().lstrip("&").strip()
+        if inside in _NOTHING or inside.startswith("["):
+            return None
+        inner = _inner(inside)
+        if inner is None:
+            break
+        inside = inner
+    name = _plain(inside)
+    if (name is None or _MACRO.fullmatch(name)) and expand is not None and _MACRO.match(inside):
+        code = expand(inside)
+        return name if code == inside else kernel_name(code) if code is not None else None
+    return name
+
+
+def _inner(expression: str) -> str | None:
+    """What is left when the outermost layer comes off; None where there is no such layer."""
+    if expression.startswith("("):
+        closing = closing_of(expression, 0)
+        if closing < 0:
+            return None
+        return (
+            expression[1:closing] if closing == len(expression) - 1 else expression[closing + 1 :]
+        )  # parentheses, or a C cast
+    cast = _CAST.match(expression)
+    if cast is not None:
+        angle = closing_of(expression, cast.end())
+        opening = expression.find("(", angle) if angle >= 0 else -1
+        return expression[opening + 1 : closing_of(expression, opening)] if opening >= 0 else None
+    wrapper = _WRAPPER.match(expression)
+    if wrapper is not None:
+        closing = closing_of(expression, wrapper.end())
+        if closing < 0:
+            return None
+        arguments = split(expression[wrapper.end() + 1 : closing])
+        return arguments[1] if wrapper[1] == "dispatch" and len(arguments) > 1 else arguments[0]
+    boxed = _BOXED.match(expression)
+    if boxed is not None:
+        closing = closing_of(expression, boxed.end())
+        return split(expression[boxed.end() + 1 : closing])[0] if closing >= 0 else None
+    return None
+
+
+def _plain(expression: str) -> str | None:
+    """`a::b<c>::d` -> "a::b::d"; None where anything else is left over."""
+    while (opening := expression.find("<")) >= 0:
+        closing = closing_of(expression, opening)
+        if closing < 0:
+            return None
+        expression = expression[:opening] + expression[closing + 1 :]
+    name = _QUALIFIED.fullmatch(_TEMPLATE_WORD.sub("", expression).strip())
+    parts = [part.replace(" ", "") for part in name[1].split("::")] if name is not None else []
+    return "::".join(part for part in parts if part != "CPU_CAPABILITY") or None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ptexplore.index.dialect.piece import Piece
-from ptexplore.model.symbols import Dialect
+from ptexplore.model.symbols import Dialect, DialectKind
 
 _STUB = re.compile(r"\b(DECLARE|DEFINE|(?:ALSO_)?REGISTER(?:_\w+?)??)_DISPATCH\s*\(")
 _STRUCTURED = re.compile(r"\bTORCH_(?:(IMPL)|(?:PRECOMPUTE_)?META)_FUNC(2)?\s*\(")
@@ -22,28 +22,24 @@ def stubs(piece: Piece) -> Iterator[Dialect]:
     What REGISTER_DISPATCH registers for depends on the compiler that reads the file: here on the file's suffix
     (CUDA, MPS, else CPU: every CPU capability that is built).
     """
-    for match, closing in piece.calls(_STUB, word="_DISPATCH"):
-        row = _stub(piece, match, closing)
-        if row is not None:
-            yield row
+    yield from filter(None, (_stub(piece, *call) for call in piece.calls(_STUB, word="_DISPATCH")))
 
 
 def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
     word = match[1]
     macro = piece.macro or f"{word}_DISPATCH"
     span = (match.start(), closing)
-    said = piece.said(match.end(), closing)
+    written = piece.written(match.end(), closing)
     arguments = piece.arguments(match.end(), closing)
     if word == "DECLARE":  # a function type may hold commas; the stub's name is the last
         *signature, stub = arguments
-        return piece.row("stub-declare", span, stub, said, context=", ".join(signature), macro=macro)
+        return piece.row("stub-declare", span, stub, written, context=", ".join(signature), macro=macro)
     if not _NAME.fullmatch(arguments[0]):
         return None
-    stub = arguments[0].rpartition("::")[
-        2
-    ]  # REGISTER_DISPATCH(cpublas::gemm_stub, …): the stub is declared as gemm_stub
+    # REGISTER_DISPATCH(cpublas::gemm_stub, …): the stub is declared as gemm_stub
+    stub = arguments[0].rpartition("::")[2]
     if word == "DEFINE":
-        return piece.row("stub-define", span, stub, said, macro=macro)
+        return piece.row("stub-define", span, stub, written, macro=macro)
     kernel = ", ".join(arguments[1:])
     device = _device(word, piece.text.path)
     if word == "REGISTER_ARCH":
@@ -69,13 +65,8 @@ def structured(piece: Piece) -> Iterator[Dialect]:
         if not name.isidentifier():
             continue
         macro = piece.macro or match[0].rstrip("( \t\n")
-        said = piece.said(match.start(), closing + 1)
+        written = piece.written(match.start(), closing + 1)
         span = (match.start(), closing)
-        if match[1]:
-            yield piece.row(
-                "structured-impl", span, name, said, target=f"at::native::structured_{name}::impl", macro=macro
-            )
-        else:
-            yield piece.row(
-                "structured-meta", span, name, said, target=f"at::meta::structured_{name}::meta", macro=macro
-            )
+        kind: DialectKind = "structured-impl" if match[1] else "structured-meta"
+        function = f"at::native::structured_{name}::impl" if match[1] else f"at::meta::structured_{name}::meta"
+        yield piece.row(kind, span, name, written, target=function, macro=macro)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ptexplore.cpp.macros import Define
+from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.libraries import block_spans
 from ptexplore.index.dialect.piece import Piece, literal, one_line, plain_literal
 from ptexplore.model.symbols import Dialect
@@ -35,26 +36,18 @@ _OTHER_CLASSES = re.compile(r"\b(?:torch|jit|m|module)\s*(?:::|\.)\s*(?:jit::)?c
 
 def methods(piece: Piece) -> Iterator[Dialect]:
     """The rows of every PyMethodDef table of a piece."""
-    text = piece.text
-    for match in _TABLE.finditer(text.bare):
-        closing = piece.text.brackets.closing(match.end() - 1)
-        if closing < 0 or piece.directive(match.start()):
-            continue
-        at = match.end()
-        single = text.bare[at:closing].lstrip().startswith('"')
-        if single:
-            row = _method(piece, match[1], match.end() - 1, closing)
-            if row is not None:
-                yield row
-        while not single:
-            opening = text.bare.find("{", at, closing)
-            end = piece.text.brackets.closing(opening) if opening >= 0 else -1
-            if end < 0:
-                break
-            row = _method(piece, match[1], opening, end)
-            if row is not None:
-                yield row
-            at = end + 1
+    for match, closing in piece.calls(_TABLE):
+        single = piece.text.bare[match.end() : closing].lstrip().startswith('"')
+        spans = [(match.end() - 1, closing)] if single else _braced(piece.text, match.end(), closing)
+        yield from filter(None, (_method(piece, match[1], *span) for span in spans))
+
+
+def _braced(text: Text, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The braces between two offsets that stand in no others, up to the first that does not close."""
+    opening = text.bare.find("{", start, stop)
+    while opening >= 0 and (closing := text.brackets.closing(opening)) >= 0:
+        yield opening, closing
+        opening = text.bare.find("{", closing, stop)
 
 
 def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | None:
@@ -63,8 +56,8 @@ def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | N
     if name is None or len(arguments) < 2:
         return None
     target = piece.kernel(arguments[1], opening)
-    said = piece.said(opening, closing + 1)
-    return piece.row("method", (opening, closing), name, said, context=table, target=target, macro="PyMethodDef")
+    written = piece.written(opening, closing + 1)
+    return piece.row("method", (opening, closing), name, written, context=table, target=target, macro="PyMethodDef")
 
 
 def pybind(piece: Piece) -> Iterator[Dialect]:
@@ -86,10 +79,10 @@ def pybind(piece: Piece) -> Iterator[Dialect]:
             continue  # a TorchScript class: its methods are not Python's
         if match[1] is None:
             made = piece.expanded(match.start(2), closing + 1, match[2])
-            found = [_bound(made, *one, receiver) for one in made.calls(_MADE)] if made is not None else []
+            rows = [_bound(made, *call, receiver) for call in made.calls(_MADE)] if made is not None else []
         else:
-            found = [_bound(piece, match, closing, receiver)]
-        yield from (row for row in found if row is not None)
+            rows = [_bound(piece, match, closing, receiver)]
+        yield from filter(None, rows)
 
 
 def _makes(definitions: Iterable[Define]) -> bool:
@@ -99,13 +92,13 @@ def _makes(definitions: Iterable[Define]) -> bool:
 
 def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> Dialect | None:
     spans = piece.text.brackets.arguments(match.end(), closing, 2)
-    name = plain_literal(piece.said(*spans[0]))
+    name = plain_literal(piece.written(*spans[0]))
     if name is None or len(spans) < 2:
         return None
-    said = piece.said(*spans[1])
-    target = _function(said, piece.arguments(*spans[1], 2)[0], piece, match.start())
+    written = piece.written(*spans[1])
+    target = _function(written, piece.arguments(*spans[1], 2)[0], piece, match.start())
     span = (match.start(), closing)
-    return piece.row("pybind", span, name, said, context=receiver, target=target, macro=piece.macro or match[1])
+    return piece.row("pybind", span, name, written, context=receiver, target=target, macro=piece.macro or match[1])
 
 
 def _function(everything: str, first: str, piece: Piece, at: int) -> str | None:
@@ -119,9 +112,9 @@ def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
     begin = piece.text.brackets.statement(at, floor)
     if chained is not None and begin == floor:
         return chained[1]
-    said = one_line(_CHAINED.split(_DIRECTIVE.sub("", piece.said(begin, at)))[0])
-    before, equals, after = said.partition(" = ")
-    return (after if equals and "(" not in before else said).removeprefix("return ")[:_RECEIVER]
+    expression = one_line(_CHAINED.split(_DIRECTIVE.sub("", piece.written(begin, at)))[0])
+    before, equals, after = expression.partition(" = ")
+    return (after if equals and "(" not in before else expression).removeprefix("return ")[:_RECEIVER]
 
 
 def flags(piece: Piece) -> Iterator[Dialect]:
@@ -131,5 +124,5 @@ def flags(piece: Piece) -> Iterator[Dialect]:
         kind = _FLAG_TYPES.get(match[1]) or arguments.pop(0)
         if arguments and arguments[0].isidentifier():
             macro = piece.macro or match[0].rstrip("( \t\n")
-            said = piece.said(match.end(), closing)
-            yield piece.row("flag", (match.start(), closing), arguments[0], said, context=kind, macro=macro)
+            written = piece.written(match.end(), closing)
+            yield piece.row("flag", (match.start(), closing), arguments[0], written, context=kind, macro=macro)

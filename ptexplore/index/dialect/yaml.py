@@ -51,13 +51,13 @@ def _entries(text: str, opening: str) -> Iterator[_Entry]:
     """The items that begin with `opening`; a line at the margin that is no comment ends one."""
     begin, kept = 0, list[str]()
     for number, line in enumerate(text.split("\n"), 1):
-        said = _without_comment(line)
-        if said[:1] not in ("", " "):
+        content = _without_comment(line)
+        if content[:1] not in ("", " "):
             if kept:
                 yield _entry(begin, kept)
-            begin, kept = number, [said] if said.startswith(opening) else []
+            begin, kept = number, [content] if content.startswith(opening) else []
         elif kept:
-            kept.append(said)
+            kept.append(content)
     if kept:
         yield _entry(begin, kept)
 
@@ -88,29 +88,29 @@ def _quoted(before: str) -> bool:
 def _signature(entry: _Entry) -> tuple[str, str] | None:
     """The operator's full name and its schema as written."""
     first = _ENTRY.match(entry.lines[0])
-    said = [first[1] if first else ""]
+    parts = [first[1] if first else ""]
     for line in entry.lines[1:]:  # a long schema may go on, deeper than any field
-        if _FIELD.match(line) and not said[-1].endswith(",") and said[0].count("(") == said[0].count(")"):
+        if _FIELD.match(line) and not parts[-1].endswith(",") and parts[0].count("(") == parts[0].count(")"):
             break
-        if " ".join(said).count("(") <= " ".join(said).count(")"):
+        if " ".join(parts).count("(") <= " ".join(parts).count(")"):
             break
-        said.append(line.strip())
-    schema = " ".join(said).strip().strip("\"'")
+        parts.append(line.strip())
+    schema = " ".join(parts).strip().strip("\"'")
     name = schema.partition("(")[0].strip()
     return (name if "::" in name else f"aten::{name}", schema) if name else None
 
 
-def _row(path: str, lines: tuple[int, int], kind: DialectKind, name: str, said: str, **more: str | None) -> Dialect:
+def _row(path: str, lines: tuple[int, int], kind: DialectKind, name: str, written: str, **more: str | None) -> Dialect:
     key, kernel = more.get("context"), more.get("target")
-    return Dialect(path, *lines, kind, name, context=key, target=kernel, text=one_line(said))
+    return Dialect(path, *lines, kind, name, context=key, target=kernel, text=one_line(written))
 
 
 def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
     """One operator of native_functions.yaml. One without kernels of its own is the C++ function of its own name."""
-    found = _signature(entry)
-    if found is None:
+    signature = _signature(entry)
+    if signature is None:
         return
-    name, schema = found
+    name, schema = signature
     rows.append(_row(path, (entry.line, entry.end), "yaml-function", name, schema))
     plain, dispatching = True, False
     for number, line in enumerate(entry.lines[1:], entry.line + 1):
@@ -124,8 +124,8 @@ def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) ->
         elif dispatching and depth == 4 and _KERNEL.fullmatch(value):
             refs.append(Ref(path, number, value.rpartition("::")[2], value, "yaml", extractor="yaml"))
             rows.extend(
-                _row(path, (number, number), "yaml-dispatch", name, line, context=one.strip(), target=value)
-                for one in key.split(",")
+                _row(path, (number, number), "yaml-dispatch", name, line, context=dispatch_key.strip(), target=value)
+                for dispatch_key in key.split(",")
             )
     if plain:
         base = name.rpartition("::")[2].partition(".")[0]
@@ -135,20 +135,20 @@ def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) ->
 
 def _derivative(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
     """One entry of derivatives.yaml; references are the functions its formulas call, methods left out."""
-    found = _signature(entry)
-    if found is None:
+    signature = _signature(entry)
+    if signature is None:
         return
-    name, schema = found
+    name, schema = signature
     rows.append(_row(path, (entry.line, entry.end), "yaml-derivative", name, schema))
     formula = False
     for number, line in enumerate(entry.lines[1:], entry.line + 1):
         field = _FIELD.match(line)
-        said = line
+        formula_text = line
         if field is not None and len(field[1]) in (2, 4, 6):
             formula = field[2] not in _NO_FORMULA
-            said = field[3] or ""
+            formula_text = field[3] or ""
         if formula:
-            for call in _CALL.finditer(said):
+            for call in _CALL.finditer(formula_text):
                 called = call[1]
                 if called not in _KEYWORDS:
                     refs.append(Ref(path, number, called.rpartition("::")[2], called, "yaml", extractor="yaml"))

@@ -59,4 +59,4 @@ def arguments(where: Headers, path: str) -> list[str]:
         folders.append(where.python)
     language = ["-x", "c"] if path.endswith(".c") else ["-x", "c++", "-std=c++17"]
     every = ["-ferror-limit=0", "-Wno-pragma-once-outside-header"]  # the latter: a header parsed by itself is no fault
-    return [*language, *every, *(f"-D{one}" for one in _DEFINES), *(f"-I{one}" for one in folders)]
+    return [*language, *every, *(f"-D{value}" for value in _DEFINES), *(f"-I{value}" for value in folders)]

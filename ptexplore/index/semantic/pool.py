@@ -54,31 +54,31 @@ def run(
                 process.start()
                 theirs.close()
                 running[ours] = _Running(task, process, time.monotonic())
-            soonest = min(one.started for one in running.values()) + timeout
+            soonest = min(child.started for child in running.values()) + timeout
             ready = wait(list(running), max(soonest - time.monotonic(), 0))
-            for pipe, one in list(running.items()):
-                late = time.monotonic() - one.started > timeout
+            for pipe, child in list(running.items()):
+                late = time.monotonic() - child.started > timeout
                 if pipe in ready or late:
                     del running[pipe]
-                    yield _outcome(pipe, one, timeout, done=pipe in ready)
+                    yield _outcome(pipe, child, timeout, done=pipe in ready)
     finally:
-        for one in running.values():
-            one.process.kill()
-            one.process.join()
+        for child in running.values():
+            child.process.kill()
+            child.process.join()
 
 
-def _outcome(pipe: Any, one: _Running[Task], timeout: float, *, done: bool) -> TaskOutcome[Task, Any]:
+def _outcome(pipe: Any, child: _Running[Task], timeout: float, *, done: bool) -> TaskOutcome[Task, Any]:
     result, failed = None, f"took longer than {timeout:.0f} s"
     if done:
         try:
             result, failed = pipe.recv()
         except (EOFError, OSError):
-            one.process.join(5)
-            failed = f"libclang died (exit {one.process.exitcode})"
-    one.process.kill()
-    one.process.join()
+            child.process.join(5)
+            failed = f"libclang died (exit {child.process.exitcode})"
+    child.process.kill()
+    child.process.join()
     pipe.close()
-    return TaskOutcome(one.task, result, failed, time.monotonic() - one.started)
+    return TaskOutcome(child.task, result, failed, time.monotonic() - child.started)
 
 
 def _child(work: Callable[[Any], Any], task: Any, pipe: Connection) -> None:

@@ -1,25 +1,26 @@
-"""Refine a checkout's index with libclang: parse chosen units on all cores, replace the references of their files."""
+"""Refine a checkout's index with libclang: choose units, parse them on all cores, merge and replace references."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+import os
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from ptexplore.errors import PtexploreError
-from ptexplore.index.semantic.arguments import HEADERS, Headers
-from ptexplore.index.semantic.choose import Chosen, choose
-from ptexplore.index.semantic.clang import load
-from ptexplore.index.semantic.merge import Resolved, merge
+from ptexplore.cpp.text import Text
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.index.semantic.arguments import HEADERS, SOURCES, Headers
+from ptexplore.index.semantic.clang import Diagnostic, load
 from ptexplore.index.semantic.pool import TaskOutcome, run
-from ptexplore.index.semantic.unit import Diagnostic
-from ptexplore.index.semantic.worker import UnitResult, Work, work
+from ptexplore.index.semantic.references import FileUses, ResolvedUse, UnitResult, Work, work
 from ptexplore.locations import lock_file
-from ptexplore.model.symbols import Ref
+from ptexplore.model.symbols import IndexedFile, Ref
+from ptexplore.source.canonical import is_test_file
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.writer import IndexWriter
@@ -74,7 +75,7 @@ def refine(
     _parse(chosen.units, headers, chosen, jobs, timeout, watcher, done, resolved)
     alone = [path for path in chosen.headers if path not in resolved]
     _parse(alone, headers, chosen, jobs, timeout, watcher, done, resolved)
-    done.units.sort(key=lambda one: (one.failed is None, -one.errors, -one.warnings, one.path))
+    done.units.sort(key=lambda report: (report.failed is None, -report.errors, -report.warnings, report.path))
     _write(target, headers.root, resolved, done)
     done.seconds = time.monotonic() - started
     return done
@@ -99,16 +100,16 @@ def _is_header(path: str) -> bool:
 
 
 def _report(outcome: TaskOutcome[Work, UnitResult]) -> UnitReport:
-    found = outcome.result
-    if found is None:
+    result = outcome.result
+    if result is None:
         return UnitReport(outcome.task.path, 0, 0, (), outcome.failed)
-    return UnitReport(outcome.task.path, found.errors, found.warnings, found.messages, None)
+    return UnitReport(outcome.task.path, result.errors, result.warnings, result.messages, None)
 
 
-def _take(found: UnitResult, resolved: dict[str, Resolved]) -> None:
-    for path, uses in found.uses.items():
-        one = resolved.setdefault(path, Resolved())
-        one.add(uses, found.skipped.get(path, ()), erring=path in found.erring)
+def _take(result: UnitResult, resolved: dict[str, Resolved]) -> None:
+    for path, uses in result.uses.items():
+        file = resolved.setdefault(path, Resolved())
+        file.add(uses, result.skipped.get(path, ()), erring=path in result.erring)
 
 
 def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> None:
@@ -122,30 +123,151 @@ def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined
                 for path, refs in changes.items():
                     writer.replace_refs(path, refs, "libclang")
                 before = json.loads(writer.meta("semantic") or "{}")
-                said = {one.path: [one.errors, one.warnings, one.failed] for one in done.units}
-                writer.put_meta({"semantic": json.dumps(before | said)})
+                reports = {report.path: [report.errors, report.warnings, report.failed] for report in done.units}
+                writer.put_meta({"semantic": json.dumps(before | reports)})
         except OSError as error:
             why = f"{error.filename or target}: {error.strerror or error}"
             raise PtexploreError("the index cannot be written", why, "make room there, then try again") from error
 
 
 def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> list[tuple[str, list[Ref]]]:
-    found = []
+    changes = []
     store = IndexStore.open(target)
     try:
-        for path, one in sorted(resolved.items()):
+        for path, uses in sorted(resolved.items()):
             known = store.file(path)
             data = Path(root, path).read_bytes()
             if known is None or hashlib.sha256(data).hexdigest() != known.sha:
                 done.changed.append(path)
                 continue
             before = store.refs_in(path)
-            refs = merge(path, data.decode("utf-8", "replace").replace("\r\n", "\n"), before, one)
+            refs = merge(path, data.decode("utf-8", "replace").replace("\r\n", "\n"), before, uses)
             done.files += 1
             done.before += len(before)
             done.resolved += sum(ref.extractor == "libclang" for ref in refs)
             done.kept += sum(ref.extractor != "libclang" for ref in refs)
-            found.append((path, refs))
+            changes.append((path, refs))
     finally:
         store.close()
-    return found
+    return changes
+
+
+CORE = ("c10/core", "aten/src/ATen/core", "torch/csrc/autograd")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Canonical paths: units to parse, headers to read along with them, and what libclang cannot read here."""
+
+    units: tuple[str, ...]
+    headers: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def all(self) -> frozenset[str]:
+        return frozenset((*self.units, *self.headers))
+
+
+def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Chosen:
+    """The files below what is `named`: "core", canonical paths, or files and folders inside the checkout at `root`.
+
+    Of "core" (and of nothing named) tests are left out: they need headers that no wheel has. Raises
+    PtexploreError(USAGE) where a name holds no C++.
+    """
+    known = sorted(file.path for file in files if file.language == "cpp")
+    chosen: set[str] = set()
+    for name in named or ("core",):
+        if name == "core":
+            chosen |= {path for path in known if _below(path, CORE) and not is_test_file(path)}
+            continue
+        inside = {path for path in known if _below(path, (_canonical(name, root),))}
+        if not inside:
+            why = "no C or C++ file of the checkout is, or lies below, that path"
+            raise PtexploreError(f"{name} has nothing to parse", why, "ptexplore index --semantic core", USAGE)
+        chosen |= inside
+    by_kind: dict[str, list[str]] = {"units": [], "headers": [], "others": []}
+    for path in sorted(chosen):
+        suffix = PurePosixPath(path).suffix
+        by_kind["units" if suffix in SOURCES else "headers" if suffix in HEADERS else "others"].append(path)
+    return Chosen(tuple(by_kind["units"]), tuple(by_kind["headers"]), tuple(by_kind["others"]))
+
+
+def _below(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") or not folder for folder in folders)
+
+
+def _canonical(name: str, root: str) -> str:
+    real, top = os.path.realpath(name), os.path.realpath(root)
+    if real == top or real.startswith(f"{top}/"):
+        return "" if real == top else Path(real).relative_to(top).as_posix()
+    return os.path.normpath(name)
+
+
+_OPERATOR = re.compile(r"operator\s*(?=\W)")
+_JUDGED = frozenset(
+    ("call", "address", "inherit", "override", "type")
+)  # kinds that libclang resolves wherever it looks
+
+
+@dataclass(slots=True)
+class Resolved:
+    """What all units together say of one file. `skipped` are the lines that no unit read, None before the first."""
+
+    uses: set[ResolvedUse] = field(default_factory=set)
+    open_lines: set[int] = field(default_factory=set)
+    skipped: set[int] | None = None
+    erring: bool = False
+
+    def add(self, uses: FileUses, skipped: Iterable[tuple[int, int]], *, erring: bool) -> None:
+        """Take in what one more unit says."""
+        self.uses |= uses.uses
+        self.open_lines |= uses.open_lines
+        lines = {line for first, last in skipped for line in range(first, last + 1)}
+        self.skipped = lines if self.skipped is None else self.skipped & lines
+        self.erring |= erring
+
+
+def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> list[Ref]:
+    """The references of a file whose text is `raw`, by line.
+
+    A name-matched one gives way to the resolved use of its name on its line. It stays where libclang could not judge:
+    in lines that the preprocessor left out, in macro definitions, beside a call that depends on a template's
+    parameters, and anywhere in a file with errors. What libclang judged and did not find to be a use goes.
+    """
+    text = Text(path, raw)
+    before = list(matched)
+    written = {(ref.line, ref.name): ref.text for ref in before}
+    lines = text.code.split("\n")
+    kept = [use for use in resolved.uses if _is_written(use, lines)]
+    refs = [
+        Ref(path, use.line, use.name, written.get((use.line, use.name), use.name), use.kind, use.target, "libclang")
+        for use in kept
+    ]
+    done = {(use.line, use.name) for use in kept}
+    unjudged = (resolved.skipped or set()) | resolved.open_lines | set(_in_macros(text))
+    for ref in before:
+        if (ref.line, ref.name) in done:
+            continue
+        if resolved.erring or ref.kind not in _JUDGED or ref.line in unjudged:
+            refs.append(ref)
+    return sorted(set(refs), key=lambda ref: (ref.line, ref.name, ref.kind, ref.target or ""))
+
+
+def _is_written(use: ResolvedUse, lines: list[str]) -> bool:
+    """Whether the name stands on the line: not what a macro's body uses, nor what the language does unseen."""
+    if use.kind == "include":
+        return True
+    if not 0 < use.line <= len(lines):
+        return False
+    line = lines[use.line - 1]
+    sign = _OPERATOR.match(use.name)
+    if sign:
+        return use.name[sign.end() :].strip() in line
+    return re.search(rf"(?<!\w){re.escape(use.name.lstrip('~'))}(?!\w)", line) is not None
+
+
+def _in_macros(text: Text) -> Iterator[int]:
+    """The lines of macro definitions."""
+    for directive in text.directives:
+        if directive.word == "define":
+            yield from range(text.line(directive.start), text.line(directive.end) + 1)

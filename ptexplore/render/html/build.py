@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ptexplore.annotations.concepts import load_path
+from ptexplore.render.html import lists
+from ptexplore.render.html.cards import Cards
+from ptexplore.render.html.output import Output, digest, open_output, usual_jobs
+from ptexplore.render.html.pages import write_assets
+from ptexplore.render.html.search_shards import write_search
+from ptexplore.render.html.source_pages import Sources
+from ptexplore.render.html.tours import Tours
+from ptexplore.render.html.traces import Traces
+from ptexplore.view.notes.tour import Guide
+from ptexplore.workspace.site_contents import SiteContents, plan_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptexplore.render.html.output import Output
     from ptexplore.source.progress import Progress
     from ptexplore.view.site.site import Settings, Site
-    from ptexplore.workspace.site_contents import SiteContents
     from ptexplore.workspace.workspace import Workspace
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Written:
     """What a build came to: files that changed and that did not, files that went, bytes of all of them and of the
     source's text that they show, what was lost or wrong.
     """
 
-    made: int = 0
-    kept: int = 0
-    gone: int = 0
-    size: int = 0
-    text: int = 0
-    lost: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    made: int
+    kept: int
+    gone: int
+    size: int
+    text: int
+    lost: Sequence[str]
+    problems: Sequence[str]
 
 
 def build_site(
@@ -45,10 +55,6 @@ def build_site(
 
     Raises PtexploreError; what is written by then is kept.
     """
-    from ptexplore.render.html.output import open_output
-    from ptexplore.render.html.work import usual_jobs
-    from ptexplore.workspace.site_contents import plan_site
-
     contents = workspace.site_contents(traces)
     roots = [root for indexed in contents.trees for layer in indexed.tree.layers for root in layer.roots]
     out = open_output(folder, roots, force=force)
@@ -57,37 +63,25 @@ def build_site(
             site = plan_site(contents, settings)
             out.begin()
             try:
-                written = _write(workspace, contents, site, out, jobs or usual_jobs(), progress)
+                lost, problems = _write(workspace, contents, site, out, jobs or usual_jobs(), progress)
             except BaseException:
                 out.keep()
                 raise
-            written.gone = out.finish()
+            gone = out.finish()
     finally:
         out.release()
-    written.made = len(out.changed)
-    written.kept = len(out.pages) - written.made
-    written.size = out.size + sum(int(row[1]) for row in out.pages.values())
-    written.text = sum(int(out.pages[url][2]) for url in site.sources.values())
-    return written
+    size = out.size + sum(int(row[1]) for row in out.pages.values())
+    text = sum(int(out.pages[url][2]) for url in site.sources.values())
+    return Written(len(out.changed), len(out.pages) - len(out.changed), gone, size, text, lost, problems)
 
 
 def _write(
     workspace: Workspace, contents: SiteContents, site: Site, out: Output, jobs: int, progress: Progress
-) -> Written:
-    from ptexplore.annotations.concepts import load_path
-    from ptexplore.render.html import lists
-    from ptexplore.render.html.cards import Cards
-    from ptexplore.render.html.finding import write_search
-    from ptexplore.render.html.saved import Traces
-    from ptexplore.render.html.sources import Sources
-    from ptexplore.render.html.statics import write_assets
-    from ptexplore.render.html.tours import Tours
-    from ptexplore.view.notes.tour import Guide
-
-    written = Written()
+) -> tuple[list[str], list[str]]:
+    """Write all files. Gives the stops that have no place, and what was wrong in notes."""
     library = contents.library
     base = _base(contents, site)
-    Sources(site, contents.names, out, lambda: [indexed.reopened().store for indexed in contents.trees], base).write(
+    Sources(site, contents.names, out, lambda: [tree.reopened().store for tree in contents.trees], base).write(
         jobs, progress
     )
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
@@ -102,27 +96,22 @@ def _write(
     tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names)
     tours.write(_counts(contents, site))
     traces.write()
-    written.lost = tours.lost
-    written.problems = [f"{problem.where}: {problem.text}" for problem in (*library.problems, *path.problems)]
+    problems = [f"{problem.where}: {problem.text}" for problem in (*library.problems, *path.problems)]
     lists.folders(site, out)
     lists.operators(site, out, runtime=contents.torch is not None)
-    lists.about(site, out, written.problems)
+    lists.about(site, out, problems)
     write_search(site, out, contents.names, tours, traces, base, progress)
     write_assets(out)
-    return written
+    return tours.lost, problems
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    counts = [f"{len(site.sources):,} files of source"]
-    counts += [f"{len(site.operators):,} operators"] if site.operators else []
-    counts += [f"{len(contents.traces):,} traces"] if contents.traces else []
-    return counts
+    further = ((len(site.operators), "operators"), (len(contents.traces), "traces"))
+    return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 
 
 def _base(contents: SiteContents, site: Site) -> str:
     """A hash of what every page depends on: our own code, the settings, the source, which pages there are."""
-    from ptexplore.render.html.output import digest
-
     parts: list[object] = [_code(), site.settings]
     for indexed in contents.trees:
         files = sorted((path, known.sha) for path, known in indexed.store.known().items())
@@ -136,9 +125,9 @@ def _base(contents: SiteContents, site: Site) -> str:
 def _code() -> str:
     """A hash of the files that make pages: a new ptexplore writes them anew."""
     root = Path(__file__).resolve().parent.parent.parent
-    made = hashlib.sha256()
+    code = hashlib.sha256()
     for folder in ("cpp", "store", "resolve", "view", "workspace", "render/html"):
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".py", ".html"):
-                made.update(file.name.encode() + b"\0" + file.read_bytes())
-    return made.hexdigest()
+                code.update(file.name.encode() + b"\0" + file.read_bytes())
+    return code.hexdigest()

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from ptexplore.render.html.pack import page_as_read, rows_as_read
+from ptexplore.render.html.source_pages import page_as_read, rows_as_read
 
 _TAG = re.compile(r"<(?:a|link|img|script)\b([^>]*)>")
 _TO = re.compile(r"""\b(?:href|src)=(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 _ID = re.compile(r"""<[^>]*?\sid=(?:"([^"]*)"|([^\s>]+))""")
 _LINES = re.compile(r'<div class="code"[^>]*data-lines="(\d+)"')
 _SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,)?\[?\[\d+,"([^"]+)"', re.MULTILINE)
+_OUTSIDE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _LINE = re.compile(r"L(\d+)(?:-L(\d+))?")
 
 
@@ -21,33 +22,36 @@ def broken(root: Path) -> tuple[int, list[str]]:
     """How many links there are inside the site, and those that lead to nothing, in words."""
     pages = {file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file()}
     wanted: dict[str, dict[str, str]] = {}  # page -> anchor -> a page that links to it
-    found: list[str] = []
+    trouble: list[str] = []
     count = 0
-    for page in sorted(one for one in pages if one.endswith(".html")):
-        text = _read(root / page)
-        for link in {next(filter(None, to.groups()), "") for tag in _TAG.findall(text) for to in _TO.finditer(tag)}:
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", link) or link.startswith("//"):
-                continue
+    for page in sorted(page for page in pages if page.endswith(".html")):
+        for link in _links(page_as_read(_read(root / page))):
             count += 1
             file, _, anchor = link.replace("&amp;", "&").partition("#")
             target = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(file))) if file else page
             if target not in pages:
-                found.append(f"{page}: {link}: there is no such file")
+                trouble.append(f"{page}: {link}: there is no such file")
             elif anchor:
                 wanted.setdefault(target, {}).setdefault(anchor, page)
     for page, anchors in sorted(wanted.items()):
-        text = _read(root / page)
-        ids = {one or other for one, other in _ID.findall(text)}
+        text = page_as_read(_read(root / page))
+        ids = {quoted or plain for quoted, plain in _ID.findall(text)}
         lines = _LINES.search(text)
         last = int(lines[1]) if lines else 0
         for anchor, origin in sorted(anchors.items()):
             if anchor not in ids and not _is_line(anchor, last) and not _is_symbol(root / page, anchor):
-                found.append(f"{origin}: {page}#{anchor}: there is no such anchor")
-    return count, found
+                trouble.append(f"{origin}: {page}#{anchor}: there is no such anchor")
+    return count, trouble
 
 
-def _read(page: Path) -> str:
-    return page_as_read(page.read_text(encoding="utf-8", errors="replace"))
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def _links(text: str) -> set[str]:
+    """The links of a page that stay on the site, as written."""
+    links = {next(filter(None, to.groups()), "") for tag in _TAG.findall(text) for to in _TO.finditer(tag)}
+    return {link for link in links if not _OUTSIDE.match(link)}
 
 
 def _is_line(anchor: str, last: int) -> bool:
@@ -61,5 +65,5 @@ def _is_symbol(page: Path, anchor: str) -> bool:
     data = page.with_suffix(".js")
     if not anchor.startswith("s=") or not data.is_file():
         return False
-    found = _SYMBOL.findall(rows_as_read(data.read_text(encoding="utf-8", errors="replace")))
-    return any(one == name or one.endswith((f"::{name}", f".{name}")) for one in found)
+    symbols = _SYMBOL.findall(rows_as_read(_read(data)))
+    return any(symbol == name or symbol.endswith((f"::{name}", f".{name}")) for symbol in symbols)

@@ -1,14 +1,15 @@
-"""The pages that list others: folders, operators by namespace, traces; and the page about the site."""
+"""The pages that list others: folders, operators by namespace; and the page about the site."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.render.html.pages import render
-from ptexplore.view.site.site import operator_names, safe, safe_path, shown
+from ptexplore.view.site.site import folder_url, operator_names, safe, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
@@ -23,33 +24,24 @@ def folders(site: Site, out: Output) -> None:
     files: defaultdict[str, list[str]] = defaultdict(list)
     inside: defaultdict[str, set[str]] = defaultdict(set)
     count: Counter[str] = Counter()
-    files[""] = []
     for path in sorted(site.sources):
-        folder = path.rpartition("/")[0]
-        files[folder].append(path)
-        while True:
-            count[folder] += 1
-            if not folder:
-                break
-            parent = folder.rpartition("/")[0]
+        *parts, _name = path.split("/")
+        way = ["/".join(parts[:n]) for n in range(len(parts) + 1)]
+        files[way[-1]].append(path)
+        count.update(way)
+        for parent, folder in pairwise(way):
             inside[parent].add(folder)
-            folder = parent
-    for folder in sorted({*files, *inside}):
+    for folder in sorted({"", *files, *inside}):
         parts = folder.split("/") if folder else []
-        way = [("source", "src/index.html")] if parts else []
-        way += [(part, folder_url("/".join(parts[: n + 1]))) for n, part in enumerate(parts[:-1])]
+        parents = [("source", folder_url(""))] if folder else []
+        parents += [(part, folder_url("/".join(parts[:n]))) for n, part in enumerate(parts[:-1], 1)]
         page = render(
-            site, "folder.html", folder_url(folder), kind="folder", id=folder, title=parts[-1] if parts else "Source",
-            folders=way,
-            inside=[(one.rsplit("/", 1)[-1], folder_url(one), f"{count[one]:,}") for one in sorted(inside[folder])],
+            site, "folder.html", folder_url(folder), kind="folder", id=folder, folders=parents,
+            title=parts[-1] if parts else "Source",
+            inside=[(each.rsplit("/", 1)[-1], folder_url(each), f"{count[each]:,}") for each in sorted(inside[folder])],
             files=[(path.rsplit("/", 1)[-1], site.sources[path]) for path in files[folder]],
         )  # fmt: skip
         out.write(folder_url(folder), page)
-
-
-def folder_url(folder: str) -> str:
-    """The page of a folder."""
-    return f"src/{safe_path(folder)}/index.html" if folder else "src/index.html"
 
 
 def operators(site: Site, out: Output, *, runtime: bool) -> None:
@@ -58,37 +50,24 @@ def operators(site: Site, out: Output, *, runtime: bool) -> None:
     for name, url in sorted(site.operators.items()):
         namespace, rest = operator_names(name)
         spaces[namespace][rest.partition(".")[0]].append((rest, url))
-    listed = [
-        (space, _space_url(space), f"{sum(map(len, spaces[space].values())):,} operators") for space in sorted(spaces)
-    ]
-    given = {"runtime": runtime, "namespaces": listed, "families": []}
-    page = render(site, "ops.html", "ops/index.html", kind="ops", id="", title="Operators", **given)
-    out.write("ops/index.html", page)
-    for space, families in sorted(spaces.items()):
-        given = {"runtime": runtime, "namespaces": [], "families": sorted(families.items())}
-        page = render(site, "ops.html", _space_url(space), kind="namespace", id=space, title=f"{space}::", **given)
-        out.write(_space_url(space), page)
-
-
-def _space_url(namespace: str) -> str:
-    return f"ops/{safe(namespace or 'none')}.html"
+    urls = {space: f"ops/{safe(space or 'none')}.html" for space in sorted(spaces)}
+    listed = [(space, url, f"{sum(map(len, spaces[space].values())):,} operators") for space, url in urls.items()]
+    lists = [("ops/index.html", "ops", "", "Operators")]
+    for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in urls.items())]:
+        families = sorted(spaces[space].items()) if kind == "namespace" else []
+        page = render(
+            site, "ops.html", url, kind=kind, id=space, title=title, runtime=runtime, families=families,
+            namespaces=listed if kind == "ops" else [],
+        )  # fmt: skip
+        out.write(url, page)
 
 
 def about(site: Site, out: Output, problems: Sequence[str]) -> None:
     """The versions, commit, precision and licence of the text."""
-    counted = Counter(site.owner[path] for path in site.sources)
-    rows = []
-    for number, one in enumerate(site.trees):
-        info = one.tree.info
-        rows.append(
-            {"name": shown(info), "version": info.version, "commit": info.commit, "relation": info.relation,
-             "modified": one.checkout is not None and one.checkout.modified, "layers": ", ".join(info.layers),
-             "files": f"{counted[number]:,} files on this site"}
-        )  # fmt: skip
-    licence = next((found.text for one in site.trees if (found := one.tree.read("LICENSE")) is not None), "")
+    licence = next((file.text for each in site.trees if (file := each.tree.read("LICENSE")) is not None), "")
     page = render(
-        site, "about.html", "about.html", kind="about", id="", title="About", trees=rows, version=__version__,
-        problems=problems, precision=list(PRECISION_MEANS.items()), status=list(STATUS_MEANS.items()),
-        licence=licence[:_LICENCE],
+        site, "about.html", "about.html", kind="about", id="", title="About", version=__version__, shown=shown,
+        files=Counter(site.owner[path] for path in site.sources), problems=problems,
+        precision=list(PRECISION_MEANS.items()), status=list(STATUS_MEANS.items()), licence=licence[:_LICENCE],
     )  # fmt: skip
     out.write("about.html", page)

@@ -1,4 +1,4 @@
-"""The folder that a site is written into: whole files or none, nothing outside it, and no page that is stale."""
+"""Write a site into its folder, by several processes: whole files or none, nothing outside it, no stale page."""
 
 from __future__ import annotations
 
@@ -6,20 +6,35 @@ import contextlib
 import errno
 import hashlib
 import json
+import multiprocessing
 import os
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
-from ptexplore.render.html.journal import ASIDE, Aside, hold
 from ptexplore.source.tree import is_plain
+
+if TYPE_CHECKING:
+    from ptexplore.source.progress import Progress
+
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
 _UNKNOWN = "?"  # the hash of what a file was made of that a killed build wrote
 Row = tuple[str, list[Any], bool]  # a URL, what the manifest knows of it, whether its bytes changed
+ASIDE = ".ptexplore-aside"
+_JOURNAL = ".new"
+_PATIENCE = 2.0  # seconds: the processes of a build that was killed end soon after it
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_ALONE = 24  # tasks that are done sooner than a process starts
+_Task = TypeVar("_Task")
 
 
 def digest(*parts: object) -> str:
@@ -58,71 +73,62 @@ class Output:
     def fresh(self, url: str, key: str) -> bool:
         """Whether a file is there that was made of the same; it is kept then."""
         known = self.before.get(url)
-        if known is None or known[0] != key or not self._is_whole(url, known[1]):
+        if known is None or known[0] != key:
+            return False
+        try:
+            if os.lstat(self.root / url).st_size != known[1]:
+                return False
+        except OSError:
             return False
         self._folder(url)
         self.pages[url] = known
         return True
 
-    def _is_whole(self, url: str, size: object) -> bool:
-        try:
-            found = os.lstat(self.root / url)
-        except OSError:
-            return False
-        return found.st_size == size
-
-    def write(self, url: str, text: str | bytes, key: str = "", data: object = None) -> int:
-        """Write a file whole, where it differs from what is there. `data` is kept with it. Gives its size.
+    def write(self, url: str, text: str | bytes, key: str = "", data: object = None) -> None:
+        """Write a file whole, where it differs from what is there. `data` is kept with it.
 
         Raises PtexploreError where it cannot be written.
         """
         content = text.encode("utf-8", "replace") if isinstance(text, str) else text
         self.pages[url] = [key, len(content)] if data is None else [key, len(content), data]
         file = self.root / url
-        try:
+        with _told(self.root):
             self._folder(url)
             if _content(file, len(content)) != content:
                 if url not in self.before:
                     self._aside.note(url)
-                self._whole(file, content)
+                self._replace(file, content)
                 self.changed.add(url)
-        except OSError as error:
-            raise trouble(error, self.root) from error
-        return len(content)
 
-    def _whole(self, file: Path, content: bytes) -> None:
+    def _replace(self, file: Path, content: bytes) -> None:
         """Write aside, in a folder of half-written files alone, then put into place."""
         aside = self._aside.file()
         try:
             aside.write_bytes(content)
             os.replace(aside, file)
-        except OSError:
-            with contextlib.suppress(OSError):
-                aside.unlink()
-            raise
+        finally:
+            aside.unlink(missing_ok=True)  # it is there if that failed
 
     def _folder(self, url: str) -> None:
         """Make the folders of a page; none of them may be a link, which would lead out of the site."""
         folder = url.rpartition("/")[0]
         if folder in self._folders:
             return
-        at = self.root
+        made = self.root
         for part in folder.split("/") if folder else ():
-            at = at / part
-            if at.is_symlink():
-                why = f"{at} is a link, and a site is written into its own folder alone"
+            made = made / part
+            if made.is_symlink():
+                why = f"{made} is a link, and a site is written into its own folder alone"
                 raise PtexploreError(f"{self.root} cannot be written", why, "another folder", USAGE)
-            at.mkdir(exist_ok=True)
+            made.mkdir(exist_ok=True)
         self._folders.add(folder)
 
     def begin(self) -> None:
         """Say that the folder is a site's before anything is written; half pages of a build that was killed go."""
-        try:
+        with _told(self.root):
             self.before = {url: [_UNKNOWN, -1] for url in self._aside.open()} | self.before
             self._save(self.before)
             self._aside.empty()
-        except OSError as error:
-            raise trouble(error, self.root) from error
 
     def keep(self) -> None:
         """Remember what is written of a build that was stopped: the next one goes on there, and knows what may go."""
@@ -137,16 +143,13 @@ class Output:
             file = self.root / url
             if any(parent.is_symlink() for parent in list(file.parents)[: url.count("/")]):
                 continue
-            try:
+            with _told(self.root):
                 file.unlink(missing_ok=True)
-                gone += 1
-            except OSError as error:
-                raise trouble(error, self.root) from error
-        for folder in sorted({parent for url in stale for parent in _parents(url)}, key=len, reverse=True):
-            try:
+            gone += 1
+        folders = {folder for url in stale for folder in PurePosixPath(url).parents if folder.name}
+        for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+            with contextlib.suppress(OSError):  # something is in it
                 os.rmdir(self.root / folder)
-            except OSError:
-                continue  # something is in it
         self._save(self.pages)
         with contextlib.suppress(OSError):
             self._aside.close()
@@ -156,26 +159,15 @@ class Output:
         """Let other builds write into the folder."""
         if self._held is not None:
             os.close(self._held)
-            self._held = None
 
     def _save(self, pages: dict[str, list[Any]]) -> None:
-        rows = ",\n".join(f"{json.dumps(url)}:{_short(pages[url])}" for url in sorted(pages))
+        rows = ",\n".join(
+            f"{json.dumps(url)}:{json.dumps(known, separators=(',', ':'))}" for url, known in sorted(pages.items())
+        )
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
         self.size = len(text)
-        try:
-            self._whole(self.root / MANIFEST, text.encode())
-        except OSError as error:
-            raise trouble(error, self.root) from error
-
-
-def _short(row: list[Any]) -> str:
-    return json.dumps(row, separators=(",", ":"))
-
-
-def _parents(url: str) -> Iterable[str]:
-    while "/" in url:
-        url = url.rpartition("/")[0]
-        yield url
+        with _told(self.root):
+            self._replace(self.root / MANIFEST, text.encode())
 
 
 def _content(file: Path, size: int) -> bytes | None:
@@ -208,26 +200,170 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Output:
         if real == source or real.startswith(source.rstrip("/") + os.sep):
             why = f"{source} is where the source is read from, and nothing is written there"
             raise PtexploreError(f"a site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
-    try:
+    with _told(root):
         if root.exists() and not root.is_dir():
             raise PtexploreError(f"{root} is no folder", "a site is many files", "ptexplore html OUT", USAGE)
         holds = sorted(set(os.listdir(root)) - {ASIDE}) if root.is_dir() else []
-    except OSError as error:
-        raise trouble(error, root) from error
     if holds and MANIFEST not in holds and not force:
         why = f"it holds {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
         raise PtexploreError(f"{root} is not empty", why, "an empty folder, or --force to write beside that", USAGE)
-    try:
+    with _told(root):
         os.makedirs(real, exist_ok=True)
-        held = hold(Path(real))
+        return Output(Path(real), hold(Path(real)))
+
+
+@contextlib.contextmanager
+def _told(root: Path) -> Iterator[None]:
+    """Trouble of the file system in here is said in our own words. Raises PtexploreError."""
+    try:
+        yield
     except OSError as error:
-        raise trouble(error, root) from error
-    return Output(Path(real), held)
+        where = f" ({error.filename})" if error.filename else ""
+        hint = "make room, then run it again: what is written is kept" if error.errno in _FULL else "another folder"
+        why = f"{error.strerror or error}{where}"
+        raise PtexploreError(f"the site cannot be written to {root}", why, hint, FAILED) from error
 
 
-def trouble(error: OSError, root: Path) -> PtexploreError:
-    """What is said where a page cannot be written."""
-    where = f" ({error.filename})" if error.filename else ""
-    why = f"{error.strerror or error}{where}"
-    hint = "make room, then run it again: what is written is kept" if error.errno in _FULL else "another folder"
-    return PtexploreError(f"the site cannot be written to {root}", why, hint, FAILED)
+class Aside:
+    """The folder inside a site where files are half written: held by one build, and knowing what a killed one wrote.
+
+    A build that is killed leaves pages that its list of pages does not name. So every process of a build first writes
+    the URL of each file that is new to its own journal here; the next build reads them all.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / ASIDE
+        self._journal: tuple[int, int] | None = None  # the process that opened it, its descriptor
+
+    def open(self) -> set[str]:
+        """Make the folder. Gives the URLs that the journals of a killed build name, which `empty` drops."""
+        if self.folder.is_symlink():
+            self.folder.unlink()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return {url for left in self.folder.glob(f"*{_JOURNAL}") for url in _read(left)}
+
+    def empty(self) -> None:
+        """Drop what is left in the folder."""
+        for left in self.folder.iterdir():
+            left.unlink()
+
+    def file(self) -> Path:
+        """Where this process writes a file before it is put into place."""
+        return self.folder / f"{os.getpid()}"
+
+    def note(self, url: str) -> None:
+        """Say that a file is about to be there that was not."""
+        if self._journal is None or self._journal[0] != os.getpid():  # a process that was forked has its own
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            self._journal = (os.getpid(), os.open(f"{self.file()}{_JOURNAL}", flags, 0o666))
+        os.write(self._journal[1], f"{url}\n".encode())
+
+    def close(self) -> None:
+        """The list of pages names everything now: the folder goes."""
+        if self._journal is not None:
+            os.close(self._journal[1])
+            self._journal = None
+        self.empty()
+        self.folder.rmdir()
+
+
+def _read(journal: Path) -> Iterator[str]:
+    if stat.S_ISREG(os.lstat(journal).st_mode):
+        *lines, _half = journal.read_bytes().decode("utf-8", "replace").split("\n")
+        yield from filter(is_plain, lines)
+
+
+def hold(root: Path) -> int | None:
+    """Hold a site's folder for this process and those that it forks; nothing where the file system cannot.
+
+    Raises PtexploreError where another build holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() < end:
+                time.sleep(0.05)
+                continue
+            os.close(folder)
+            why, hint = "another ptexplore html is writing there", "wait until that is done, or another folder"
+            raise PtexploreError(f"{root} is in use", why, hint, FAILED) from None
+        except OSError:
+            os.close(folder)
+            return None
+        return folder
+
+
+# --- many pages, made in several processes: each is forked, so that what was read once is there for all ---
+
+_make: Callable[[Sequence[Any]], list[Row]]
+
+
+def write_pages(
+    out: Output,
+    tasks: Sequence[_Task],
+    make: Callable[[Sequence[_Task]], list[Row]],
+    named: str,
+    progress: Progress,
+    jobs: int,
+    batch: int,
+) -> None:
+    """Have `make` write every batch of tasks, in no order; `named` is what progress calls them.
+
+    Raises PtexploreError where a process died, and what `make` raises.
+    """
+    batches = [tasks[first : first + batch] for first in range(0, len(tasks), batch)]
+    done = 0
+    for count, rows in _made(batches, make, jobs if len(tasks) >= _ALONE else 1):
+        done += count
+        progress.step(f"writing {len(tasks):,} {named}", done / len(tasks))
+        out.take(rows)
+
+
+def _made(
+    batches: Sequence[Sequence[_Task]], make: Callable[[Sequence[_Task]], list[Row]], jobs: int
+) -> Iterator[tuple[int, list[Row]]]:
+    if jobs < 2:
+        yield from ((len(tasks), make(tasks)) for tasks in batches)
+        return
+    context = multiprocessing.get_context("fork")
+    try:
+        with ProcessPoolExecutor(jobs, context, partial(_begin, make)) as pool:
+            waiting = {pool.submit(_call, tasks): len(tasks) for tasks in batches}
+            try:
+                for future in as_completed(waiting):
+                    yield waiting[future], future.result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+    except BrokenProcessPool as error:
+        why = "the system may have ended it for want of memory"
+        raise PtexploreError("a process that wrote pages died", why, "--jobs 1", FAILED) from error
+
+
+def _begin(make: Callable[[Sequence[Any]], list[Row]]) -> None:
+    """Begin a process. If its parent were killed, it would wait for work for ever, and hold the site's folder."""
+    global _make  # noqa: PLW0603  (`make` comes with the fork: it cannot be sent)
+    _make = make
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _call(tasks: Sequence[Any]) -> list[Row]:
+    return _make(tasks)
+
+
+def usual_jobs() -> int:
+    """How many processes there may be: the cores that are ours, eight at most."""
+    return max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))

@@ -1,15 +1,19 @@
-"""The jinja environment, with autoescape, and the one function that renders a page inside the frame all share."""
+"""What all pages share: the jinja environment, with autoescape, the frame of a page, the style, the scripts."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.view.site.site import between, up
+from ptexplore.safe_text import clean_lines
+from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
+from ptexplore.view.site.site import between, stop_url, up
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from ptexplore.render.html.output import Output
     from ptexplore.view.site.site import Site
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
@@ -17,29 +21,29 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self
 
 @cache
 def environment() -> Environment:
-    """The templates of this folder."""
+    """The templates of this folder. `plain` is text without control characters and direction overrides, lines kept."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("ptexplore.render.html", "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    made.filters["plain"] = _plain
-    return made
-
-
-def _plain(text: object) -> str:
-    """Text without control characters and direction overrides, lines kept; escaped after that as any other."""
-    from ptexplore.safe_text import clean_lines
-
-    return clean_lines(str(text))
+    templates.filters["plain"] = lambda text: clean_lines(str(text))  # escaped after that as any other
+    templates.globals |= {
+        "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command
+    }  # fmt: skip
+    return templates
 
 
 def render(site: Site, template: str, url: str, **values: Any) -> str:
     """One page. `values` must have `kind`, `id` and `title`."""
+    frame = {"before": "", "after": "", "generated": False, "policy": POLICY, "to": partial(between, url)}
+    return environment().get_template(template).render(site=site, url=url, root=up(url), **(frame | values))
 
-    def to(there: str) -> str:
-        return between(url, there)
 
-    given = {"before": "", "after": "", "generated": False, "policy": POLICY} | values
-    return environment().get_template(template).render(site=site, url=url, root=up(url), to=to, **given)
+def write_assets(out: Output) -> None:
+    """Write the files that are the same for every site: the style sheet, the scripts, and what hosts need."""
+    for asset in sorted((files("ptexplore.render.html") / "assets").iterdir(), key=lambda asset: asset.name):
+        if asset.name.endswith((".css", ".js", ".svg")):
+            out.write(f"assets/{asset.name}", asset.read_bytes())
+    out.write(".nojekyll", "")

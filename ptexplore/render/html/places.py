@@ -5,79 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ptexplore.render.html.words import escaped
+from markupsafe import Markup
+
+from ptexplore.render.html.source_markup import escaped
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from ptexplore.model.places import SourceRef, TreeInfo
     from ptexplore.view.site.site import Site
 
-Shown = Callable[..., "Markup"]
+Shown = Callable[..., Markup]
 _MOST = 6  # candidates that are listed
 
 
-def places(site: Site, here: str, trees: Mapping[str, TreeInfo] | None = None) -> Shown:
-    """A function that shows a reference on the page `here`. `trees` are those that a saved trace was resolved in."""
-    from markupsafe import Markup
+def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -> Shown:
+    """A function that shows a reference on a page, given its URL. `trees` are those of a saved trace."""
 
     def show(ref: SourceRef, label: str = "") -> Markup:
         before = f"<span class=l>{escaped(label)}</span> " if label else ""
-        return Markup(f"{before}{_place(site, here, ref, trees)}")
+        known = f"<span class={ref.precision}>{ref.precision}</span>"
+        known += f" <span class=w>({escaped(ref.reason)})</span>" if ref.reason else ""
+        if ref.candidates:
+            listed = "; ".join(_where(site, page, candidate, trees) for candidate in ref.candidates[:_MOST])
+            more = f"; {len(ref.candidates) - _MOST} more" if len(ref.candidates) > _MOST else ""
+            return Markup(f"{before}{known}: {listed}{more}")
+        where = f"{_where(site, page, ref, trees)} " if ref.path is not None else ""
+        return Markup(f"{before}{where}{known}")
 
     return show
 
 
-def _place(site: Site, here: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> str:
-    word = f"<span class={ref.precision}>{ref.precision}</span>"
-    why = f" <span class=w>({escaped(ref.reason)})</span>" if ref.reason else ""
-    if ref.candidates:
-        listed = "; ".join(_where(site, here, one, trees) for one in ref.candidates[:_MOST])
-        more = f"; {len(ref.candidates) - _MOST} more" if len(ref.candidates) > _MOST else ""
-        return f"{word}{why}: {listed}{more}"
-    if ref.path is None:
-        return f"{word}{why}"
-    return f"{_where(site, here, ref, trees)} {word}{why}"
-
-
-def _where(site: Site, here: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> str:
+def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> str:
     path = ref.path or ""
     text = escaped(f"{path}:{ref.line}" if ref.line else path)
-    if is_here(site, ref, trees):
-        where = site.place(here, path, ref.line)
+    outside = ref.url if ref.url and ref.url.startswith("https://") else None
+    if _has_text(site, ref, trees):
+        where = site.place(page, path, ref.line)
         if where is not None:
             return f"<a class=p href={where}>{text}</a>"
-        outside = site.permalink(path, ref.line)
-        if outside is not None:
-            return f'<a class="p x" href="{escaped(outside)}">{text}</a>'
-    if ref.url and ref.url.startswith("https://"):
-        return f'<a class="p x" href="{escaped(ref.url)}">{text}</a>'
-    return f"<span class=p>{text}</span>"
+        outside = site.permalink(path, ref.line) or outside
+    return f'<a class="p x" href="{escaped(outside)}">{text}</a>' if outside else f"<span class=p>{text}</span>"
 
 
-def is_here(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> bool:
+def _has_text(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> bool:
     """Whether the text that the site has of a path is that which the reference is about."""
-    number = site.owner.get(ref.path or "")
-    if number is None:
+    owner = site.owner.get(ref.path or "")
+    infos = [indexed.tree.info for indexed in site.trees]
+    if owner is None:
         return False
-    info = site.trees[number].tree.info
     if trees is None:
-        return ref.tree == info.name or not _apart(site, number, ref.tree)
-    about = trees.get(ref.tree)
-    if about is None:
-        return False
-    return any(
-        _same(about, one.tree.info) and (n == number or not site.skewed(n, number)) for n, one in enumerate(site.trees)
-    )
+        same = [number for number, info in enumerate(infos) if info.name == ref.tree]
+    else:
+        about = trees.get(ref.tree)
+        same = [number for number, info in enumerate(infos) if about is not None and _same(about, info)]
+    return any(number == owner or not site.skewed(number, owner) for number in same)
 
 
-def _apart(site: Site, number: int, tree: str) -> bool:
-    other = next((n for n, one in enumerate(site.trees) if one.tree.info.name == tree), None)
-    return other is None or site.skewed(number, other)
-
-
-def _same(one: TreeInfo, other: TreeInfo) -> bool:
+def _same(tree: TreeInfo, other: TreeInfo) -> bool:
     """Whether two trees have the same text: a commit says it, else name and version."""
-    if one.commit and other.commit:
-        return one.commit == other.commit
-    return (one.name, one.version) == (other.name, other.version)
+    if tree.commit and other.commit:
+        return tree.commit == other.commit
+    return (tree.name, tree.version) == (other.name, other.version)

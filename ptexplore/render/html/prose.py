@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+
+from markdown_it.token import Token
+from markupsafe import Markup
 
 from ptexplore.annotations.load import read_bytes
-from ptexplore.annotations.markdown import link_trouble, parser, picture_trouble
-from ptexplore.render.html.flow import figure
+from ptexplore.annotations.markdown import parser, picture_trouble
+from ptexplore.render.html.flowchart import figure
 from ptexplore.safe_text import clean_lines
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-    from markupsafe import Markup
 
 Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture -> where it is, and how large
 Lead = Callable[[str], "str | None"]  # a link as written -> where it leads, None where nowhere
@@ -28,8 +27,6 @@ _ACTIVE = re.compile(
 
 def html_of(text: str, lead: Lead, picture: Picture) -> Markup:
     """`text` as HTML. Headings begin at the third level; a link that leads nowhere is its text."""
-    from markupsafe import Markup
-
     reader = parser()
     tokens = reader.parse(clean_lines(text))
     for number, token in enumerate(tokens):
@@ -48,12 +45,11 @@ def html_of(text: str, lead: Lead, picture: Picture) -> Markup:
 
 def headings(texts: Iterable[str]) -> list[tuple[str, str]]:
     """The headings of a stop's prose, each with the anchor that it has on the page."""
-    found = []
+    titles = []
     for text in texts:
         tokens = parser().parse(clean_lines(text))
-        opens = [token.type == "heading_open" for token in tokens]
-        found += [one.content for one, open_ in zip(tokens[1:], opens, strict=False) if open_]
-    return [(one, _anchor(one)) for one in found if _anchor(one)]
+        titles += [title.content for token, title in pairwise(tokens) if token.type == "heading_open"]
+    return [(title, _anchor(title)) for title in titles if _anchor(title)]
 
 
 def _anchor(title: str) -> str:
@@ -82,18 +78,16 @@ def _inline(children: list[Token], lead: Lead, picture: Picture) -> list[Token]:
 
 
 def _picture(token: Token, picture: Picture) -> Token:
-    found = picture(str(token.attrGet("src") or ""))
-    if found is not None:
-        where, size = found
-        token.attrSet("src", where)
-        if size is not None:  # so that nothing moves when it is there
-            token.attrSet("width", str(size[0]))
-            token.attrSet("height", str(size[1]))
-        token.attrs.pop("title", None)
-        return token
-    made: Any = type(token)("text", "", 0)
-    made.content = f"[picture: {token.content}]"
-    return made  # type: ignore[no-any-return]
+    shown = picture(str(token.attrGet("src") or ""))
+    if shown is None:
+        return Token("text", "", 0, content=f"[picture: {token.content}]")
+    where, size = shown
+    token.attrSet("src", where)
+    if size is not None:  # so that nothing moves when it is there
+        token.attrSet("width", str(size[0]))
+        token.attrSet("height", str(size[1]))
+    token.attrs.pop("title", None)
+    return token
 
 
 def safe_picture(folder: str, url: str) -> bytes | None:
@@ -111,8 +105,10 @@ def safe_picture(folder: str, url: str) -> bytes | None:
     if len(data) > LARGEST:
         return None
     if url.endswith(".png"):
-        return data if data.startswith(b"\x89PNG\r\n\x1a\n") else None
-    return None if _ACTIVE.search(data) or b"<svg" not in data[:1000] or b"\0" in data else data
+        harmless = data.startswith(b"\x89PNG\r\n\x1a\n")
+    else:
+        harmless = b"<svg" in data[:1000] and b"\0" not in data and not _ACTIVE.search(data)
+    return data if harmless else None
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
@@ -126,8 +122,3 @@ def picture_size(data: bytes) -> tuple[int, int] | None:
     if given[0] and given[1]:
         return int(given[0][1]), int(given[1][1])
     return (int(box[1]), int(box[2])) if box else None
-
-
-def outside(url: str) -> str | None:
-    """A link to elsewhere, where it may be followed."""
-    return url if url.startswith(("https://", "http://")) and link_trouble(url) is None else None

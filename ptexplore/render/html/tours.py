@@ -1,34 +1,44 @@
-"""The pages of tours, stops, concepts, and home: light, so they are rendered each time, and written where new."""
+"""The pages of tours, stops with the lines beside them, concepts, and home.
+
+They are light, so they are rendered each time, and written where new. In the lines beside a stop names are linked as on
+the page of their file.
+"""
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from ptexplore.annotations.candidates import in_file
 from ptexplore.annotations.concepts import STAGES
+from ptexplore.annotations.markdown import link_trouble
 from ptexplore.annotations.records import Anchor
-from ptexplore.render.html import excerpts
 from ptexplore.render.html.pages import render
-from ptexplore.render.html.prose import html_of, outside, picture_size, safe_picture
-from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
+from ptexplore.render.html.prose import html_of, picture_size, safe_picture
+from ptexplore.render.html.source_markup import marked_lines
+from ptexplore.render.html.source_pages import entry
 from ptexplore.view.notes.tour import in_order
 from ptexplore.view.site.site import between, operator_url, safe, stop_url
-from ptexplore.view.site.source_page import SourceData
+from ptexplore.view.site.source_page import SourceData, source_data
+from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from ptexplore.annotations.concepts import Concept, LearningPath
-    from ptexplore.annotations.records import See, Stop, StopPart, Tour
+    from ptexplore.annotations.concepts import LearningPath
+    from ptexplore.annotations.records import See, Tour
     from ptexplore.render.html.output import Output
     from ptexplore.view.notes.tour import Excerpt, Guide, StopView
-    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
     from ptexplore.view.site.site import Site
 
 ROOM = 60  # lines of source beside a stop
+# As source_markup.py writes it; all other text is escaped.
+_LINK = re.compile(r"<a href=#([Lr])(\d+)( class=q)?>([^<]*)</a>")
 
 
 @dataclass
@@ -45,150 +55,161 @@ class Tours:
 
     def write(self, counts: Sequence[str]) -> None:
         """Every page; `counts` are figures of the site for its first page."""
-        from ptexplore.view.site.site import NAV
-
         tours = [tour for tour in in_order(self.guide.library) if tour.stops]
-        for tour in tours:
-            for number in range(1, len(tour.stops) + 1):
-                view = self._views[tour.name_of(tour.stops[number - 1])] = self.guide.stop(tour, number)
-                if not view.resolved.placed:
-                    self.lost.append(view.name)
+        views = [self.guide.stop(tour, number) for tour in tours for number in range(1, len(tour.stops) + 1)]
+        self._views = {view.name: view for view in views}
+        self.lost += [view.name for view in views if not view.resolved.placed]
         for tour in tours:
             self._tour(tour)
-            for number in range(1, len(tour.stops) + 1):
-                self._stop(tour, number)
+        for view in views:
+            self._stop(view)
+        stages = [(title, self.path.of(stage)) for stage, title in STAGES.items()]
         for url, template, kind, title in (
-            ("index.html", "home.html", "home", self.site.title), (NAV[1][1], "tours.html", "tours", "Tours and notes"),
+            ("index.html", "home.html", "home", self.site.title),
+            ("tours/index.html", "tours.html", "tours", "Tours and notes"),
             ("concepts.html", "concepts.html", "concepts", "Concepts"),
-        ):  # fmt: skip
-            given: dict[str, Any] = {"tours": [self._shown(tour, url) for tour in tours], "stages": self._stages(url)}
-            page = render(
-                self.site, template, url, kind=kind, id="", title=title, lost=self.lost, counts=counts, **given
-            )
-            self.out.write(url, page)
+        ):
+            self._write(
+                template, url, kind=kind, id="", title=title, counts=counts, tours=tours, stages=stages,
+                views=self._views,
+            )  # fmt: skip
 
-    def _shown(self, tour: Tour, here: str) -> dict[str, Any]:
-        """A tour as templates ask for it on the page `here`."""
-        stops = [self._link(tour.name_of(stop), here) for stop in tour.stops]
-        return {"id": tour.id, "title": tour.title, "href": between(here, stop_url(tour.id)), "stops": stops,
-                "level": tour.level, "kind": tour.kind, "summary": tour.summary, "baseline": tour.baseline}  # fmt: skip
-
-    def _link(self, name: str, here: str) -> dict[str, Any]:
-        view = self._views[name]
-        href = between(here, stop_url(name))
-        return {"name": name, "title": view.stop.title, "href": href, "lost": not view.resolved.placed}
-
-    def _stages(self, here: str) -> list[tuple[str, list[dict[str, Any]]]]:
-        return [(title, [self._concept(one, here) for one in self.path.of(stage)]) for stage, title in STAGES.items()]
-
-    def _concept(self, one: Concept, here: str) -> dict[str, Any]:
-        stops = [self._link(name, here) for name in one.stops if name in self._views]
-        return {"id": one.id, "title": one.title, "question": one.question, "stops": stops}
-
-    # --- a tour, a stop ---
+    def _write(self, template: str, url: str, **values: Any) -> None:
+        self.out.write(url, render(self.site, template, url, lost=self.lost, **values))
 
     def _tour(self, tour: Tour) -> None:
         url = stop_url(tour.id)
-        before = [one for name in tour.prerequisites if (one := self.guide.library.tours.get(name)) and one.stops]
-        page = render(
-            self.site, "tour.html", url, kind="tour", id=tour.id, title=tour.title, tour=self._shown(tour, url),
-            intro=self._prose(tour, tour.intro, url), after=between(url, stop_url(tour.name_of(tour.stops[0]))),
-            prerequisites=[{"title": one.title, "href": between(url, stop_url(one.id))} for one in before],
+        before = [self.guide.library.tours.get(name) for name in tour.prerequisites]
+        self._write(
+            "tour.html", url, kind="tour", id=tour.id, title=tour.title, tour=tour,
+            intro=self._prose(tour, url, tour.intro), after=between(url, stop_url(tour.name_of(tour.stops[0]))),
+            prerequisites=[other for other in before if other is not None and other.stops],
         )  # fmt: skip
-        self.out.write(url, page)
 
-    def _stop(self, tour: Tour, number: int) -> None:
-        stop = tour.stops[number - 1]
-        name = tour.name_of(stop)
-        view, url = self._views[name], stop_url(name)
-        steps = {
-            "before": tour.stops[number - 2] if number > 1 else None,
-            "after": tour.stops[number] if number < len(tour.stops) else None,
-        }
-        around: dict[str, Any] = {}
-        for which, other in steps.items():
-            around[which] = between(url, stop_url(tour.name_of(other))) if other is not None else ""
-            around[f"{which}_title"] = other.title if other is not None else ""
+    def _stop(self, view: StopView) -> None:
+        tour, url = view.tour, stop_url(view.name)
+        before, after = (
+            between(url, stop_url(tour.name_of(tour.stops[at]))) if 0 <= at < view.total else ""
+            for at in (view.number - 2, view.number)
+        )
         excerpt = self.guide.excerpt(view, ROOM)
         ref = view.spot.ref if view.spot is not None else None
-        shown, listed = self._excerpt(view, excerpt, url) if excerpt is not None else ("", "")
-        page = render(
-            self.site, "stop.html", url, kind="stop", id=name, title=stop.title, number=number,
-            tour=self._shown(tour, url), outcome=view.outcome, lost=not view.resolved.placed, facts=view.facts,
-            was=view.url, parts=[self._part(tour, part, url) for part in stop.parts], see=self._see(stop, url),
-            excerpt=shown, listed=listed, cut=excerpt.cut if excerpt is not None else "",
-            place=self.site.place(url, ref.path or "", ref.line) if ref is not None and self._is_shown(view) else None,
-            where=f"{ref.path}:{ref.line}" if ref is not None else "", precision=ref.precision if ref else "", **around,
+        linked = self._is_linked(view)
+        lines, listed = self._excerpt(excerpt, view.resolved.path, url, linked=linked) if excerpt else ("", "")
+        self._write(
+            "stop.html", url, kind="stop", id=view.name, title=view.stop.title, tour=tour, view=view,
+            prose=partial(self._prose, tour, url), see=[self._see(see, url) for see in view.stop.anchor.see],
+            excerpt=lines, listed=listed, cut=excerpt.cut if excerpt else "",
+            place=self.site.place(url, ref.path or "", ref.line) if ref is not None and linked else None,
+            where=f"{ref.path}:{ref.line}" if ref is not None else "", precision=ref.precision if ref else "",
+            before=before, after=after,
         )  # fmt: skip
-        self.out.write(url, page)
 
-    def _excerpt(self, view: StopView, excerpt: Excerpt, url: str) -> tuple[Markup, Markup]:
-        """The lines beside a stop, and the list of its names; linked where the site has a page of that very text."""
-        path = view.resolved.path
-        data = excerpts.names_of(excerpt, self.names, path, self.site) if self._is_shown(view) else SourceData(path)
-        return excerpts.lines(excerpt, data, self.site, url)
-
-    def _is_shown(self, view: StopView) -> bool:
+    def _is_linked(self, view: StopView) -> bool:
         """Whether the site's page of the file is of the tree in which the stop is placed."""
-        spot = view.spot
-        number = self.site.owner.get(spot.ref.path or "") if spot is not None else None
-        return number is not None and spot is not None and self.site.trees[number].tree.info.name == spot.tree.name
+        if view.spot is None or view.resolved.path not in self.site.owner:
+            return False
+        return self.site.trees[self.site.owner[view.resolved.path]].tree.info.name == view.spot.tree.name
 
-    def _part(self, tour: Tour, part: StopPart, url: str) -> dict[str, Any]:
-        if part.lab is None:
-            return {"lab": None, "prose": self._prose(tour, part.text, url)}
-        lab = part.lab
-        return {"lab": lab, "code": "\n".join(lab_code(lab)), "facts": lab_facts(lab), "trail": lab.trail,
-                "value": lab.value, "command": trace_command(lab)}  # fmt: skip
-
-    def _see(self, stop: Stop, here: str) -> list[tuple[str, str | None]]:
-        found: list[tuple[str, str | None]] = []
-        for see in stop.anchor.see:
-            if see.kind == "stop" and see.text in self._views:
-                found.append((self._views[see.text].stop.title, between(here, stop_url(see.text))))
-            elif see.kind == "op":
-                name = see.text.removeprefix("op:")
-                name = name if "::" in name else f"aten::{name}"
-                found.append((name, between(here, operator_url(name)) if name in self.site.operators else None))
-            else:
-                url = self.site.place(here, see.path, None) if see.path else None
-                found.append((see.text.removeprefix("src:"), url and url + self._at(see)))
-        return found
+    def _see(self, see: See, url: str) -> tuple[str, str | None]:
+        """What a stop points to, in words, and the way there from the page `url`."""
+        if see.kind == "stop" and see.text in self._views:
+            return self._views[see.text].stop.title, between(url, stop_url(see.text))
+        if see.kind == "op":
+            name = see.text.removeprefix("op:")
+            name = name if "::" in name else f"aten::{name}"
+            return name, between(url, operator_url(name)) if name in self.site.operators else None
+        place = self.site.place(url, see.path, None) if see.path else None
+        return see.text.removeprefix("src:"), place and place + self._at(see)
 
     def _at(self, see: See) -> str:
         """The anchor of a place to see: a symbol by its name; what is no symbol, an entry of YAML, by its line."""
         if not see.path.endswith((".yaml", ".yml")):
             return f"#s={see.symbol}"
         store = self.site.trees[self.site.owner[see.path]].store
-        found = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
-        return f"#L{found[0].line}" if len(found) == 1 else ""
+        entries = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
+        return f"#L{entries[0].line}" if len(entries) == 1 else ""
 
     # --- prose ---
 
-    def _prose(self, tour: Tour, text: str, here: str) -> Markup:
-        def lead(url: str) -> str | None:
-            return self._lead(tour, url, here)
-
+    def _prose(self, tour: Tour, page: str, text: str) -> Markup:
         def picture(url: str) -> tuple[str, tuple[int, int] | None] | None:
             data = safe_picture(tour.folder, url)
             if data is None:
                 return None
             where = f"tours/{safe(tour.id)}-{safe(url.replace('/', '-'))}"
             self.out.write(where, data)
-            return between(here, where), picture_size(data)
+            return between(page, where), picture_size(data)
 
-        return html_of(text, lead, picture)
+        return html_of(text, partial(self._lead, tour, page), picture)
 
-    def _lead(self, tour: Tour, url: str, here: str) -> str | None:
+    def _lead(self, tour: Tour, page: str, url: str) -> str | None:
         """Where a link of a note leads on the site: to a stop, a tour, or elsewhere; None where to nothing."""
         if url.startswith(("http://", "https://")):
-            return outside(url)
+            return url if link_trouble(url) is None else None
         file, _, anchor = url.partition("#")
         name = posixpath.basename(file).removesuffix(".md") if file else tour.id
         target = self.guide.library.tours.get(name) if file.endswith(".md") or not file else None
-        if target is None or not target.stops:
+        full = f"{name}#{anchor}" if anchor else name
+        if target is None or not target.stops or (anchor and full not in self._views):
             return None
-        full = f"{target.id}#{anchor}" if anchor else target.id
-        if anchor and full not in self._views:
+        return between(page, stop_url(full))
+
+    # --- the lines beside a stop ---
+
+    def _excerpt(self, excerpt: Excerpt, path: str, url: str, *, linked: bool) -> tuple[Markup, Markup]:
+        """The lines, those that are meant marked; and the list of the names that are no plain link."""
+        data = self._names(excerpt, path) if linked else SourceData(path)
+        offset = len(excerpt.before) + 1 - excerpt.first  # of a line's number here and in its file
+        words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
+        includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
+        text = "\n".join([*excerpt.before, *excerpt.lines])
+        marked = marked_lines(excerpt.language, text, words, includes)[len(excerpt.before) :]
+        links = _Links(self.site, data, url)
+        first, last = excerpt.marked
+        rows = [
+            f"<li{' class=m' if first <= number <= last else ''}>{_LINK.sub(links.put, line)}\n"
+            for number, line in enumerate(marked, excerpt.first)
+        ]
+        return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n"), Markup("".join(links.listed))
+
+    def _names(self, excerpt: Excerpt, path: str) -> SourceData:
+        """What the names in an excerpt of a page of the site mean; nothing where the index is of another text."""
+        indexed = self.site.trees[self.site.owner[path]]
+        file = indexed.tree.read(path)
+        if file is None or changed(indexed, path):
+            return SourceData(path)
+        only = frozenset(range(excerpt.first, excerpt.first + len(excerpt.lines)))
+        return source_data(self.names, path, file.text, only)
+
+
+class _Links:
+    """Turns links of a file's page into those of the page `url`, which shows some of its lines."""
+
+    def __init__(self, site: Site, data: SourceData, url: str) -> None:
+        self._site, self._data, self._url = site, data, url
+        self._numbers: dict[int, int] = {}
+        self.listed: list[str] = []
+
+    def put(self, match: re.Match[str]) -> str:
+        """The link anew: straight to the one definition, else to an entry of the list."""
+        kind, number, word = match[1], int(match[2]), match[4]
+        if kind == "L":
+            where = self._site.place(self._url, self._data.path, number)
+            return f"<a href={where}>{word}</a>" if where is not None else word
+        name, meant = self._data.entries[number - 1]
+        where = self._straight(meant)
+        if where is not None:
+            return f"<a href={where}>{word}</a>"
+        if number not in self._numbers:
+            self._numbers[number] = len(self._numbers) + 1
+            self.listed.append(entry(self._site, self._data.path, self._numbers[number], name, meant, self._url))
+        return f"<a href=#r{self._numbers[number]}{match[3] or ''}>{word}</a>"
+
+    def _straight(self, meant: Meaning) -> str | None:
+        """Where a name leads that has one definition, on this site and of this version."""
+        only, site = meant.places[0], self._site
+        own = site.owner.get(self._data.path, 0)
+        if not meant.sure or len(meant.places) > 1 or site.skewed(own, site.owner.get(only.path, only.tree)):
             return None
-        return between(here, stop_url(full))
+        return site.place(self._url, only.path, only.definition.line or None)

@@ -1,17 +1,24 @@
-"""A saved trace as a tree that opens and closes, each frame with its places."""
+"""The pages of saved traces: each a tree that opens and closes, every frame with its places."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from ptexplore.model.trace import walk
+from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
-from ptexplore.render.html.words import escaped
+from ptexplore.render.html.source_markup import escaped
+from ptexplore.view.site.site import between
+from ptexplore.view.trace.rows import Options, stops_to_read, view
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Session, Trail
+    from ptexplore.render.html.output import Output
     from ptexplore.view.line import Line
     from ptexplore.view.site.site import Site
     from ptexplore.view.trace.rows import TraceRow
@@ -19,38 +26,29 @@ if TYPE_CHECKING:
 _OPEN = 3  # levels that are open when the page is
 
 
-def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], here: str) -> Markup:
-    """The nested rows of a trace."""
-    from markupsafe import Markup
-
-    show = places(site, here, {one.name: one for one in trail.trees})
-    ops = {hop: escaped(url) for hop, url in _operators(site, trail, here).items()}
+def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], url: str) -> Markup:
+    """The nested rows of a trace, on the page `url`."""
+    show = places(site, url, {info.name: info for info in trail.trees})
+    cards = {
+        hop.id: escaped(between(url, site.operators[hop.op]))
+        for hop in walk(trail.hops)
+        if hop.kind == "op" and hop.op and hop.op in site.operators
+    }
     out: list[str] = []
-    _rows(out, rows, show, ops, 0)
+    _rows(out, rows, show, cards, 0)
     return Markup("".join(out))
 
 
-def _operators(site: Site, trail: Trail, here: str) -> dict[int, str]:
-    from ptexplore.model.trace import walk
-    from ptexplore.view.site.site import between
-
-    return {
-        hop.id: between(here, site.operators[hop.op])
-        for hop in walk(trail.hops)
-        if hop.kind == "op" and hop.op is not None and hop.op in site.operators
-    }
-
-
-def _rows(out: list[str], rows: Sequence[TraceRow], show: Shown, ops: dict[int, str], depth: int) -> None:
+def _rows(out: list[str], rows: Sequence[TraceRow], show: Shown, cards: dict[int, str], depth: int) -> None:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
         title, lines = _title(row), "".join(_line(line, show) for line in row.lines)
-        if row.hop in ops:  # below the title, which opens and closes: what is pressed there must be one thing
-            lines = f'<div class=place><a href="{ops[row.hop]}">the operator\'s card</a></div>{lines}'
+        if row.hop in cards:  # below the title, which opens and closes: what is pressed there must be one thing
+            lines = f'<div class=place><a href="{cards[row.hop]}">the operator\'s card</a></div>{lines}'
         if row.children:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
-            _rows(out, row.children, show, ops, depth + 1)
+            _rows(out, row.children, show, cards, depth + 1)
             out.append("</details>")
         else:
             out.append(f"<div class=leaf>{title}</div>{lines}")
@@ -78,3 +76,42 @@ def _line(line: Line, show: Shown) -> str:
         return f"<div class={line.style}>{escaped(line.text)}</div>"
     also = f" · {show(line.also.ref, line.also.text)}" if line.also is not None and line.also.ref is not None else ""
     return f"<div class=place>{show(line.ref, line.text)}{also}</div>"
+
+
+@dataclass
+class Traces:
+    """Writes the traces of one site; each with the name of its page."""
+
+    site: Site
+    out: Output
+    given: Sequence[tuple[str, Trail, Session | None]]
+    titles: Mapping[str, str]  # "tour#stop" -> how it is called
+
+    def observed(self) -> dict[str, list[tuple[str, str, int]]]:
+        """The traces that ran each operator: expression, page, how many times."""
+        traces: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
+        for name, trail, _session in self.given:
+            hops = (hop for hop in walk(trail.hops) if hop.kind == "op" and hop.status == "observed")
+            for op, times in sorted(Counter(hop.op for hop in hops if hop.op).items()):
+                traces[op].append((trail.expression, self.url(name), times))
+        return traces
+
+    @staticmethod
+    def url(name: str) -> str:
+        return f"traces/{name}.html"
+
+    def write(self) -> None:
+        """The page of each, and the list."""
+        for name, trail, session in self.given:
+            shown, url = view(trail, Options(), session), self.url(name)
+            stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
+            page = render(
+                self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
+                tree=tree(self.site, trail, shown.rows, url),
+                left=[text.partition(": --full")[0] for text in shown.left_out],  # without the terminal's options
+                notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
+            )  # fmt: skip
+            self.out.write(url, page)
+        rows = [(trail.expression, self.url(name), trail.torch.version) for name, trail, _session in self.given]
+        url = "traces/index.html"
+        self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))

@@ -1,15 +1,12 @@
-"""What fetching shows in a terminal: a bar while it runs; what came, what there is and what is in use as lines."""
+"""Print what `fetch` brought or removed, which checkouts there are, and which is in use."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ptexplore.render.terminal.progress import ProgressLines
 from ptexplore.safe_text import clean
-from ptexplore.source.fetch.checkouts import fits
+from ptexplore.source.fetch.checkouts import fits, is_there
 from ptexplore.source.fetch.registry import is_in_place
 from ptexplore.view.checkouts import REASONS, describe
 
@@ -19,98 +16,51 @@ if TYPE_CHECKING:
     from ptexplore.source.fetch.install import FetchOutcome
 
 
-class _Bar:
-    """One rich task a step, finished when the next begins; the detail is what git says of amount and speed."""
-
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-        self._tasks: dict[str, Any] = {}
-        self._last = ""
-
-    def step(self, name: str, done: float | None = None) -> None:
-        if name != self._last and self._last:
-            self._bar.update(self._tasks[self._last], total=1.0, completed=1.0)
-        if name not in self._tasks:
-            self._tasks[name] = self._bar.add_task(clean(name), total=None, detail="")
-        self._last = name
-        if done is not None:
-            self._bar.update(self._tasks[name], total=1.0, completed=done)
-
-    def detail(self, text: str) -> None:
-        """What git says of the running step: amount and speed."""
-        if self._last and text:
-            self._bar.update(self._tasks[self._last], detail=clean(text))
+def print_listing(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> None:
+    """Every checkout and its folder, the one in use marked by a star; which that is, and why."""
+    width = max((len(checkout.name) for checkout in checkouts), default=0)
+    for checkout in checkouts:
+        in_use = choice.checkout is not None and checkout.name == choice.checkout.name
+        mark = "*" if in_use else "+" if checkout.project != "pytorch" else " "
+        place = "in place" if is_in_place(checkout) else checkout.kind
+        gone = "" if is_there(checkout) else "  (its folder is gone)"
+        print(clean(f"{mark} {checkout.name:{width}}  {place:8}  {describe(checkout)}{gone}"))
+        print(clean(f"  {'':{width}}  {checkout.root}"))
+    if checkouts:
+        print_choice(choice)
+    else:
+        print("nothing was fetched yet; next: ptexplore fetch")
+        _print_notes(choice.note)
 
 
-class _Lines(ProgressLines):
-    def detail(self, text: str) -> None:
-        """Nothing: a log needs no figures that change."""
-        del text
-
-
-@contextmanager
-def fetch_progress() -> Iterator[_Bar | _Lines]:
-    """Show the steps of a fetch on stderr; the bar goes away when all is done."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[detail]}", markup=False, style="dim"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True, markup=False, highlight=False), transient=True) as bar:
-        yield _Bar(bar)
-
-
-def print_lines(lines: Sequence[str]) -> None:
-    """Print lines whose names come from outside."""
-    for line in lines:
-        print(clean(line))
-
-
-def listing_lines(document: dict[str, Any]) -> list[str]:
-    """The list for a terminal: one checkout and its folder, the one in use marked by a star."""
-    rows = document["checkouts"]
-    lines = [] if rows else ["nothing was fetched yet; next: ptexplore fetch"]
-    width = max((len(row["name"]) for row in rows), default=0)
-    for row in rows:
-        mark = "*" if row["in_use"] else "+" if row["project"] != "pytorch" else " "
-        place = "in place" if row["in_place"] else row["kind"]
-        gone = "" if row["there"] else "  (its folder is gone)"
-        lines += [f"{mark} {row['name']:{width}}  {place:8}  {row['is']}{gone}", f"  {'':{width}}  {row['root']}"]
-    if document["current"]:
-        lines.append(f"in use: {document['current']} ({document['reason']})")
-    elif rows:
-        lines.append("in use: none")
-    return lines + ([f"  note  {document['note']}"] if document["note"] else [])
-
-
-def outcome_lines(outcome: FetchOutcome, choice: CheckoutChoice, runtime: Runtime | None) -> list[str]:
+def print_outcome(outcome: FetchOutcome, choice: CheckoutChoice, runtime: Runtime | None) -> None:
     """What came, from where, where it lies, what to know of it, and which checkout is read now."""
-    found = outcome.checkout
-    lines = [f"{found.name}: {describe(found)}{'' if outcome.new else ' (was there already)'}"]
-    lines += [f"  from  {found.origin}", f"  lies  {found.root}"]
-    lines += [f"  note  {note}" for note in outcome.notes]
-    if found.project != "pytorch":
-        return [*lines, f"  read  beside PyTorch's own source, as {found.project}"]
-    if runtime is not None and not fits(found, runtime):
-        lines.append(f"  note  the installed torch is {runtime.version}; this is not known to be its source")
-    return lines + choice_lines(choice)
+    checkout = outcome.checkout
+    print(clean(f"{checkout.name}: {describe(checkout)}{'' if outcome.new else ' (was there already)'}"))
+    print(clean(f"  from  {checkout.origin}"))
+    print(clean(f"  lies  {checkout.root}"))
+    _print_notes(*outcome.notes)
+    if checkout.project != "pytorch":
+        print(clean(f"  read  beside PyTorch's own source, as {checkout.project}"))
+        return
+    if runtime is not None and not fits(checkout, runtime):
+        _print_notes(f"the installed torch is {runtime.version}; this is not known to be its source")
+    print_choice(choice)
 
 
-def choice_lines(choice: CheckoutChoice) -> list[str]:
+def print_removed(checkout: Checkout) -> None:
+    """What was removed, and what of it stays."""
+    stays = f"; its folder {checkout.root} stays as it is" if is_in_place(checkout) else ""
+    print(clean(f"removed {checkout.name}{stays}"))
+
+
+def print_choice(choice: CheckoutChoice) -> None:
     """Which checkout is in use, and why."""
     name = f"{choice.checkout.name} ({REASONS[choice.reason]})" if choice.checkout else "none"
-    return [f"in use: {name}"] + ([f"  note  {choice.note}"] if choice.note else [])
+    print(clean(f"in use: {name}"))
+    _print_notes(choice.note)
 
 
-def removed_lines(gone: Checkout) -> list[str]:
-    """What was removed, and what of it stays."""
-    return [f"removed {gone.name}{f'; its folder {gone.root} stays as it is' if is_in_place(gone) else ''}"]
+def _print_notes(*notes: str) -> None:
+    for note in filter(None, notes):
+        print(clean(f"  note  {note}"))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.safe_text import clean
-from ptexplore.view.health import CheckoutHealth, Health
+from ptexplore.render.terminal.console import print_next, styled
+
+if TYPE_CHECKING:
+    from ptexplore.model.operators import Count
+    from ptexplore.view.health import CheckoutHealth, Health
 
 ORIGINS = {
     "generated": "in generated C++, against the regenerated text",
@@ -19,41 +24,43 @@ ORIGINS = {
 def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None:
     """The runtime, its tree, the truth check and the caches, then what to do."""
     runtime = report.runtime
-    console.print(Text.assemble(("torch ", "bold"), f"{runtime.version} ({runtime.build}, git {runtime.git_version})"))
-    console.print(Text(f"  Python {runtime.python_version}  {clean(runtime.python)}", style="dim", overflow="fold"))
-    console.print(Text(f"  {clean(runtime.torch_dir)}", style="dim", overflow="fold"))
+    console.print(styled(("torch ", "bold"), (f"{runtime.version} ({runtime.build}, git {runtime.git_version})", "")))
+    console.print(styled((f"  Python {runtime.python_version}  {runtime.python}", "dim")))
+    console.print(styled((f"  {runtime.torch_dir}", "dim")))
     for tree in report.trees:
-        console.print(Text.assemble(("tree ", "bold"), f"{tree.name}: {tree.version}, layers {', '.join(tree.layers)}"))
-        for one in report.checkouts:
-            if one.tree is tree:
-                _checkout(console, one)
+        console.print(styled(("tree ", "bold"), (f"{tree.name}: {tree.version}, layers {', '.join(tree.layers)}", "")))
+        for checkout in report.checkouts:
+            if checkout.tree is tree:
+                _checkout(console, checkout)
     console.print(Text.assemble(("registrations ", "bold"), f"of {report.operators:,} operators, confirmed:"))
     for origin, count in report.registrations.items():
         style = "green" if count.confirmed == count.total else "yellow"
-        figure = f"{count.confirmed:,} of {count.total:,}"
-        console.print(Text.assemble(("  ", ""), (f"{figure:>18}", style), f"  {ORIGINS.get(origin, origin)}"))
-    figure = f"{report.in_cpp.confirmed:,} of {report.in_cpp.total:,}"
-    console.print(Text.assemble("  ", f"{figure:>18}", "  in C++ together"))
+        console.print(Text.assemble((_figure(count), style), f"  {ORIGINS.get(origin, origin)}"))
+    console.print(Text(f"{_figure(report.in_cpp)}  in C++ together"))
     if unconfirmed:
         for reason, number in report.reasons:
-            console.print(Text(f"  {number:>6}  {clean(reason)}", style="dim"))
+            console.print(styled((f"  {number:>6}  {reason}", "dim")))
         for record in report.unconfirmed:
             where = f"{record.path}:{record.macro_line}" if record.path else "no file"
-            console.print(Text(f"  {record.op} {record.key or 'schema'}  {clean(where)}", overflow="fold"))
+            console.print(styled((f"  {record.op} {record.key or 'schema'}  {where}", "")))
     console.print(Text("cache", style="bold"))
     for cache in report.caches:
         size = f"{cache.size / 1e6:,.1f} MB  " if cache.size else ""
-        console.print(Text(f"  {cache.name}: {size}{clean(cache.path)}", style="dim", overflow="fold"))
+        console.print(styled((f"  {cache.name}: {size}{cache.path}", "dim")))
     for line in report.advice:
-        console.print(Text(f"! {clean(line)}", style="yellow"))
+        console.print(styled((f"! {line}", "yellow")))
     if report.sound:
-        console.print(Text.assemble(("next: ", "dim"), ('ptexplore trace "torch.add(a, b)"', "cyan")))
+        print_next(console, 'ptexplore trace "torch.add(a, b)"')
 
 
-def _checkout(console: Console, one: CheckoutHealth) -> None:
+def _figure(count: Count) -> str:
+    return f"  {f'{count.confirmed:,} of {count.total:,}':>18}"
+
+
+def _checkout(console: Console, checkout: CheckoutHealth) -> None:
     """How a checkout relates, why, and the figures behind it."""
-    relation = one.relation
+    relation = checkout.relation
     style = "green" if relation.decision.word == "matches" else "yellow"
-    console.print(Text.assemble("  ", (relation.decision.word, style), f": {clean(relation.decision.why)}"))
+    console.print(styled(("  ", ""), (relation.decision.word, style), (f": {relation.decision.why}", "")))
     files = f"{relation.same:,} of {relation.same + len(relation.different):,} files that the wheel also has are equal"
     console.print(Text(f"  {files}", style="dim"))

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from ptexplore.safe_text import clean
 from ptexplore.view.tokens import Kind, Span, Tokens
 
+if TYPE_CHECKING:
+    from ptexplore.view.notes.tour import Excerpt
+    from ptexplore.view.search.show import Page
+
 BIGGEST = 1_000_000  # characters; more is shown plain
+TAB = 8  # columns
 # Standard colours alone, so that they suit light and dark terminals: the terminal's own theme says what they are.
 _CODES: dict[Kind, str] = {
     "comment": "90", "string": "32", "number": "36", "keyword": "34;1", "type": "36", "function": "1", "preproc": "35",
     "decorator": "35", "tag": "34;1",
 }  # fmt: skip
+
+
+def shown_lines(source: Page | Excerpt, *, colour: bool) -> list[tuple[str, str]]:
+    """The lines of a stretch of source, each plain and as it is shown, without tabs and control characters."""
+    before, lines, after = (
+        [clean(line.expandtabs(TAB)) for line in part] for part in (source.before, source.lines, source.after)
+    )
+    return list(zip(lines, highlighted(lines, source.language, before, after) if colour else lines, strict=True))
 
 
 def highlighted(

@@ -8,50 +8,46 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import folded
+from ptexplore.render.terminal.console import STYLES, folded, styled
 from ptexplore.safe_text import clean
-from ptexplore.view.notes.check import MEANING, WORDS, Checked, CheckView, where_to
+from ptexplore.view.notes.check import MEANING, TONES, WORDS, Checked, CheckView, where_to
+from ptexplore.view.notes.labs import LAB_TONES, lab_code
 
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Problem, Tour
     from ptexplore.view.notes.labs import LabResult
 
-_STYLE = {"exact": "green", "moved": "cyan", "changed": "yellow", "unpinned": "dim", "absent": "dim"}
-_LABS = {"passed": "green", "failed": "red", "untrusted": "yellow"}
-
 
 def print_check(console: Console, view: CheckView, *, everything: bool) -> None:
     """The anchors by outcome with where they went, what was wrong in files, the labs that failed, and the sums."""
-    for outcome, found in view.groups:
-        head = Text(f"{WORDS.get(outcome, outcome)} {len(found)}", style=_STYLE.get(outcome, "bold red"))
-        head.append(f"  {MEANING[outcome]}", style="dim")
-        console.print(head)
-        for one in found if everything or outcome != "exact" else ():
-            _anchor(console, one)
+    for outcome, anchors in view.groups:
+        count = f"{WORDS.get(outcome, outcome)} {len(anchors)}"
+        console.print(styled((count, STYLES[TONES[outcome]]), (f"  {MEANING[outcome]}", "dim")))
+        for checked in anchors if everything or outcome != "exact" else ():
+            _anchor(console, checked)
     for problem in view.problems:
-        folded(console, Text(f"{clean(str(problem.where))}: {clean(problem.text)}", style="red"), "", "    ")
+        folded(console, styled((f"{problem.where}: {problem.text}", "red")), "", "    ")
     for lab in view.labs or ():
         if lab.outcome != "passed":
-            folded(console, Text(clean(lab_line(lab)), style=_LABS[lab.outcome]), "", "    ")
+            folded(console, Text(lab_line(lab), style=STYLES[LAB_TONES[lab.outcome]]), "", "    ")
     console.print(_sums(view))
 
 
-def _anchor(console: Console, one: Checked) -> None:
-    name = Text(f"{clean(one.resolved.stop)}", style="bold")
-    folded(console, name.append(f"  {clean(where_to(one.resolved))}", style="not bold"), "  ", "      ")
-    if not one.resolved.placed and one.resolved.outcome != "absent":
-        folded(console, Text(f"written at {clean(str(one.stop.anchor.where))}", style="dim"), "      ", "      ")
+def _anchor(console: Console, checked: Checked) -> None:
+    resolved = checked.resolved
+    folded(console, styled((resolved.stop, "bold"), (f"  {where_to(resolved)}", "")), "  ", "      ")
+    if not resolved.placed and resolved.outcome != "absent":
+        folded(console, styled((f"written at {checked.stop.anchor.where}", "dim")), "      ", "      ")
 
 
 def _sums(view: CheckView) -> Text:
     sums = ", ".join(f"{n} {WORDS.get(name, name)}" for name, n in view.summary.items() if n)  # type: ignore[call-overload]
-    out = Text(f"{len(view.anchors)} anchors on {clean(view.tree.label)}: {sums or 'none'}")
+    parts = [f"{len(view.anchors)} anchors on {clean(view.tree.label)}: {sums or 'none'}"]
     if view.problems:
-        out.append(f"; {len(view.problems)} problems in files")
+        parts.append(f"{len(view.problems)} problems in files")
     if view.labs is not None:
-        passed = sum(one.outcome == "passed" for one in view.labs)
-        out.append(f"; {passed} of {len(view.labs)} labs passed")
-    return out
+        parts.append(f"{sum(lab.outcome == 'passed' for lab in view.labs)} of {len(view.labs)} labs passed")
+    return Text("; ".join(parts))
 
 
 def lab_line(lab: LabResult) -> str:
@@ -69,8 +65,7 @@ def print_trusted(tours: Sequence[Tour], problems: Sequence[Problem], *, revoked
         for stop in tour.stops:
             for lab in stop.labs if not revoked else ():
                 print(clean(f"  {stop.id}/{lab.id}  line {lab.where.line}"))
-                code = [*lab.setup, *(f"{name} = {value}" for name, value in lab.variables), *lab.contexts, lab.run]
-                for line in "\n".join(code).split("\n"):
+                for line in lab_code(lab):
                     print(f"    {clean(line)}")
     if not tours:
         print("there are no labs in it: nothing to trust")

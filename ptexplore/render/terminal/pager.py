@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
@@ -16,47 +17,35 @@ _LESS = "FRX"  # quit where it fits one screen, colours, and leave the screen as
 _PLUS = ("vi", "vim", "nvim", "gvim", "view", "nano", "pico", "emacs", "emacsclient", "ed", "joe", "mg", "micro", "jed",
          "less", "kak", "ne")  # fmt: skip
 _COLON = ("hx", "helix", "subl", "sublime_text", "zed", "cursor-cli")
+_HINT = "EDITOR=vim ptexplore show … --open"
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 
 
 def page(lines: Iterable[str], *, wanted: bool) -> None:
     """Print `lines`: through $PAGER (less -R where unset) when they do not fit the terminal and that is `wanted`."""
     pending = iter(lines)
-    if not wanted or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        _print(pending)
+    command = None
+    if wanted and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        height = shutil.get_terminal_size().lines
+        head = list(islice(pending, height - 1))
+        pending = chain(head, pending)
+        command = _pager() if len(head) == height - 1 else None
+    if command is not None:
+        _through(command, pending)
         return
-    height = shutil.get_terminal_size().lines
-    head = [line for line, _number in zip(pending, range(height - 1), strict=False)]
-    if len(head) < height - 1:
-        _print(iter(head))
-        return
-    command = _pager()
-    if command is None:
-        _print(_chain(head, pending))
-        return
-    _through(command, _chain(head, pending))
-
-
-def _chain(head: list[str], rest: Iterator[str]) -> Iterator[str]:
-    yield from head
-    yield from rest
-
-
-def _print(lines: Iterator[str]) -> None:
-    for line in lines:
+    for line in pending:
         sys.stdout.write(f"{line}\n")
 
 
 def _pager() -> list[str] | None:
     """The pager's command, found on the path; None where there is none, or the reader wants none (`cat`, empty)."""
-    asked = os.environ.get("PTEXPLORE_PAGER", os.environ.get("PAGER"))
+    asked = os.environ.get("PTEXPLORE_PAGER", os.environ.get("PAGER", "less -R"))
     try:
-        command = shlex.split(asked) if asked is not None else ["less", "-R"]
+        command = shlex.split(asked)
     except ValueError:
         return None
-    if not command or command[0] == "cat" or shutil.which(command[0]) is None:
-        return None
-    return command
+    wanted = command and command[0] != "cat" and shutil.which(command[0]) is not None
+    return command if wanted else None
 
 
 def _through(command: list[str], lines: Iterator[str]) -> None:
@@ -72,12 +61,9 @@ def _through(command: list[str], lines: Iterator[str]) -> None:
     finally:
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
-        while True:
-            try:
+        while child.returncode is None:
+            with contextlib.suppress(KeyboardInterrupt):  # the pager's own key, not ours
                 child.wait()
-                break
-            except KeyboardInterrupt:  # the pager's own key, not ours
-                continue
 
 
 def editor_command(editor: str, file: str, line: int) -> list[str]:
@@ -87,7 +73,7 @@ def editor_command(editor: str, file: str, line: int) -> list[str]:
     except ValueError as error:
         raise PtexploreError("the editor cannot be started", f"{editor}: {error}", "EDITOR=vim", USAGE) from error
     if not command:
-        raise _no_editor()
+        raise PtexploreError("no editor is chosen", "neither VISUAL nor EDITOR is set", _HINT, USAGE)
     name = os.path.basename(command[0]).removesuffix(".exe")
     if name in _GOTO:
         return [*command, "-g", f"{file}:{line}"]
@@ -96,23 +82,13 @@ def editor_command(editor: str, file: str, line: int) -> list[str]:
     return [*command, f"+{line}", file] if name in _PLUS else [*command, file]
 
 
-def _no_editor() -> PtexploreError:
-    why = "neither VISUAL nor EDITOR is set"
-    return PtexploreError("no editor is chosen", why, "EDITOR=vim ptexplore show … --open", USAGE)
-
-
 def open_in_editor(file: str, line: int) -> None:
     """Open `file` at `line` in $VISUAL or $EDITOR and wait for it. Raises PtexploreError where that fails."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        raise _no_editor()
-    command = editor_command(editor, file, line)
+    command = editor_command(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "", file, line)
     try:
         status = subprocess.run(command, check=False).returncode
     except OSError as error:
         why = f"{command[0]}: {error.strerror or error}"
-        raise PtexploreError(
-            "the editor cannot be started", why, "EDITOR=vim ptexplore show … --open", FAILED
-        ) from error
+        raise PtexploreError("the editor cannot be started", why, _HINT, FAILED) from error
     if status:
         raise PtexploreError("the editor failed", f"{command[0]} ended with {status}", f"{command[0]} {file}", FAILED)

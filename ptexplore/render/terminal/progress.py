@@ -1,4 +1,4 @@
-"""A progress display on stderr: a rich bar in a terminal, one line a step elsewhere."""
+"""Show on stderr how far long work is: a bar in a terminal, one line a step elsewhere."""
 
 from __future__ import annotations
 
@@ -10,22 +10,30 @@ from typing import Any
 
 from ptexplore.safe_text import clean
 
+EVERY = 3.0  # seconds between two lines that say how far a step is
+
 
 class _Bar:
-    """One rich task a step name; `done` is the share from 0 to 1, None while it cannot be told."""
+    """One rich task a step, finished when the next begins; `done` is the share from 0 to 1, None while nobody knows."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
         self._tasks: dict[str, Any] = {}
+        self._last = ""
 
     def step(self, name: str, done: float | None = None) -> None:
+        if name != self._last and self._last:
+            self._bar.update(self._tasks[self._last], total=1.0, completed=1.0)
         if name not in self._tasks:
-            self._tasks[name] = self._bar.add_task(name, total=None if done is None else 1.0)
+            self._tasks[name] = self._bar.add_task(clean(name), total=None, detail="")
+        self._last = name
         if done is not None:
             self._bar.update(self._tasks[name], total=1.0, completed=done)
 
-
-EVERY = 3.0  # seconds between two lines that say how far a step is
+    def detail(self, text: str) -> None:
+        """What git says of the running step: amount and speed."""
+        if self._last and text:
+            self._bar.update(self._tasks[self._last], detail=clean(text))
 
 
 class ProgressLines:
@@ -33,31 +41,39 @@ class ProgressLines:
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
-        self._said = 0.0
+        self._printed = 0.0
 
     def step(self, name: str, done: float | None = None) -> None:
         """Say a step when it begins, and then now and again the share of it that is done."""
-        now = time.monotonic()
-        if name not in self._seen:
-            self._seen.add(name)
-            print(f"  {clean(name)}", file=sys.stderr, flush=True)
-        elif done is not None and done < 1 and now - self._said >= EVERY:
-            print(f"  {clean(name)}: {done:.0%}", file=sys.stderr, flush=True)
-        else:
+        begun = name in self._seen
+        if begun and (done is None or done >= 1 or time.monotonic() - self._printed < EVERY):
             return
-        self._said = now
+        self._seen.add(name)
+        self._printed = time.monotonic()
+        print(f"  {clean(name)}{f': {done:.0%}' if begun else ''}", file=sys.stderr, flush=True)
+
+    def detail(self, text: str) -> None:
+        """Nothing: a log needs no figures that change."""
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[_Bar | ProgressLines]:
-    """Show steps as they are reported; the bar goes away when all is done."""
-    print(title, file=sys.stderr, flush=True)
+def progress_bar(title: str = "") -> Iterator[_Bar | ProgressLines]:
+    """Show steps as they are reported, under a title if there is one; the bar goes away when all is done."""
+    if title:
+        print(title, file=sys.stderr, flush=True)
     if not sys.stderr.isatty():
         yield ProgressLines()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[detail]}", markup=False, style="dim"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True, markup=False, highlight=False), transient=True) as bar:
         yield _Bar(bar)

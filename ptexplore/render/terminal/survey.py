@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ptexplore.render.terminal.console import folded
+from ptexplore.render.terminal.console import folded, styled
 from ptexplore.safe_text import clean
 from ptexplore.view.survey import PLACED, Report, Share, SurveyRow
 
@@ -18,23 +19,22 @@ NAMED = 40  # exceptions of one kind that a terminal is shown
 
 def print_survey(console: Console, report: Report) -> None:
     """The shares, and the exceptions by name."""
-    console.print(Text(clean(report.title), style="bold"))
+    console.print(styled((report.title, "bold")))
     for name, value in report.about.items():
-        folded(console, Text(f"{clean(name)}: {clean(value)}", style="dim"), "  ", "    ")
+        folded(console, styled((f"{name}: {value}", "dim")), "  ", "    ")
     table = Table(box=None, show_header=False, pad_edge=False)
     for share in report.shares:
-        table.add_row(Text(f"  {clean(share.name)}"), f"{share.count} of {share.total}", share.percent, _asked(share))
+        table.add_row(styled((f"  {share.name}", "")), f"{share.count} of {share.total}", share.percent, _asked(share))
     console.print(table)
-    for one in report.exceptions:
-        console.print(Text(f"\n{clean(one.title)}: {len(one.found)}", style="bold"))
-        for name, why in one.found[:NAMED]:
-            folded(console, Text.assemble((clean(name), "cyan"), f"  {clean(why)}" if why else ""), "  ", "    ")
-        if len(one.found) > NAMED:
-            console.print(Text(f"  {len(one.found) - NAMED} more: --markdown names all", style="dim"))
+    for group in report.exceptions:
+        console.print(Text(f"\n{clean(group.title)}: {len(group.found)}", style="bold"))
+        for name, why in group.found[:NAMED]:
+            folded(console, styled((name, "cyan"), (f"  {why}" if why else "", "")), "  ", "    ")
+        if len(group.found) > NAMED:
+            console.print(Text(f"  {len(group.found) - NAMED} more: --markdown names all", style="dim"))
     if report.missing:
-        console.print(
-            Text(f"\n{len(report.missing)} operators not surveyed yet: ptexplore survey goes on", style="yellow")
-        )
+        missing = f"\n{len(report.missing)} operators not surveyed yet: ptexplore survey goes on"
+        console.print(Text(missing, style="yellow"))
 
 
 def _asked(share: Share) -> Text:
@@ -51,20 +51,17 @@ def markdown(report: Report) -> Iterator[str]:
     for name, value in report.about.items():
         yield f"- {_cell(name)}: {_cell(value)}"
     yield ""
-    yield from _table(("what", "count", "of", "share"), map(_share, report.shares))
-    for one in report.exceptions:
-        yield f"#### {_cell(one.title)} ({len(one.found)})"
+    shares = ((_cell(share.name), str(share.count), str(share.total), share.percent) for share in report.shares)
+    yield from _table(("what", "count", "of", "share"), shares)
+    for group in report.exceptions:
+        yield f"#### {_cell(group.title)} ({len(group.found)})"
         yield ""
-        yield from _table(("name", "why"), ((_code(name), _cell(why)) for name, why in one.found))
+        yield from _table(("name", "why"), ((_code(name), _cell(why)) for name, why in group.found))
     yield "#### Every operator"
     yield ""
     yield from _table(COLUMNS, map(_cells, report.rows))
     if report.missing:
         yield f"Not surveyed: {_cell(', '.join(report.missing))}"
-
-
-def _share(share: Share) -> tuple[str, ...]:
-    return _cell(share.name), str(share.count), str(share.total), share.percent
 
 
 def _cells(row: SurveyRow) -> tuple[str, ...]:
@@ -84,9 +81,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 def _cell(text: str) -> str:
     """Prose that ends no cell and is no markup."""
-    for letter in "\\|<>*_`[":
-        text = text.replace(letter, f"\\{letter}")
-    return clean(text)
+    return clean(re.sub(r"[\\|<>*_`\[]", r"\\\g<0>", text))
 
 
 def _code(text: str) -> str:

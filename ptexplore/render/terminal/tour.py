@@ -1,69 +1,58 @@
-"""Draw one stop of a tour: what it is and where, then its prose with the source beside it or under it."""
+"""Draw one stop of a tour: what it is and where, then its prose with the source beside it or under it; and its labs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Group
+from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
-from ptexplore.render.terminal.console import folded, precision
-from ptexplore.render.terminal.highlight import highlighted
-from ptexplore.render.terminal.prose import THEME, prose
+from ptexplore.render.terminal.console import STYLES, folded, styled
+from ptexplore.render.terminal.highlight import shown_lines
+from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
-from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
+from ptexplore.view.notes.check import TONES
+from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts, trace_command
+from ptexplore.view.notes.prose import PICTURE, StopNumber, prose_tokens
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from ptexplore.annotations.records import Lab, Tour
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.tour import Excerpt, StopView
 
 WIDE = 120  # columns from which the source stands beside the prose
-TAB = 8
-_OUTCOME = {"exact": "green", "moved": "cyan", "changed": "yellow", "unpinned": "yellow", "absent": "yellow"}
-_LAB = {"passed": "green", "failed": "red", "untrusted": "yellow"}
 _LONGEST = 100  # columns of prose that is not beside anything
 
+# Standard colours alone, as for source: the terminal's own theme says what they are.
+THEME = Theme({
+    "markdown.code": "cyan",
+    "markdown.link": "underline",
+    "markdown.link_url": "dim",
+    "markdown.item.bullet": "dim",
+    "markdown.item.number": "dim",
+    "markdown.block_quote": "italic",
+    "markdown.hr": "dim",
+})  # fmt: skip
 
-def prose_width(console: Console) -> int:
-    """How wide the prose is: a part of a wide terminal, all of a narrow one."""
-    if console.is_terminal and console.width >= WIDE:
-        return min(76, console.width * 42 // 100)
-    return min(console.width, _LONGEST)
+
+def is_wide(console: Console) -> bool:
+    """Whether the source stands beside the prose."""
+    return console.is_terminal and console.width >= WIDE
 
 
-def stop_lines(console: Console, view: StopView, excerpt: Excerpt | None, *, reveal: bool) -> list[str]:
-    """The whole stop as lines ready to print. `reveal` says whether labs tell what is expected of them."""
-    with console.use_theme(THEME):
-        beside = console.is_terminal and console.width >= WIDE
-        width = prose_width(console)
-        text = console.render_lines(
-            _text(view, reveal=reveal), console.options.update(width=width, height=None), pad=beside
-        )
-        source = _source(console, excerpt)
-        with console.capture() as captured:
-            _header(console, view)
-            if excerpt is not None and excerpt.cut:
-                folded(console, Text(excerpt.cut, style="dim"), "  ", "    ")
-            console.print()
-            if beside:
-                _columns(console, text, source, width)
-            else:
-                _rows(console, text)
-                if source:
-                    console.print()
-                    console.print(Text("source", style="bold"))
-                for line in source:
-                    console.print(line, soft_wrap=True)
-            _footer(console, view)
-    return [line.rstrip() for line in captured.get().split("\n")[:-1]]
+def prose_height(console: Console, view: StopView) -> int:
+    """How many lines the stop's prose takes: as much source can stand beside it."""
+    return len(_rendered(console, _text(view, reveal=False)))
 
 
 def source_height(console: Console, excerpt: Excerpt | None) -> int:
@@ -71,44 +60,47 @@ def source_height(console: Console, excerpt: Excerpt | None) -> int:
     return len(_source(console, excerpt))
 
 
-def prose_height(console: Console, view: StopView) -> int:
-    """How many lines the stop's prose takes: as much source can stand beside it."""
-    with console.use_theme(THEME):
-        options = console.options.update(width=prose_width(console), height=None)
-        return len(console.render_lines(_text(view, reveal=False), options, pad=False))
-
-
-# --- the parts ---
+def print_stop(console: Console, view: StopView, excerpt: Excerpt | None, *, reveal: bool) -> None:
+    """The whole stop. `reveal` says whether labs tell what is expected of them."""
+    text = _rendered(console, _text(view, reveal=reveal))
+    source = _source(console, excerpt)
+    _header(console, view)
+    if excerpt is not None and excerpt.cut:
+        folded(console, Text(excerpt.cut, style="dim"), "  ", "    ")
+    console.print()
+    if is_wide(console):
+        _columns(console, text, source)
+    else:
+        _rows(console, text)
+        if source:
+            console.print(Text("\nsource", style="bold"))
+        for line in source:
+            console.print(line, soft_wrap=True)
+    if view.see:
+        console.print()
+        folded(console, styled((f"see also: {', '.join(map(_command, view.see))}", "dim")), "", "  ")
 
 
 def _header(console: Console, view: StopView) -> None:
-    title = Text(f"{view.number}/{view.total}  ", style="dim")
-    title.append(clean(view.stop.title), style="not dim bold cyan")
-    title.append(f"  {clean(view.name)}", style="dim")
+    title = styled(
+        (f"{view.number}/{view.total}  ", "dim"), (view.stop.title, "bold cyan"), (f"  {view.name}", "dim")
+    )  # fmt: skip
     folded(console, title, "", "     ")
-    one = view.resolved
-    place = Text(view.outcome, style=_OUTCOME.get(one.outcome, "bold red"))
+    anchor = view.resolved
+    place = styled((view.outcome, STYLES[TONES[anchor.outcome]]))
     if view.spot is not None:
-        lines = f"{one.line}-{one.end_line}" if one.end_line > one.line else f"{one.line}"
-        place.append(f"  {clean(one.path)}:{lines}  ", style="default not bold")
-        place.append(clean(view.spot.tree.label), style="not bold magenta")
-        place.append(" ").append_text(precision(view.spot.ref))
+        lines = f"{anchor.line}-{anchor.end_line}" if anchor.end_line > anchor.line else f"{anchor.line}"
+        place.append_text(placed(styled((f"  {anchor.path}:{lines}", "")), view.spot.tree.label, view.spot.ref))
     else:
-        place.append(f"  {clean(one.anchor.path)}  {clean(one.anchor.symbol)}", style="default not bold")
+        place.append_text(styled((f"  {anchor.anchor.path}  {anchor.anchor.symbol}", "")))
     folded(console, place, "  ", "    ")
     for fact in view.facts:
-        folded(console, Text(clean(fact), style="yellow" if view.spot is None else "dim"), "  ", "    ")
+        folded(console, styled((fact, "yellow" if view.spot is None else "dim")), "  ", "    ")
     if view.url:
-        folded(console, Text(f"to read it: {clean(view.url)}", style="dim"), "  ", "    ")
+        folded(console, styled((f"to read it: {view.url}", "dim")), "  ", "    ")
 
 
-def _footer(console: Console, view: StopView) -> None:
-    if view.see:
-        console.print()
-        folded(console, Text(f"see also: {clean(', '.join(map(_seen, view.see)))}", style="dim"), "", "  ")
-
-
-def _seen(see: str) -> str:
+def _command(see: str) -> str:
     """A link as the command that follows it."""
     if see.startswith("op:"):
         return f"ptexplore op {see[3:]}"
@@ -118,29 +110,66 @@ def _seen(see: str) -> str:
     return f"ptexplore tour {see.replace('#', ' ')}"
 
 
+def print_intro(console: Console, tour: Tour) -> None:
+    """The tour's title and introduction."""
+    folded(console, styled((tour.title, "bold cyan")), "", "  ")
+    if tour.intro:
+        console.print()
+        _rows(console, _rendered(console, prose(tour.intro), min(console.width, _LONGEST)))
+
+
+# --- prose ---
+
+
+class _Code(CodeBlock):
+    """A fenced block: its text, set in, and what it is where it is a picture."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        kind = f"{self.lexer_name}:\n" if self.lexer_name in (PICTURE, "mermaid") else ""
+        yield Padding(Text.assemble((kind, "dim"), (str(self.text).rstrip(), "cyan"), overflow="fold"), (0, 0, 0, 2))
+
+
+class _Heading(Heading):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = self.text.copy()
+        text.stylize("bold")
+        yield Text("")
+        yield text
+
+
+class _Prose(Markdown):
+    elements = Markdown.elements | {"fence": _Code, "code_block": _Code, "heading_open": _Heading}
+
+
+def prose(text: str, number: StopNumber = lambda _name: None) -> Markdown:
+    """Markdown with plain headings, and code without a box. Links to stops of the tour say the stop's number."""
+    shown = _Prose("", hyperlinks=False)
+    shown.parsed = prose_tokens(text, number)
+    return shown
+
+
 def _text(view: StopView, *, reveal: bool) -> Group:
-    ids = [stop.id for stop in view.tour.stops]
-
-    def number(name: str) -> int | None:
-        return ids.index(name) + 1 if name in ids else None
-
+    numbers = {stop.id: number for number, stop in enumerate(view.tour.stops, 1)}
     parts: list[RenderableType] = []
-    for at, part in enumerate(view.stop.parts):
-        if at:
-            parts.append(Text(""))
-        parts.append(_lab(part.lab, reveal=reveal) if part.lab is not None else prose(part.text, number))
+    for part in view.stop.parts:
+        shown = _lab(part.lab, reveal=reveal) if part.lab is not None else prose(part.text, numbers.get)
+        parts += [Text(""), shown] if parts else [shown]
     return Group(*parts)
 
 
-def intro_lines(console: Console, tour: Tour) -> list[str]:
-    """The tour's title and introduction."""
-    with console.use_theme(THEME), console.capture() as captured:
-        folded(console, Text(clean(tour.title), style="bold cyan"), "", "  ")
-        if tour.intro:
-            options = console.options.update(width=min(console.width, _LONGEST), height=None)
-            console.print()
-            _rows(console, console.render_lines(prose(tour.intro), options, pad=False))
-    return [line.rstrip() for line in captured.get().split("\n")[:-1]]
+def _prose_width(console: Console) -> int:
+    """How wide the prose is: a part of a wide terminal, all of a narrow one."""
+    return min(76, console.width * 42 // 100) if is_wide(console) else min(console.width, _LONGEST)
+
+
+def _rendered(console: Console, text: RenderableType, width: int | None = None) -> list[list[Segment]]:
+    """The lines of a text; as wide as they are where the source stands beside them."""
+    with console.use_theme(THEME):
+        options = console.options.update(width=width or _prose_width(console), height=None)
+        return console.render_lines(text, options, pad=width is None and is_wide(console))
+
+
+# --- labs ---
 
 
 def _lab(lab: Lab, *, reveal: bool) -> RenderableType:
@@ -148,9 +177,7 @@ def _lab(lab: Lab, *, reveal: bool) -> RenderableType:
     first = len(code) - len(lab.run.strip().split("\n"))
     text = Text("\n".join(code[first:]), style="cyan", overflow="fold")
     facts = lab_facts(lab)
-    if facts:
-        text.append(f"\n({facts})", style="default dim")
-    for line in expected(lab) if reveal else ():
+    for line in ([f"({facts})"] if facts else []) + (expected(lab) if reveal else []):
         text.append(f"\n{line}", style="default dim")
     title = Text(f"lab {clean(lab.id)}", style="bold")
     if not first:
@@ -175,20 +202,19 @@ def expected(lab: Lab) -> list[str]:
     return [*lines, f"its value is {clean(lab.value)}"] if lab.value is not None else lines
 
 
-def lab_lines(console: Console, lab: Lab, result: LabResult) -> list[str]:
+def print_lab(console: Console, lab: Lab, result: LabResult) -> None:
     """How a lab ended, what came of it, and the command that shows more."""
-    with console.capture() as captured:
-        title = Text(f"lab {lab.id}: {result.outcome}", style=_LAB[result.outcome])
-        title.append(f" ({result.seconds:.1f} s)" if result.outcome != "untrusted" else "", style="dim")
-        folded(console, title, "", "  ")
-        if result.why:
-            folded(console, Text(clean(result.why), style="yellow"), "  ", "    ")
-        for line in expected(lab) if result.outcome == "passed" else ():
-            folded(console, Text(line), "  ", "      ")
-        command = trace_command(lab)
-        if command is not None and result.outcome != "untrusted":
-            folded(console, Text.assemble(("all of it: ", "dim"), (clean(command), "cyan")), "  ", "    ")
-    return captured.get().split("\n")[:-1]
+    tried = result.outcome != "untrusted"
+    seconds = f" ({result.seconds:.1f} s)" if tried else ""
+    style = STYLES[LAB_TONES[result.outcome]]
+    folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (seconds, "dim")), "", "  ")
+    if result.why:
+        folded(console, styled((result.why, "yellow")), "  ", "    ")
+    for line in expected(lab) if result.outcome == "passed" else ():
+        folded(console, Text(line), "  ", "      ")
+    command = trace_command(lab)
+    if command is not None and tried:
+        folded(console, styled(("all of it: ", "dim"), (command, "cyan")), "  ", "    ")
 
 
 # --- source ---
@@ -197,27 +223,22 @@ def lab_lines(console: Console, lab: Lab, result: LabResult) -> list[str]:
 def _source(console: Console, excerpt: Excerpt | None) -> list[Text]:
     if excerpt is None:
         return []
-    beside = console.is_terminal and console.width >= WIDE
-    width = console.width - prose_width(console) - 3 if beside else console.width
+    width = console.width - _prose_width(console) - 3 if is_wide(console) else console.width
     colour = console.is_terminal and not console.no_color
-    before, lines, after = (
-        [clean(line.expandtabs(TAB)) for line in part] for part in (excerpt.before, excerpt.lines, excerpt.after)
-    )
-    shown: Iterable[str] = highlighted(lines, excerpt.language, before, after) if colour else lines
-    digits = len(str(excerpt.first + len(lines)))
+    digits = len(str(excerpt.first + len(excerpt.lines)))
     out: list[Text] = []
-    for number, (plain, line) in enumerate(zip(lines, shown, strict=True), excerpt.first):
+    for number, (plain, line) in enumerate(shown_lines(excerpt, colour=colour), excerpt.first):
         marked = excerpt.marked[0] <= number <= excerpt.marked[1]
         text = Text.from_ansi(line) if colour else Text(line)
-        start = number == excerpt.marked[0]
-        at = re.search(rf"\b{excerpt.token}\b", plain) if start and excerpt.token else None
-        if at is not None:
-            text.stylize("bold reverse", *at.span())
+        is_token = number == excerpt.marked[0] and excerpt.token
+        token = re.search(rf"\b{excerpt.token}\b", plain) if is_token else None
+        if token is not None:
+            text.stylize("bold reverse", *token.span())
         gutter = Text(f"{'>' if marked else ' '}{number:>{digits}} ", style="bold yellow" if marked else "bright_black")
         pieces = _pieces(text, width - len(gutter)) if console.is_terminal else [text]
         out += [Text.assemble(gutter if not n else " " * len(gutter), piece) for n, piece in enumerate(pieces)]
-        if at is not None and not colour and len(pieces) == 1:
-            out.append(Text(" " * (len(gutter) + at.start()) + "^" * (at.end() - at.start())))
+        if token is not None and not colour and len(pieces) == 1:
+            out.append(Text(" " * (len(gutter) + token.start()) + "^" * len(token[0])))
     return out
 
 
@@ -242,9 +263,10 @@ def _rows(console: Console, lines: Sequence[Sequence[Segment]]) -> None:
         console.print(Segments([*line, Segment.line()]), soft_wrap=True, end="")
 
 
-def _columns(console: Console, text: Sequence[Sequence[Segment]], source: Sequence[Text], width: int) -> None:
+def _columns(console: Console, text: Sequence[Sequence[Segment]], source: Sequence[Text]) -> None:
+    """The text with the source on its right, with a bar between them."""
     bar = Segment(" │ ", console.get_style("dim"))
-    for at in range(max(len(text), len(source))):
-        left = list(text[at]) if at < len(text) else [Segment(" " * width)]
-        right = source[at].render(console, end="") if at < len(source) else ()
-        console.print(Segments([*left, bar, *right, Segment.line()]), soft_wrap=True, end="")
+    empty = [Segment(" " * _prose_width(console))]
+    for left, right in zip_longest(text, source, fillvalue=None):
+        segments = [*(left or empty), bar, *(right.render(console, end="") if right else ()), Segment.line()]
+        console.print(Segments(segments), soft_wrap=True, end="")

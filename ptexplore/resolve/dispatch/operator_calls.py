@@ -1,73 +1,99 @@
-"""Say which overload each operator event is, and where its entry point stands."""
+"""Say which overload each operator event is, and where its entry point stands.
+
+Where neither the profiler nor the inputs tell, the kernels' text does: a composite kernel's body names the operators it
+calls, and those that the profiler saw inside the call say which overload it cannot have been. Only text of the running
+version counts.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ptexplore.cpp.text import Text
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import OperatorRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.dispatch.overloads import by_calls
+from ptexplore.resolve.dispatch.kernel_bodies import caller, registration_of
+from ptexplore.resolve.dispatch.kernel_hops import device_of
 from ptexplore.resolve.dispatch.schema import fits
 from ptexplore.resolve.observed import table_of
 from ptexplore.resolve.places.precision import in_runtime, unknown
+
+MATH = "math kernel"  # the table's word for a composite kernel
+_CALLED = re.compile(r"\b(\w+)\s*\(")
+_QUALIFIED = re.compile(r"\bat::(\w+?)(?:_symint)?\s*\(")
+_BRANCH = re.compile(r"\b(?:if|for|while|switch|catch)\b|\?")
 
 
 def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Name each operator in full ("aten::add.Tensor"); an overload that cannot be told stays unnamed."""
 
     def change(claim: Claim) -> Claim:
-        if claim.hop.kind != "op":
-            return claim
-        base, overload = claim.hop.name, claim.event.overload if claim.event is not None else None
-        if overload is not None:
-            full = f"{base}.{overload}" if overload else base
-            return known(context, claim, full, "the profiler recorded the overload")
-        overloads, matching = overloads_of(context, claim)
-        if len(matching) == 1:
-            others = len(overloads) - 1
-            reason = f"the one overload of {base} that takes these inputs" + (
-                f" ({others} others do not)" if others else ""
-            )
-            return known(context, claim, matching[0].name, reason)
-        told = by_calls(context, claim, matching) if context.lookup.sources else matching
-        if len(told) == 1:
-            others_named = ", ".join(o.name for o in matching if o != told[0])
-            reason = f"{others_named} would have called other operators than ran inside, by the text of its kernel"
-            return known(context, claim, told[0].name, reason)
-        candidates = tuple(_entry(context, o) for o in matching or overloads)
-        names = ", ".join(o.name for o in matching or overloads)
-        which = f"several take these inputs: {names}" if names else "none of that name is known"
-        reason = f"this torch's profiler does not record overloads, and {which}"
-        ref = SourceRef(
-            None, None, None, "ambiguous" if candidates else "unknown", reason=reason, candidates=candidates
-        )
-        return claim.but(source=ref)
+        return _named(context, claim) if claim.hop.kind == "op" else claim
 
     return rewrite(claims, change)
+
+
+def _named(context: Context, claim: Claim) -> Claim:
+    base, overload = claim.hop.name, claim.event.overload if claim.event is not None else None
+    if overload is not None:
+        full = f"{base}.{overload}" if overload else base
+        return known(context, claim, full, "the profiler recorded the overload")
+    overloads, matching = overloads_of(context, claim)
+    if len(matching) == 1:
+        others = f" ({len(overloads) - 1} others do not)" if len(overloads) > 1 else ""
+        reason = f"the one overload of {base} that takes these inputs{others}"
+        return known(context, claim, matching[0].name, reason)
+    told = by_calls(context, claim, matching) if context.lookup.sources else matching
+    if len(told) == 1:
+        names = ", ".join(o.name for o in matching if o != told[0])
+        reason = f"{names} would have called other operators than ran inside, by the text of its kernel"
+        return known(context, claim, told[0].name, reason)
+    possible = matching or overloads
+    names = ", ".join(o.name for o in possible)
+    which = f"several take these inputs: {names}" if names else "none of that name is known"
+    ref = SourceRef(
+        None,
+        None,
+        None,
+        "ambiguous" if possible else "unknown",
+        reason=f"this torch's profiler does not record overloads, and {which}",
+        candidates=tuple(_entry(context, o) for o in possible),
+    )
+    return claim.but(replace(claim.hop, source=ref))
 
 
 def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[Operator]]:
     """All overloads of an operator event's name, and those that take its inputs."""
     namespace, _, base = claim.hop.name.partition("::")
-    found = [one for one in context.store.operators_named(base) if one.namespace == namespace]
-    found += [one for one in _added(context) if (one.namespace, one.base) == (namespace, base)]
-    return found, [one for one in found if fits(one.schema, claim.event.inputs if claim.event is not None else ())]
+    operators = [*context.store.operators_named(base), *_added(context)]
+    overloads = [o for o in operators if (o.namespace, o.base) == (namespace, base)]
+    return overloads, [o for o in overloads if fits(o.schema, claim.event.inputs if claim.event is not None else ())]
 
 
 def _added(context: Context) -> list[Operator]:
-    """The operators that the traced code registered itself, of those that it called."""
-    changed = (table_of(one) for one in context.session.observations if one.kind == "table")
-    return [Operator(one.op, one.schema, (), ()) for one in changed if context.store.operator(one.op) is None]
+    """The operators that the traced code both registered and called."""
+    changed = [table_of(observation) for observation in context.session.observations if observation.kind == "table"]
+    return [Operator(table.op, table.schema, (), ()) for table in changed if context.store.operator(table.op) is None]
 
 
 def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
     """An operator's claim with its full name, its entry point and what the catalogue has of it; `reason` tells why."""
     operator = context.store.operator(full)
     if operator is None:
-        ref = unknown(f"{full} was registered after the catalogue was built (by the traced code)")
-        return claim.but(name=full, op=full, source=ref, why=(reason,))
-    source, reference = _entry(context, operator), _reference(context, operator)
-    return claim.but(name=full, op=full, source=source, operator=reference, why=(reason,))
+        source = unknown(f"{full} was registered after the catalogue was built (by the traced code)")
+        return claim.but(replace(claim.hop, name=full, op=full, source=source), reason)
+    yaml = operator.yaml_path
+    reference = OperatorRef(
+        schema=operator.schema,
+        yaml=in_runtime(context.tree, yaml, operator.yaml_line, operator.yaml_end) if yaml else None,
+        entry=f"at::_ops::{operator.cpp_name}::call" if operator.cpp_name else None,
+    )
+    hop = replace(claim.hop, name=full, op=full, source=_entry(context, operator), operator=reference)
+    return claim.but(hop, reason)
 
 
 def _entry(context: Context, operator: Operator) -> SourceRef:
@@ -77,11 +103,55 @@ def _entry(context: Context, operator: Operator) -> SourceRef:
     return in_runtime(context.tree, operator.call_path, operator.call_line)
 
 
-def _reference(context: Context, operator: Operator) -> OperatorRef:
-    return OperatorRef(
-        schema=operator.schema,
-        yaml=in_runtime(context.tree, operator.yaml_path, operator.yaml_line, operator.yaml_end)
-        if operator.yaml_path
-        else None,
-        entry=f"at::_ops::{operator.cpp_name}::call" if operator.cpp_name else None,
-    )
+# --- told by what kernels call ---
+
+
+def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> list[Operator]:
+    """The one candidate whose kernel's text fits what ran inside `claim`; all candidates if several fit, or none.
+
+    A candidate is ruled out if its kernel has no branches and calls an operator that did not run. If all candidates
+    are composite, those whose text names no operator that ran are ruled out too.
+    """
+    inside = {name.partition("::")[2] for name in _operators(claim)}
+    bodies = {candidate.name: _composite_body(context, candidate) for candidate in candidates}
+    left = [candidate for candidate in candidates if not _missing(context, bodies[candidate.name], inside)]
+    if len(left) > 1 and inside and None not in bodies.values():
+        left = [candidate for candidate in left if inside & _calls(bodies[candidate.name] or "")]
+    return left if len(left) == 1 else list(candidates)
+
+
+def _operators(claim: Claim) -> Iterator[str]:
+    """The operators called directly inside a claim, by the name the profiler recorded."""
+    for child in claim.children:
+        if child.hop.kind == "op":
+            yield (child.event.name if child.event is not None else None) or child.hop.name
+        else:
+            yield from _operators(child)
+
+
+def _calls(body: str) -> set[str]:
+    """What a body calls, by the names that operators have."""
+    return {name.removesuffix("_symint") for name in _CALLED.findall(body)}
+
+
+def _missing(context: Context, body: str | None, inside: set[str]) -> bool:
+    """Whether a kernel without branches calls an operator that did not run."""
+    if body is None or _BRANCH.search(body):
+        return False
+    return any(name not in inside and context.store.operators_named(name) for name in _QUALIFIED.findall(body))
+
+
+def _composite_body(context: Context, operator: Operator) -> str | None:
+    """The text of a composite operator's kernel, if the device gets that kernel and a tree of this version has it."""
+    device = device_of(context, None)
+    entry = context.effective(operator.name, device) if device is not None else None
+    if device is None or entry is None or MATH not in entry.reason:
+        return None
+    record = registration_of(context.store, operator.name, device, entry)
+    if record is None or record.target is None:
+        return None
+    source = context.lookup.definition(record.target, caller(record))
+    if source.precision != "located" or source.end_line is None:
+        return None
+    text = Text(str(source.path), "\n".join(context.lookup.lines(source))).bare
+    return text[text.index("{") :] if "{" in text else None

@@ -6,18 +6,25 @@ fallthroughs; OperatorEntry.cpp for the table; the kernels' own text for what th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status
 from ptexplore.resolve.claims import Claim, Context
-from ptexplore.resolve.dispatch.arguments import Arguments, KnownTensors
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
-from ptexplore.resolve.dispatch.kernels import kernel_claim
-from ptexplore.resolve.dispatch.local_state import LocalState, first_state, inside_caller, inside_kernel, state_at
+from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, onward
+from ptexplore.resolve.dispatch.starting_sets import (
+    Arguments,
+    KnownTensors,
+    LocalState,
+    first_state,
+    inside_caller,
+    inside_kernel,
+    state_at,
+)
 
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
@@ -35,8 +42,7 @@ class TableLookup:
 
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
-    tensors = KnownTensors.of(context)
-    state = first_state(context)
+    tensors, state = KnownTensors.of(context), first_state(context)
     return tuple(_descend(context, tensors, c, state) for c in claims)
 
 
@@ -48,50 +54,59 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
     if claim.hop.kind != "op" or claim.hop.op is None:
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
-    arguments = tensors.arguments(claim)
-    keys = (arguments.raw | state.include) & ~state.exclude
-    start, masked = _masked(context, claim.hop.op, keys)
-    doubt = _masked(context, claim.hop.op, keys | arguments.doubt & ~state.exclude)[0] & ~start
-    steps = list(_walk(context, claim, start, doubt)) if state.known else []
-    call = OperatorCall(
-        claim, arguments, state, masked, steps, _unsaid(context, start, doubt, steps) if state.known else ()
-    )
-    innermost = steps[-1].key if steps else None
-    below = inside_kernel(context, state, [s.onward.guard if s.onward else None for s in steps], innermost)
-    inner: dict[int, tuple[Claim, ...]] = {}
+    call = _call(context, tensors, claim, state)
+    innermost = _inside_steps(context, state, call.steps, call.steps[-1].key if call.steps else None)
+    inner: dict[int, list[Claim]] = {}
     for child in claim.children:
-        number, there = _caller(context, call, child, below)
-        inner[number] = (*inner.get(number, ()), _descend(context, tensors, *there))
-    if not steps:
-        return replace(claim.but(why=call.unsaid), children=inner.get(0, ()))
+        number, called, around = _caller(context, call, child, innermost)
+        inner.setdefault(number, []).append(_descend(context, tensors, called, around))
+    if not call.steps:
+        return replace(claim, children=tuple(inner.get(0, ()))).but(claim.hop, *call.unsaid)
     return replace(claim, children=(_chain(context, call, inner),))
 
 
-def _caller(
-    context: Context, call: OperatorCall, child: Claim, below: LocalState
-) -> tuple[int, tuple[Claim, LocalState]]:
-    """The step whose kernel called an operator, and the operator with the thread-local sets there.
+def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> OperatorCall:
+    """What an operator call's keys follow from, and its steps as far as they can be told."""
+    op, arguments = claim.hop.op or "", tensors.arguments(claim)
+    keys = (arguments.raw | state.include) & ~state.exclude
+    start, masked = _masked(context, op, keys)
+    if not state.known:
+        return OperatorCall(claim, arguments, state, masked, [], ())
+    doubt = _masked(context, op, keys | arguments.doubt & ~state.exclude)[0] & ~start
+    steps = list(_walk(context, claim, start, doubt))
+    return OperatorCall(claim, arguments, state, masked, steps, _unsaid(context, start, doubt, steps))
 
-    The innermost, whose sets are `below`, unless an outer kernel's own text calls it before it holds its guard:
-    that may have been either.
+
+def _inside_steps(
+    context: Context, state: LocalState, steps: Sequence[TableLookup], innermost: str | None = None
+) -> LocalState:
+    """The thread-local sets inside the kernels of these steps; `innermost` is the last one's key."""
+    return inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps], innermost)
+
+
+def _caller(context: Context, call: OperatorCall, child: Claim, innermost: LocalState) -> tuple[int, Claim, LocalState]:
+    """The number of the step whose kernel called an operator; the operator; the thread-local sets at that call.
+
+    It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator before the kernel
+    holds its guard, either kernel may have called it.
     """
     for number, step in enumerate(call.steps[:-1]):
         if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
             why = f"the {step.key} kernel's own text calls it; whether that did, or the kernel below, nothing saw"
-            return number, (child.but(why=(why,)), replace(below, certain=False, known=False))
-    return max(0, len(call.steps) - 1), (child, below)
+            return number, child.but(child.hop, why), replace(innermost, certain=False, known=False)
+    return max(0, len(call.steps) - 1), child, innermost
 
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
-    """The sets inside an operator of which no overload is known: as the kernels of all that it may be leave them."""
+    """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
     state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
     keys = (tensors.arguments(claim).raw | state.include) & ~state.exclude
-    found = set()
+    states = set()
     for overload in overloads_of(context, claim)[1]:
-        may_be = claim.but(op=overload.name, operator=OperatorRef(overload.schema))
+        may_be = claim.but(replace(claim.hop, op=overload.name, operator=OperatorRef(overload.schema)))
         steps = list(_walk(context, may_be, _masked(context, overload.name, keys)[0]))
-        found.add(inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps]))
-    return found.pop() if len(found) == 1 else replace(state, known=not found)
+        states.add(_inside_steps(context, state, steps))
+    return states.pop() if len(states) == 1 else replace(state, known=not states)
 
 
 def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]:
@@ -99,29 +114,25 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
 
     DispatchKeyExtractor masks them out once, when it makes the set: a redispatch never meets them.
     """
-    masked = []
-    for name in context.keys.names(keys):
-        entry = context.effective(op, name)
-        if entry is not None and entry.fallthrough:
-            masked.append(name)
-            keys = context.keys.without(keys, name)
-    return keys, tuple(masked)
+    entries = [(name, context.effective(op, name)) for name in context.keys.names(keys)]
+    masked = tuple(name for name, entry in entries if entry is not None and entry.fallthrough)
+    for name in masked:
+        keys = context.keys.without(keys, name)
+    return keys, masked
 
 
 def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[TableLookup]:
     """Follow table and redispatch until a kernel ends the call or where it goes on is not known.
 
-    `doubt` are keys that may be in the set besides: where they would decide, nothing more is said.
+    `doubt` are keys that may also be in the set. The walk ends where they would decide the next key.
     """
     op = claim.hop.op or ""
     schema = claim.hop.operator.schema if claim.hop.operator is not None else ""
     current = start
     for _ in range(STEPS):
         key = context.keys.highest(current) or "Undefined"
-        if _decides(context, doubt, current):
-            return
         entry = context.effective(op, key)
-        if entry is None or entry.fallthrough:
+        if entry is None or entry.fallthrough or _decides(context, doubt, current):
             return
         registration = registration_of(context.store, op, key, entry)
         then = onward(registration, key, schema, entry)
@@ -140,12 +151,12 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
 
 
 def _decides(context: Context, doubt: int, keys: int) -> bool:
-    """Whether keys that may be in a set besides would be its highest."""
+    """Whether the highest key changes if the doubtful keys are in the set too."""
     return context.keys.highest(keys | doubt) != context.keys.highest(keys)
 
 
 def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) -> tuple[str, ...]:
-    """Why no key is named after these steps, where it is that an argument may carry another."""
+    """Why no key is named after these steps: an argument may carry another key. Empty if that is not the reason."""
     left = start
     if steps:
         last = steps[-1].onward
@@ -162,7 +173,7 @@ def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) 
 
 @dataclass(frozen=True, slots=True)
 class OperatorCall:
-    """One operator call with all its reasoning starts from; `unsaid` is why the steps stop short of its end."""
+    """One operator call, what its reasoning starts from, and its steps; `unsaid` tells why the steps end early."""
 
     claim: Claim
     arguments: Arguments
@@ -172,38 +183,37 @@ class OperatorCall:
     unsaid: tuple[str, ...]
 
     def status(self, number: int) -> Status:
-        """Predicted as soon as one thing it follows from was not itself seen: an argument's set, a hidden kernel."""
+        """Derived if all it follows from was seen; predicted if an argument's set was assumed or a kernel hidden."""
         shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in self.steps[:number])
         return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
 
 
-def _chain(context: Context, call: OperatorCall, inner: Mapping[int, tuple[Claim, ...]]) -> Claim:
-    """Nest the steps: each kernel holds the operators of its number in `inner`, then the next key."""
-    below: tuple[Claim, ...] = ()
-    last = len(call.steps) - 1
-    for number in range(last, -1, -1):
-        step = call.steps[number]
-        kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
-        held = inner.get(number, ())
-        if number == last > 0 and held:
-            placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
-            kernel = kernel.but(why=(placed,))
-        if number == last:
-            kernel = kernel.but(why=call.unsaid)
-        kernel = replace(kernel, children=kernel.children + held + below)
-        below = (_key(context, call, number, kernel),)
-    return below[0]
+def _chain(context: Context, call: OperatorCall, inner: Mapping[int, Sequence[Claim]], number: int = 0) -> Claim:
+    """Nest the steps from this number on: a kernel holds the operators of its number in `inner`, then the next key."""
+    step = call.steps[number]
+    kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
+    held = tuple(inner.get(number, ()))
+    if number < len(call.steps) - 1:
+        held = (*held, _chain(context, call, inner, number + 1))
+    else:
+        placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
+        kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)
+    return _key(context, call, number, replace(kernel, children=kernel.children + held))
 
 
 def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:
     """The hop that says why this key: the sets at a call's first key, the redispatch at each further one."""
     step = call.steps[number]
-    skipped = call.masked if number == 0 else ()
-    dispatch = Dispatch(context.keys.show(step.set), hex(step.set), step.entry.reason, skipped)
+    dispatch = Dispatch(context.keys.show(step.set), hex(step.set), step.entry.reason, ())
     if number == 0:
-        dispatch, why = _start(context, call, step.key, dispatch)
+        dispatch = _start(context, call, dispatch)
+        tls = (f"thread-local sets: {call.state.why}",) if call.state.why else ()
+        rule = f"{step.key} is the highest key of (arguments | include) - exclude, less the fallthroughs"
+        why = (*call.arguments.why, *tls, rule)
     else:
-        dispatch, why = _onward(call.steps[number - 1], step.key, dispatch)
+        before = call.steps[number - 1].onward
+        dispatch = replace(dispatch, redispatch=before.why if before else "")
+        why = (dispatch.redispatch or "", f"{step.key} is the highest key left")
     hop = Hop(
         id=0,
         kind="key",
@@ -221,21 +231,14 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
     return Claim(hop=hop, children=(kernel,))
 
 
-def _start(context: Context, call: OperatorCall, key: str, dispatch: Dispatch) -> tuple[Dispatch, tuple[str, ...]]:
-    """A call's first lookup, with the sets that it begins from; and why this key."""
-    dispatch = replace(
+def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch:
+    """A call's first lookup, with the sets that it begins from."""
+    return replace(
         dispatch,
+        skipped=call.masked,
         arguments={name: context.keys.show(raw) for name, raw in call.arguments.sets.items()},
         tls_include=context.keys.show_local(call.state.include),
         tls_exclude=context.keys.show_local(call.state.exclude),
         tls_observed=call.state.observed,
         tls_why=call.state.why,
     )
-    why = (*call.arguments.why, *((f"thread-local sets: {call.state.why}",) if call.state.why else ()))
-    return dispatch, (*why, f"{key} is the highest key of (arguments | include) - exclude, less the fallthroughs")
-
-
-def _onward(before: TableLookup, key: str, dispatch: Dispatch) -> tuple[Dispatch, tuple[str, ...]]:
-    """A further lookup, with what the kernel of the step before says of it; and why this key."""
-    text = before.onward.why if before.onward else ""
-    return replace(dispatch, redispatch=text), (text, f"{key} is the highest key left")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.dispatch.schema import is_aliasing
-from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
 
 # Names of c10/core/DispatchKeySet.h: each is the set after one key.
@@ -17,16 +17,6 @@ AFTER = {
     "after_func_keyset": "Functionalize",
 }
 _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
-
-# TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
-AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
-BELOW = "AutoDispatchBelowADInplaceOrView"
-BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
-GUARDS = {
-    BELOW: (*AUTOGRAD, "ADInplaceOrView"),
-    BELOW_AUTOGRAD: AUTOGRAD,
-    "NoTracerDispatchMode": ("Tracer", "VmapMode"),
-}
 
 # A hand-written boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl
 # (torch/csrc/autograd/autograd_not_implemented_fallback.cpp) asks the schema: what writes an output or takes one
@@ -91,7 +81,7 @@ def onward(
 
 
 def _not_implemented(schema: str) -> Onward:
-    """The way on from the fallback for what has no derivative: by the alias annotations of the schema."""
+    """Where the fallback for operators without a derivative goes on: the alias annotations of the schema decide."""
     if not schema or is_aliasing(schema):
         why = f"{NOT_IMPLEMENTED} is hand-written; it redispatches below autograd"
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
@@ -110,17 +100,15 @@ def _manual(registration: Registration, key: str) -> Onward | None:
 
 
 def _after(expression: str) -> str | None:
-    for name, key in AFTER.items():
-        if name in expression:
-            return key
-    found = _FULL_AFTER.search(expression)
-    return found.group(1) if found else None
+    named = next((key for name, key in AFTER.items() if name in expression), None)
+    full_after = _FULL_AFTER.search(expression)
+    return named or (full_after[1] if full_after else None)
 
 
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
     """Whether a kernel's own text calls an operator, as a method, before it holds its guard.
 
-    So the autograd kernels of in-place operators do with clone(), to save what they write over
+    The autograd kernels of in-place operators call clone() in this way, to save what they overwrite
     (tools/autograd/gen_variable_type.py).
     """
     if registration is None or registration.guard is None or registration.body_path is None:
@@ -133,13 +121,3 @@ def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str
         if call.search(line):
             return True
     return False
-
-
-def excluded(keys: KeySets, guard: str | None) -> int:
-    """The bits that a kernel's guard adds to the thread-local exclude set."""
-    bits = 0
-    for name, names in GUARDS.items():
-        if guard and re.search(rf"\b{name}\b", guard):
-            for key in names:
-                bits |= keys.functionality(key)
-    return bits

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from ptexplore.cpp.text import Text
 from ptexplore.resolve.observed import RecordedInput, RecordedTensor
 
 _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
@@ -27,57 +29,26 @@ class Argument:
     type: str
     name: str
 
-    @property
-    def is_tensor(self) -> bool:
-        return self.type.startswith("Tensor")
 
-
-def arguments(schema: str) -> list[Argument]:
-    """The arguments of "ns::op.overload(Tensor self, *, int dim=0) -> Tensor", in order; [] where there are none."""
-    start = schema.find("(")
-    if start < 0:
-        return []
-    found: list[Argument] = []
-    for part in _split(schema[start + 1 : _closing(schema, start)]):
-        text = _ALIAS.sub("", part).split("=", 1)[0].strip()
-        kind, _, name = text.rpartition(" ")
-        if kind:
-            found.append(Argument(kind.strip(), name))
-    return found
+@lru_cache(maxsize=4096)
+def arguments(schema: str) -> tuple[Argument, ...]:
+    """The arguments of "ns::op.overload(Tensor self, *, int dim=0) -> Tensor", in order."""
+    text = Text("", schema)
+    opening = text.bare.find("(")
+    closing = text.brackets.closing(opening) if opening >= 0 else -1
+    if closing < 0:
+        return ()
+    listed = [schema[start:stop] for start, stop in text.brackets.arguments(opening + 1, closing)]
+    plain = [_ALIAS.sub("", argument).split("=", 1)[0].strip().rpartition(" ") for argument in listed]
+    return tuple(Argument(kind.strip(), name) for kind, _, name in plain if kind)
 
 
 def is_aliasing(schema: str) -> bool:
     """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
     given, _, results = schema.rpartition("->")
-    return any("!" not in one for one in _ALIAS.findall(given)) or any("!" in one for one in _ALIAS.findall(results))
-
-
-def _closing(text: str, start: int) -> int:
-    depth = 0
-    for index in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[index], 0)
-        if depth == 0:
-            return index
-    return len(text)
-
-
-def _split(text: str) -> list[str]:
-    parts, depth, quoted, current = [], 0, "", ""
-    for char in text:
-        if quoted:
-            quoted = "" if char == quoted else quoted
-        elif char in "\"'":
-            quoted = char
-        elif char in "([":
-            depth += 1
-        elif char in ")]":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(current)
-            current = ""
-            continue
-        current += char
-    return [p.strip() for p in (*parts, current) if p.strip()]
+    return any("!" not in alias for alias in _ALIAS.findall(given)) or any(
+        "!" in alias for alias in _ALIAS.findall(results)
+    )
 
 
 def fits(schema: str, inputs: Sequence[RecordedInput]) -> bool:
@@ -94,7 +65,7 @@ def _fits(argument: Argument, value: RecordedInput) -> bool:
         return argument.type in ("Tensor", "Tensor?")
     if isinstance(value, tuple):
         if any(isinstance(v, RecordedTensor) for v in value):
-            return argument.is_tensor and argument.type.endswith("]")
+            return argument.type.startswith("Tensor") and argument.type.endswith("]")
         return argument.type.endswith("]") or argument.type.endswith("]?")
     if value is None:
         return argument.type not in _ALWAYS_RECORDED and not argument.type.startswith("Tensor[")

@@ -1,14 +1,21 @@
-"""The calls of one stepped part as a tree of light nodes, and what each of its functions is."""
+"""The calls of one stepped part as a tree, and what each function is on the way through the dispatcher.
+
+What a function is, and which register holds the DispatchKeySet, is told from the function's name alone. Sources of the
+names: aten/src/ATen/core/boxing/ and aten/src/ATen/core/dispatch/ of PyTorch; of the registers: the System V x86-64
+calling convention and the Itanium C++ ABI (a value that cannot be copied bit by bit is returned through a hidden first
+argument).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from ptexplore.cpp.symbol_names import Name, parse
-from ptexplore.resolve.native.landmarks import Landmark, landmark
+from ptexplore.cpp.symbol_names import Name, arguments_of, parse, pointed, split
+from ptexplore.model.trace import walk
 
 _OPEN = ("libtorch", "libc10")
 _INTERPRETER = ("libpython", "python")
@@ -16,10 +23,9 @@ _INTERPRETER = ("libpython", "python")
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """One function that ran: the library's file name, whether it is a function or a slot, its names."""
+    """One function that ran: the library's file name, the function's names."""
 
     library: str
-    kind: str
     mangled: str
     demangled: str
     closed: bool  # its library's source is not PyTorch's nor an extension's
@@ -73,13 +79,9 @@ class NativeFrame:
         """Whether `other` ran inside this call, or is it."""
         return self.number <= other.number <= self.last
 
-    def below(self) -> Iterator[NativeFrame]:
-        """Every call inside this one, callers first; not recursive, since stacks can be deep."""
-        pending = self.children[::-1]
-        while pending:
-            frame = pending.pop()
-            yield frame
-            pending += frame.children[::-1]
+    def descendants(self) -> Iterator[NativeFrame]:
+        """Every call inside this one, callers first."""
+        return walk(self.children)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +105,8 @@ def part(observation: int, data: Mapping[str, Any]) -> SteppedPart:
     """The tree of a "calls" observation."""
     closed = data.get("closed") or {}
     functions = [
-        Function(library, kind, mangled, demangled, library in closed and not library.startswith(_OPEN))
-        for library, kind, mangled, demangled in data["functions"]
+        Function(library, mangled, demangled, library in closed and not library.startswith(_OPEN))
+        for library, _, mangled, demangled in data["functions"]
     ]
     tails, registers = set(data["tail"]), data["registers"]
     frames: list[NativeFrame] = []
@@ -114,14 +116,110 @@ def part(observation: int, data: Mapping[str, Any]) -> SteppedPart:
         while len(stack) > depth:
             stack.pop().last = number - 1
         parent = stack[-1] if stack else None
-        given = registers.get(str(number))
-        known = tuple(given) if given is not None else None
-        frame = NativeFrame(number, functions[function], begin, end, number in tails, known, parent)
+        held = tuple(registers[str(number)]) if str(number) in registers else None
+        frame = NativeFrame(number, functions[function], begin, end, number in tails, held, parent)
         if parent is not None:
             parent.children.append(frame)
         frames.append(frame)
         stack.append(frame)
     for frame in stack:
         frame.last = len(frames) - 1
-    told = {name: data.get(name) for name in ("op", "number", "of", "cut")}
-    return SteppedPart(observation, data["part"], **told, frames=frames)
+    get = data.get
+    return SteppedPart(observation, data["part"], get("op"), get("number"), get("of"), get("cut"), frames)
+
+
+Kind = Literal["entry", "redispatch", "boxed-call", "boundary", "lookup", "node", "carrier", "other"]
+
+_ENTRY = re.compile(r"at::_ops::(\w+)::(call|redispatch)")
+_NODE = re.compile(r"(?:\w+::)*(\w+)::apply")
+_UNBOXED = "c10::impl::wrap_kernel_functor_unboxed_"
+_BOXING = "c10::impl::BoxedKernelWrapper"
+_BOXED = "c10::impl::make_boxed_from_unboxed_functor"
+_FALLBACKS = ("c10::BoxedKernel::make_boxed_function", "c10::KernelFunction::make_boxed_function")
+_FUNCTOR = "c10::BoxedKernel::makeFromFunctor"
+_IN_REGISTERS = re.compile(
+    r".*[&*]|void|bool|(?:unsigned )?(?:char|short|int|long)|double|float|"
+    r"(?:c10|at)::(?:ScalarType|QScheme|Device|Layout|MemoryFormat|DispatchKeySet)"
+)
+_IN_MEMORY = re.compile(
+    r"at::Tensor|c10::Scalar|c10::SymInt|c10::IValue|std::vector<.*>|std::string|std::__cxx11::basic_string<.*>|"
+    r"std::(?:tuple|optional)<.*\bat::Tensor\b.*>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """One function's part in dispatching.
+
+    `name` is the operator's C++ name of an entry ("add_Tensor"), or the node's class. `kernel` is the function that a
+    boundary's template arguments name. `register` is the argument register (0 rdi, 1 rsi, 2 rdx) that holds the
+    DispatchKeySet, None where that is not among the three or not known; `operator` the one that holds the operator's
+    handle, which tells operators apart, not which one it is.
+    """
+
+    kind: Kind
+    name: str = ""
+    kernel: Name | None = None
+    register: int | None = None
+    operator: int | None = None
+
+
+def landmark(name: Name) -> Landmark:
+    """What the function of this name is."""
+    qualified = name.qualified
+    entry = _ENTRY.fullmatch(qualified)
+    if entry is not None:
+        return Landmark("entry" if entry[2] == "call" else "redispatch", entry[1])
+    if qualified.startswith("c10::"):
+        return _of_c10(qualified, name)
+    node = _NODE.fullmatch(qualified) if qualified.startswith("torch::") or "Node" in qualified else None
+    return Landmark("node", node[1]) if node is not None else Landmark("other")
+
+
+def _of_c10(qualified: str, name: Name) -> Landmark:
+    if qualified == "c10::impl::OperatorEntry::lookup":
+        return Landmark("lookup", register=1)
+    if qualified == "c10::Dispatcher::callBoxed":
+        return Landmark("boxed-call")
+    if qualified == "c10::function_ref::callback_fn":
+        return Landmark("carrier", kernel=_called(name))
+    if qualified == f"{_UNBOXED}::call":
+        hidden = _hidden(arguments_of(name.text, _UNBOXED))
+        return Landmark("boundary", kernel=_functor(name.text), register=None if hidden is None else 1 + hidden)
+    return _boxed(qualified, name)
+
+
+def _boxed(qualified: str, name: Name) -> Landmark:
+    """The boundaries of calls through boxed kernels."""
+    if qualified == f"{_BOXING}::call":
+        hidden = _hidden(arguments_of(name.text, _BOXING)[:1])
+        register = 2 if hidden == 0 else None  # with a hidden argument it is the fourth
+        return Landmark("boundary", register=register, operator=None if hidden is None else 1 + hidden)
+    if qualified == f"{_BOXED}::call":
+        return Landmark("boundary", kernel=_functor(name.text), register=2, operator=1)
+    if qualified in _FALLBACKS:
+        return Landmark("boundary", kernel=pointed(name.parts[-1].arguments or ""), register=2, operator=1)
+    if qualified.startswith(f"{_FUNCTOR}::{{lambda") and qualified.endswith("::_FUN"):
+        return Landmark("boundary", register=2, operator=1)
+    return Landmark("other")
+
+
+def _functor(text: str) -> Name | None:
+    """The kernel that a functor's type names: a function known when compiling."""
+    arguments = arguments_of(text, "c10::CompileTimeFunctionPointer")
+    return pointed(arguments[1]) if len(arguments) > 1 else None
+
+
+def _called(name: Name) -> Name | None:
+    """The class whose call operator a function_ref's callback runs."""
+    given = split(name.parts[-1].arguments or "")
+    inner = parse(given[0].rstrip("&* ").removesuffix(" const")) if len(given) == 1 else None
+    return inner if inner is not None and inner.parts else None
+
+
+def _hidden(arguments: list[str]) -> int | None:
+    """1 where a function of the type that comes last returns through a hidden first argument, 0 where not."""
+    returned = arguments[-1].partition(" (")[0].strip() if arguments else ""
+    if _IN_REGISTERS.fullmatch(returned):
+        return 0
+    return 1 if _IN_MEMORY.fullmatch(returned) else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptexplore.cpp.symbol_names import Name
+from ptexplore.model.trace import walk
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native.call_tree import NativeFrame
 
@@ -17,7 +17,7 @@ class ChainStep:
     """One dispatch inside an operator call: the boundary's frame, the set it was given, the kernel its type names.
 
     `kernel_frame` is the kernel's own frame; None where the compiler put the kernel into the boundary's. `entry` is the
-    operator's C++ name where a redispatch named it. `inner` are the dispatches that this kernel sent on.
+    operator's C++ name where a redispatch named it. `children` are the dispatches that this kernel sent on.
     """
 
     frame: NativeFrame
@@ -27,18 +27,12 @@ class ChainStep:
     kernel: Name | None
     entry: str | None
     kernel_frame: NativeFrame | None = None
-    inner: list[ChainStep] = field(default_factory=list)
-
-    def walk(self) -> Iterator[ChainStep]:
-        """The step and those inside it, in order."""
-        yield self
-        for step in self.inner:
-            yield from step.walk()
+    children: list[ChainStep] = field(default_factory=list)
 
 
 def steps(call: NativeFrame, keys: KeySets) -> list[ChainStep]:
     """The dispatches of one operator call, nested; those of operators called inside are theirs, not its own."""
-    found: list[ChainStep] = []
+    outermost: list[ChainStep] = []
     pending: list[tuple[NativeFrame, ChainStep | None, str | None]] = [
         (frame, None, None) for frame in call.children[::-1]
     ]
@@ -50,26 +44,25 @@ def steps(call: NativeFrame, keys: KeySets) -> list[ChainStep]:
         if seen.kind == "redispatch":
             entry = seen.name
         if seen.kind == "boundary":
-            around = _step(frame, around, entry, keys, found)
+            around = _step(frame, around, entry, keys, outermost)
         pending += [(child, around, entry) for child in frame.children[::-1]]
-    for top in found:
-        for step in top.walk():
-            step.kernel_frame = _kernel_frame(step)
-    return found
+    for step in walk(outermost):
+        step.kernel_frame = _kernel_frame(step)
+    return outermost
 
 
 def _step(
-    frame: NativeFrame, around: ChainStep | None, entry: str | None, keys: KeySets, found: list[ChainStep]
+    frame: NativeFrame, around: ChainStep | None, entry: str | None, keys: KeySets, outermost: list[ChainStep]
 ) -> ChainStep | None:
-    """The step that a boundary begins; the one around it where it goes on with the same set."""
+    """The step that a boundary begins; the step around it if the boundary goes on with the same set."""
     given, register = _set(frame)
+    kernel = frame.function.landmark.kernel
     if given is None or (around is not None and around.set == given):
-        if around is not None and around.kernel is None:
-            around.kernel = frame.function.landmark.kernel
+        if around is not None:
+            around.kernel = around.kernel or kernel
         return around
-    key = keys.highest(given) or "Undefined"
-    step = ChainStep(frame, given, key, register, frame.function.landmark.kernel, entry)
-    (found if around is None else around.inner).append(step)
+    step = ChainStep(frame, given, keys.highest(given) or "Undefined", register, kernel, entry)
+    (outermost if around is None else around.children).append(step)
     return step
 
 
@@ -78,22 +71,22 @@ def _set(frame: NativeFrame) -> tuple[int | None, str]:
     register = frame.function.landmark.register
     if register is not None and frame.registers is not None:
         return frame.registers[register], ("rdi", "rsi", "rdx")[register]
-    beside = frame.parent.children if frame.parent is not None else []
-    looked = [one for one in beside if one.number < frame.number and one.function.landmark.kind == "lookup"]
-    if looked and looked[-1].registers is not None:
-        return looked[-1].registers[1], "rsi of the table lookup before it"
+    siblings = frame.parent.children if frame.parent is not None else []
+    lookups = [s for s in siblings if s.number < frame.number and s.function.landmark.kind == "lookup"]
+    if lookups and lookups[-1].registers is not None:
+        return lookups[-1].registers[1], "rsi of the table lookup before it"
     return None, ""
 
 
 def _kernel_frame(step: ChainStep) -> NativeFrame | None:
     """The frame of the step's kernel: by name; of a kernel known when running, the only call its functor makes."""
-    inner = [one.frame for one in step.inner]
+    further = [child.frame for child in step.children]
     pending = step.frame.children[::-1]
     while pending and step.kernel is not None:
         frame = pending.pop()
         if frame.function.name.plain == step.kernel.plain:
             return frame
-        if frame.function.landmark.kind not in CALLS and frame not in inner:
+        if frame.function.landmark.kind not in CALLS and frame not in further:
             pending += frame.children[::-1]
     only = step.frame.children
     unboxed = "wrap_kernel_functor_unboxed_" in step.frame.function.demangled

@@ -1,22 +1,177 @@
-"""Lay claims over frames: which hop each frame is, what of the prediction came true, where the rest belongs."""
+"""Lay claims over frames: which hop each frame is, what of the prediction came true, where the rest belongs.
+
+The frames grow into a tree of branches. What left no frame is put around branches; at the end they become claims.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Dispatch, Finding, Hop
+from ptexplore.model.trace import Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
-from ptexplore.resolve.dispatch.kernel_bodies import registration_of
-from ptexplore.resolve.dispatch.kernels import kernel_claim
-from ptexplore.resolve.native.call_tree import NativeFrame
+from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
+from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import ChainStep, steps
-from ptexplore.resolve.native.growth import Branch, Growth, entered, fill, finish, insert, span, wrap
 from ptexplore.resolve.native.seen import Seen
 
 PREDICTED = ("impl", "stub", "native")
 INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
+DEEPEST = 300  # levels; a saved trace is read back to 400
+
+
+# --- the tree that the frames grow into ---
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """A hop to be. Without a claim the frame speaks for itself; without a frame the claim has left none."""
+
+    parent: Branch | None
+    frame: NativeFrame | None = None
+    claim: Claim | None = None
+    depth: int = 0
+    children: list[Branch] = field(default_factory=list)
+    done: Claim | None = None
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The branches of one part: `root` stands for nothing; `of` has the branch of each frame that got one."""
+
+    root: Branch
+    of: dict[NativeFrame, Branch]
+    cut: bool  # calls nested deeper than can be shown were left out
+
+
+def grow(part: SteppedPart) -> Growth:
+    """A branch for every frame, but for the interpreter's that only wrap: their calls move up to what they are in."""
+    opens = _holding_open(part)
+    root = Branch(None)
+    of: dict[NativeFrame, Branch] = {}
+    inside: dict[int, Branch | None] = {}
+    cut = False
+    for frame in part.frames:
+        parent = inside[frame.parent.number] if frame.parent is not None else root
+        if parent is None or parent.depth >= DEEPEST:
+            inside[frame.number], cut = None, True
+        elif frame.function.is_interpreter and opens[frame.number]:
+            inside[frame.number] = parent
+        else:
+            branch = Branch(parent, frame, depth=parent.depth + 1)
+            parent.children.append(branch)
+            inside[frame.number] = of[frame] = branch
+    return Growth(root, of, cut)
+
+
+def _holding_open(part: SteppedPart) -> list[bool]:
+    """By frame whether a call inside it is of code whose source is open."""
+    holding = [False] * len(part.frames)
+    for frame in reversed(part.frames):
+        if frame.parent is not None and (holding[frame.number] or not frame.function.closed):
+            holding[frame.parent.number] = True
+    return holding
+
+
+def wrap(branches: Sequence[Branch], claim: Claim) -> Branch:
+    """Put a claim around neighbours: what holds them then holds it instead."""
+    parent = branches[0].parent
+    assert parent is not None
+    made = Branch(parent, claim=claim, depth=branches[0].depth, children=list(branches))
+    first = parent.children.index(branches[0])
+    parent.children[first : first + len(branches)] = [made]
+    for branch in branches:
+        branch.parent = made
+    return made
+
+
+def fill(branch: Branch, claim: Claim) -> Branch:
+    """Put a claim inside a branch, around all that it holds."""
+    made = Branch(branch, claim=claim, depth=branch.depth + 1, children=branch.children)
+    for child in made.children:
+        child.parent = made
+    branch.children = [made]
+    return made
+
+
+def span(inside: Branch, anchors: Sequence[Branch]) -> list[Branch] | None:
+    """The neighbours, in the innermost branch that holds all anchors, from the first's to the last's.
+
+    None where an anchor is not inside `inside`.
+    """
+    paths = [_path(inside, anchor) for anchor in anchors]
+    if any(len(path) < 2 for path in paths):
+        return None
+    levels = zip(*(path[:-1] for path in paths), strict=False)
+    around: list[Branch] = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+    held = around[-1].children
+    places = [held.index(path[len(around)]) for path in paths]
+    return held[min(places) : max(places) + 1]
+
+
+def _path(inside: Branch, branch: Branch) -> list[Branch]:
+    """From `inside` down to a branch; empty if that is not inside of it."""
+    path = [branch]
+    while path[-1] is not inside and path[-1].parent is not None:
+        path.append(path[-1].parent)
+    return path[::-1] if path[-1] is inside else []
+
+
+def entered(held: list[Branch], inside: Branch) -> list[Branch]:
+    """Neighbours that Python code can be put around: what calls them without the interpreter is inside of it too."""
+    while held[0].parent is not None and held[0].parent is not inside and not _by_interpreter(held[0]):
+        held = [held[0].parent]
+    return held
+
+
+def _by_interpreter(branch: Branch) -> bool:
+    """Whether the interpreter stands between a branch's frame and the one around it."""
+    first: Branch | None = branch
+    while first is not None and first.frame is None:
+        first = first.children[0] if first.children else None
+    outer = branch.parent
+    while outer is not None and outer.frame is None:
+        outer = outer.parent
+    if outer is None:
+        return True
+    frame = first.frame.parent if first is not None and first.frame is not None else None
+    while frame is not None and frame is not outer.frame and not frame.function.is_interpreter:
+        frame = frame.parent
+    return frame is not None and frame is not outer.frame
+
+
+def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
+    """A branch of its own for a claim without frames, behind `after` where that is beside it, else first."""
+    made = Branch(parent, claim=claim, depth=parent.depth + 1)
+    while after is not None and after.parent is not parent:
+        after = after.parent
+    at = parent.children.index(after) + 1 if after is not None else 0
+    parent.children.insert(at, made)
+    return made
+
+
+def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Claim]) -> tuple[Claim, ...]:
+    """The claims of all branches below the root; not recursive, since stacks can be deep."""
+    pending = [(root, False)]
+    while pending:
+        branch, ready = pending.pop()
+        if not ready:
+            pending.append((branch, True))
+            pending += [(child, False) for child in branch.children]
+        elif branch is not root:
+            children = tuple(child.done for child in branch.children if child.done)
+            if branch.claim is not None:
+                branch.done = replace(branch.claim, children=children)
+            elif branch.frame is not None:
+                branch.done = native(branch.frame, children)
+    return tuple(child.done for child in root.children if child.done)
+
+
+# --- claims laid over it ---
 
 Pair = tuple[Claim, Claim]  # a key's hop and its kernel's
 
@@ -45,10 +200,9 @@ class Conclusions:
         """The one tree of these claims and all frames."""
         self._taken |= set(self.matched.values())
         drafts = [self._draft(claim, None) for claim in claims]
-        drafts += self._unprofiled()
         after: Branch | None = None
-        for draft in drafts:
-            after = self._insert(draft, self.growth.root, after) or after
+        for draft in (*drafts, *self._unprofiled()):
+            after = self._insert(draft, self.growth.root, after)
         for frame, branch in self.growth.of.items():
             carried = self.seen.carried(frame) if branch.claim is None else None
             if carried is not None:
@@ -86,20 +240,20 @@ class Conclusions:
         """What a body's text says it calls, without a frame: inlined where what it calls in turn did run."""
         draft = Draft(claim, None, [self._draft(child, region) for child in claim.children])
         if any(_anchors(child) for child in draft.children):
-            draft.claim = claim.but(status="inlined", evidence=self.seen.evidence(claim), why=(INLINED,))
+            draft.claim = claim.but(replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim)), INLINED)
         return draft
 
     def _unprofiled(self) -> list[Draft]:
         """Operator calls that the profiler recorded no event for."""
         known = set(self.matched.values())
-        found = []
+        drafts = []
         for frame in self.growth.of:
             name = self.seen.operator_of(frame) if frame not in known else None
             if name is not None:
                 hop = Hop(0, "op", name, "observed", NOT_YET, phase=self.seen.phase)
                 why = f"{frame.function.shown} ran; the profiler recorded no event for it"
-                found.append(self._call(operators.known(self.context, Claim(hop), name, why), frame))
-        return found
+                drafts.append(self._call(operators.known(self.context, Claim(hop), name, why), frame))
+        return drafts
 
     # --- operator calls ---
 
@@ -113,11 +267,12 @@ class Conclusions:
         if not walked:
             draft.children = [self._draft(child, frame) for child in claim.children]
             return draft
-        expected, rest = _chain(claim)
+        expected = list(_chain(claim))
         if not self.seen.part.cut:
-            self._compare(draft, expected, [step for top in walked for step in top.walk()])
+            self._compare(draft, expected, list(walk(walked)))
         left = list(expected)
         draft.children = [self._step(claim, step, expected, left) for step in walked]
+        rest = [child for child in claim.children if child.hop.kind != "key"]
         rest += [child for _, kernel in left for child in kernel.children if child.hop.kind not in (*PREDICTED, "key")]
         draft.children += [self._draft(child, frame) for child in rest]
         return draft
@@ -125,9 +280,8 @@ class Conclusions:
     def _compare(self, draft: Draft, expected: list[Pair], walked: list[ChainStep]) -> None:
         keys, ran = [key.hop.name for key, _ in expected], [step.key for step in walked]
         if ran[: len(keys)] != keys:  # where it ended early, it did not know how the call goes on
-            name = draft.claim.hop.name
-            text = f"{name}: predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
-            self.findings.append((Finding("prediction-differs", text), draft.branch))
+            text = f"predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
+            self.findings.append((Finding("prediction-differs", f"{draft.claim.hop.name}: {text}"), draft.branch))
 
     def _step(self, call: Claim, step: ChainStep, expected: list[Pair], left: list[Pair]) -> Draft:
         """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`."""
@@ -142,9 +296,8 @@ class Conclusions:
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
         inside = self._kernel(kernel, step)
         region = step.kernel_frame or step.frame
-        below = [child for child in inside.claim.children if child.hop.kind != "key"]
-        inside.children = [self._draft(child, region) for child in below]
-        inside.children += [self._step(call, one, expected, left) for one in step.inner]
+        inside.children = [self._draft(child, region) for child in inside.claim.children if child.hop.kind != "key"]
+        inside.children += [self._step(call, further, expected, left) for further in step.children]
         draft.children = [inside]
         return draft
 
@@ -155,7 +308,7 @@ class Conclusions:
         entry = context.effective(op, step.key)
         key = Hop(0, "key", step.key, "observed", NOT_YET, hop.phase, hop.thread, op, step.key, evidence=hop.evidence)
         if entry is None:
-            return Claim(key), Claim(replace(key, kind="kernel", name="a kernel of no known name"))
+            return Claim(key), Claim(replace(key, kind="kernel", name=NAMELESS))
         registration = registration_of(context.store, op, step.key, entry)
         key = replace(
             key,
@@ -170,7 +323,8 @@ class Conclusions:
         predicted = key.hop.dispatch or Dispatch("", "", "", ())
         dispatch = replace(predicted, set=self.context.keys.show(step.set), raw=raw, observed_raw=raw)
         why = f"{shown} was given the set {raw} ({step.register}): {step.key} is its highest key"
-        return key.but(status="observed", dispatch=dispatch, evidence=self.seen.evidence(key), why=(why,))
+        hop = replace(key.hop, status="observed", dispatch=dispatch, evidence=self.seen.evidence(key))
+        return key.but(hop, why)
 
     def _kernel(self, kernel: Claim, step: ChainStep) -> Draft:
         """The kernel's hop: at its own frame, or inside the boundary's that it was compiled into."""
@@ -178,16 +332,16 @@ class Conclusions:
             step.kernel_frame = self._inside(step.frame, kernel.hop.name)
         named = step.kernel or (step.kernel_frame.function.name if step.kernel_frame is not None else None)
         if named is not None and named.plain != kernel.hop.name:
-            kernel = self._renamed(kernel, named.qualified, self.seen.source_of(named), step)
+            kernel = self._renamed(kernel, named.qualified, self.seen.sites.named(named), step)
         if step.kernel_frame is not None and step.kernel_frame in self.growth.of:
             return self._place(self.seen.observed(kernel, step.kernel_frame), step.kernel_frame)
         shown = step.frame.function.shown
+        hop = replace(kernel.hop, status="inlined", evidence=self.seen.evidence(kernel))
+        why = f"the type of {shown} names it, and it has no frame: it was compiled into that one"
         if step.kernel is None:
+            hop = replace(hop, status="derived")
             why = f"{shown} ran it, and does not name it: the table's entry for {step.key} does"
-            kernel = kernel.but(status="derived", evidence=self.seen.evidence(kernel), why=(why,))
-        else:
-            why = f"the type of {shown} names it, and it has no frame: it was compiled into that one"
-            kernel = kernel.but(status="inlined", evidence=self.seen.evidence(kernel), why=(why,))
+        kernel = kernel.but(hop, why)
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
     def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: ChainStep) -> Claim:
@@ -198,20 +352,20 @@ class Conclusions:
             self.findings.append((Finding("prediction-differs", text), self.growth.of.get(step.frame)))
         kept = was if source.precision == "unknown" and was.precision == "unknown" else source
         others = tuple(child for child in kernel.children if child.hop.kind not in PREDICTED)
-        return replace(kernel.but(name=name, source=kept), children=others)
+        return replace(kernel, hop=replace(hop, name=name, source=kept), children=others)
 
     # --- what left no frame ---
 
-    def _insert(self, draft: Draft, parent: Branch, after: Branch | None) -> Branch | None:
+    def _insert(self, draft: Draft, parent: Branch, after: Branch | None) -> Branch:
         """Find a place for a draft and all below it: around what it holds, else beside its neighbours."""
         if draft.branch is None:
-            anchors = [one for child in draft.children for one in _anchors(child)]
+            anchors = _anchors(draft)
             held = span(parent, anchors) if anchors else None
             held = entered(held, parent) if held and draft.claim.hop.kind == "python" else held
             draft.branch = wrap(held, draft.claim) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:
-            last = self._insert(child, draft.branch, last) or last
+            last = self._insert(child, draft.branch, last)
         return draft.branch
 
 
@@ -219,18 +373,12 @@ def _anchors(draft: Draft) -> list[Branch]:
     """The branches, nearest to a draft, that it must hold."""
     if draft.branch is not None:
         return [draft.branch]
-    return [one for child in draft.children for one in _anchors(child)]
+    return [branch for child in draft.children for branch in _anchors(child)]
 
 
-def _chain(claim: Claim) -> tuple[list[Pair], list[Claim]]:
-    """The predicted (key, kernel) pairs of an operator call, in order, and what else it holds itself."""
-    pairs: list[Pair] = []
-    rest = [child for child in claim.children if child.hop.kind != "key"]
-    key = next((child for child in claim.children if child.hop.kind == "key"), None)
-    while key is not None:
-        kernel = next((child for child in key.children if child.hop.kind == "kernel"), None)
-        if kernel is None:
-            break
-        pairs.append((key, kernel))
-        key = next((child for child in kernel.children if child.hop.kind == "key"), None)
-    return pairs, rest
+def _chain(claim: Claim) -> Iterator[Pair]:
+    """The predicted keys of an operator call with their kernels, in order."""
+    for key in claim.children:
+        for kernel in key.children if key.hop.kind == "key" else ():
+            yield key, kernel
+            yield from _chain(kernel)

@@ -2,87 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
-from ptexplore.model.trace import Finding
+from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.claims import Claim, Context, numbers
-from ptexplore.resolve.native.align import align, frame_mark, handles
-from ptexplore.resolve.native.call_tree import SteppedPart, part
-from ptexplore.resolve.native.conclude import Conclusions
-from ptexplore.resolve.native.growth import DEEPEST, grow
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, part
+from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import Seen
 from ptexplore.resolve.native.sites import Sites
 
 KIND = "calls"
+OpOf = Callable[[str], str | None]  # an operator's name by its C++ name: "add_Tensor" -> "aten::add.Tensor"
+UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
+FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
 
 
 def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Lay the claims over the frames of every stepped part. Must be the last pass: its findings name hops by number."""
-    seen = context.observations("native", KIND)
-    if not seen:
-        return claims
     sites = Sites(context.lookup)
-    told: list[tuple[Finding, Claim | None]] = []
-    for observation in seen:
+    findings: list[FindingOf] = []
+    for observation in context.observations("native", KIND):
         stepped = part(observation.id, observation.data)
         if not stepped.frames:
             continue
         if stepped.covers == "operator":
-            claims = _operator(context, sites, stepped, claims, told)
+            claims = _operator(context, sites, stepped, claims, findings)
         else:
-            claims = _phase(context, sites, stepped, claims, told)
+            claims = _phase(context, sites, stepped, stepped.covers, claims, findings)
         if stepped.cut:
-            told.append((Finding("cut", f"the native tree ends early: {stepped.cut}"), None))
-    numbered = numbers(claims)
-    for finding, claim in told:
+            findings.append((Finding("cut", f"the native tree ends early: {stepped.cut}"), None))
+    numbered = numbers(claims) if findings else {}
+    for finding, claim in findings:
         context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
     return claims
 
 
-def _walk(claims: tuple[Claim, ...]) -> Iterator[Claim]:
-    pending = list(reversed(claims))
-    while pending:
-        claim = pending.pop()
-        yield claim
-        pending += reversed(claim.children)
-
-
-Told = list[tuple[Finding, Claim | None]]
-
-
 def _phase(
-    context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], told: Told
+    context: Context,
+    sites: Sites,
+    stepped: SteppedPart,
+    phase: Phase,
+    claims: tuple[Claim, ...],
+    findings: list[FindingOf],
 ) -> tuple[Claim, ...]:
     """A part that ran a whole phase takes the place of that phase's claims."""
-    phase = stepped.covers
     mine = tuple(claim for claim in claims if claim.hop.phase == phase)
     others = tuple(claim for claim in claims if claim.hop.phase != phase)
-    joined = _joined(context, sites, stepped, mine, told, phase)
+    joined = _joined(context, Seen(context, sites, stepped, phase), mine, findings)
     return (*joined, *others) if phase == "forward" else (*others, *joined)
 
 
 def _operator(
-    context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], told: Told
+    context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], findings: list[FindingOf]
 ) -> tuple[Claim, ...]:
     """A part that is one operator call takes that call's place."""
     wanted = _wanted(stepped, claims) or _nesting_alike(Seen(context, sites, stepped, "forward"), stepped, claims)
     if wanted is None:
         text = f"{stepped.op} was stepped, and which of the calls here that is cannot be told"
-        told.append((Finding("cut", text), None))
+        findings.append((Finding("cut", text), None))
         return claims
-    joined = _joined(context, sites, stepped, (wanted,), told, wanted.hop.phase)
+    joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,), findings)
     return _replaced(claims, wanted, joined)
 
 
 def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
     """The claims of calls of the stepped operator, in order.
 
-    None of them where the run that was stepped called it another number of times: the numbers tell nothing then.
+    Empty if the stepped run called the operator another number of times: numbers then tell nothing.
     """
     base, _, overload = str(stepped.op).partition(".")
-    named = [c for c in _walk(claims) if c.event is not None and c.event.name == f"aten::{base}"]
-    called = [c for c in named if c.hop.kind == "op"]
+    calls = ((c, c.event.name) for c in walk(claims) if c.hop.kind == "op" and c.event is not None)
+    called = [c for c, name in calls if name == f"aten::{base}"]
     if stepped.of is not None and len(called) != stepped.of:
         return []
     return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
@@ -97,7 +89,10 @@ def _wanted(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
 
 
 def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
-    """Where some calls came boxed, past the entry points that are counted: the one with as many of them inside."""
+    """The claim with as many calls of the operator inside as the stepped call has, if only one claim has that many.
+
+    For calls that came boxed: the probe counts entry points, and a boxed call goes past them.
+    """
     if stepped.number is not None:
         return None
     named = f"aten::{str(stepped.op).partition('.')[0]}"
@@ -110,29 +105,139 @@ def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) 
 
 
 def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    out: list[Claim] = []
+    replaced: list[Claim] = []
     for claim in claims:
         if claim is old:
-            out += new
+            replaced += new
+        elif any(inner is old for inner in claim.walk()):
+            replaced.append(replace(claim, children=_replaced(claim.children, old, new)))
         else:
-            children = _replaced(claim.children, old, new)
-            same = len(children) == len(claim.children) and all(
-                a is b for a, b in zip(children, claim.children, strict=True)
-            )
-            out.append(claim if same else replace(claim, children=children))
-    return tuple(out)
+            replaced.append(claim)
+    return tuple(replaced)
 
 
-def _joined(
-    context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], told: Told, phase: str
-) -> tuple[Claim, ...]:
-    seen = Seen(context, sites, stepped, "backward" if phase == "backward" else "forward")
-    growth = grow(stepped)
-    found = align(claims, stepped.frames, seen.operator_named)
-    matched = {claim: frame for claim, frame in found.items() if frame in growth.of}
-    work = Conclusions(context, seen, growth, matched)
+def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
+    growth = grow(seen.part)
+    aligned = align(claims, seen.part.frames, seen.operator_named)
+    work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
     joined = work.join(claims)
-    told += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
+    findings += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
     if growth.cut:
-        told.append((Finding("cut", f"calls nested deeper than {DEEPEST} are not shown"), None))
+        findings.append((Finding("cut", f"calls nested deeper than {DEEPEST} are not shown"), None))
     return joined
+
+
+# --- which call of the machine each event was: both are preorders of one tree ---
+
+
+@dataclass(frozen=True, slots=True)
+class Matchable:
+    """One claim or frame that can be matched: an operator call, a node's apply, a binding; and its name there."""
+
+    kind: str
+    name: str
+
+
+def claim_mark(claim: Claim) -> Matchable | None:
+    """How a claim can be recognised among the frames; None if it leaves no frame of its own."""
+    event, hop = claim.event.type if claim.event is not None else None, claim.hop
+    if hop.kind == "op" and event == "op":
+        return Matchable("op", hop.op or hop.name)
+    if hop.kind == "node" and event in ("node", "engine"):
+        return Matchable("node", _last(hop.name.removesuffix("::apply")))
+    return Matchable("binding", _last(hop.name)) if hop.kind == "binding" else None
+
+
+def _last(name: str) -> str:
+    return name.rsplit("::", 1)[-1]
+
+
+def frame_mark(
+    frame: NativeFrame, op_of: OpOf, bindings: Iterable[str], handles: Mapping[int, str]
+) -> Matchable | None:
+    """How a frame can be recognised among the claims; None if it can't."""
+    seen = frame.function.landmark
+    if seen.kind == "entry":
+        return Matchable("op", op_of(seen.name) or seen.name)
+    if seen.kind == "boxed-call":
+        return Matchable("op", handles.get(handle_below(frame) or 0, UNNAMED))
+    if seen.kind == "node":
+        return Matchable("node", UNNAMED if seen.name in ("PyNode", "CppNode") else seen.name)
+    name = _last(frame.function.name.qualified)
+    return Matchable("binding", name) if name in bindings else None
+
+
+def handle_below(frame: NativeFrame) -> int | None:
+    """The operator's handle that the first boundary below a call was given."""
+    for inner in frame.descendants():
+        seen = inner.function.landmark
+        if seen.kind in ("entry", "boxed-call"):
+            return None
+        if seen.kind == "boundary" and seen.operator is not None and inner.registers:
+            return inner.registers[seen.operator]
+    return None
+
+
+def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
+    """Which operator each handle stands for, where a call by name was given one."""
+    operators: dict[int, str] = {}
+    for frame in frames:
+        seen = frame.function.landmark
+        handle = handle_below(frame) if seen.kind == "entry" else None
+        name = op_of(seen.name) if handle else None
+        if handle and name:
+            operators[handle] = name
+    return operators
+
+
+def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -> dict[int, NativeFrame]:
+    """The frame of each claim that has one, by the claim's `id()`. `claims` are trees, `frames` in order of entry.
+
+    Names must be equal (an overload that the claim does not know is told by the frame), order and nesting too.
+    """
+    marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim)) is not None]
+    names = {mark.name for _, mark in marked if mark.kind == "binding"}
+    known = handles(frames, op_of)
+    run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, names, known)) is not None]
+    vague = any(claim.hop.op is None for claim, mark in marked if mark.kind == "op")
+    mine = [_loose(mark, vague) for _, mark in marked]
+    theirs = [_loose(mark, vague) for _, mark in run]
+    return _nested(claims, [(marked[a][0], run[b][0]) for a, b in _pairs(mine, theirs)])
+
+
+def _loose(mark: Matchable, vague: bool) -> Matchable:
+    """The mark without its overload, if some claims have none."""
+    return Matchable("op", mark.name.partition(".")[0]) if vague and mark.kind == "op" else mark
+
+
+def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
+    """Positions that belong together: longest equal runs first, then what the frames leave unnamed between them."""
+    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
+    a = b = 0
+    for block in matcher.get_matching_blocks():
+        yield from _unnamed(mine, theirs, range(a, block.a), range(b, block.b))
+        yield from zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True)
+        a, b = block.a + block.size, block.b + block.size
+
+
+def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right: range) -> Iterator[tuple[int, int]]:
+    """In a gap with as many unnamed calls as claims of a kind, each call is the claim at its position."""
+    for kind in ("op", "node"):
+        claims = [a for a in left if mine[a].kind == kind]
+        frames = [b for b in right if theirs[b] == Matchable(kind, UNNAMED)]
+        if len(claims) == len(frames):
+            yield from zip(claims, frames, strict=True)
+
+
+def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
+    """The pairs that nest alike on both sides; a claim whose frame lies elsewhere stays unmatched."""
+    matched = {id(claim): frame for claim, frame in pairs}
+    pending: list[tuple[Claim, NativeFrame | None]] = [(claim, None) for claim in claims]
+    while pending:
+        claim, around = pending.pop()
+        frame = matched.get(id(claim))
+        if frame is not None and around is not None and (frame is around or not around.holds(frame)):
+            del matched[id(claim)]
+            frame = None
+        pending += [(child, frame or around) for child in claim.children]
+    return matched

@@ -9,10 +9,11 @@ sure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ptexplore.cpp.symbol_names import Name, split
+from ptexplore.cpp.text import blank
 
 # A capture list where none can be an index, with what follows it: parameters or a body.
 _LAMBDA = re.compile(r"(?<![\w)\]\[])\s*(\[[^\[\]]*\]\s*)(?=[({])")
@@ -23,7 +24,6 @@ _MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z_][A-Z0-9]*_[A-Z0-9_]+\s*(?=\()")
 _DISPATCH = re.compile(r"_?AT_DISPATCH_")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _BETWEEN = re.compile(r"operator\(\)|_FUN|operator ")  # what a lambda's own parts are called
-_OPEN, _CLOSE = "([{", ")]}"
 
 
 @dataclass(eq=False)
@@ -48,89 +48,91 @@ class LambdaOffsets:
 def around(name: Name) -> tuple[Name | None, list[tuple[int, int]] | None]:
     """The function around a lambda, and how one gets to it: parameters and number of each lambda from outside in.
 
-    None for the function where there is none; for the way where other things than lambdas stand on it.
+    The function is None if there is none. The way is None if something else than lambdas stands on it.
     """
     first = next(index for index, part in enumerate(name.parts) if part.name.startswith("{"))
-    outer = Name(name.text, name.parts[:first])
+    is_function = first > 0 and name.parts[first - 1].parameters is not None
+    outer = Name(name.text, name.parts[:first]) if is_function else None
     way: list[tuple[int, int]] = []
     for part in name.parts[first:]:
         numbered = re.fullmatch(r"\{lambda#(\d+)\}", part.name)
         if numbered is not None and part.signature is not None:
-            given = [one for one in split(part.signature) if one != "void"]
-            way.append((len(given), int(numbered[1])))
+            parameters = [parameter for parameter in split(part.signature) if parameter != "void"]
+            way.append((len(parameters), int(numbered[1])))
         elif not _BETWEEN.match(part.name):
-            return (outer if first and outer.parts[-1].parameters is not None else None), None
-    return (outer if first and outer.parts[-1].parameters is not None else None), way
+            return outer, None
+    return outer, way
 
 
 def find(text: str, way: Sequence[tuple[int, int]]) -> LambdaOffsets:
     """Where the lambda of that way may stand in a function's text, in which comments and literals are blank."""
     level, sure, repeated = makers(text), "#define" not in text, False
     for depth, (parameters, number) in enumerate(way):
-        sure = sure and not any(one.kind == "macro" for one in level)
+        sure = sure and not any(maker.kind == "macro" for maker in level)
         written = list(_flat(level))
-        here = [one for one in written if one.parameters in (None, parameters)]
-        if len(here) == 1 and not repeated:  # compilers count those of one signature, or all (GCC before 14)
-            sure = sure and number in (1, written.index(here[0]) + 1)
+        fitting = [maker for maker in written if maker.parameters in (None, parameters)]
+        if len(fitting) == 1 and not repeated:  # compilers count those of one signature, or all (GCC before 14)
+            sure = sure and number in (1, written.index(fitting[0]) + 1)
         if depth == len(way) - 1:
-            return LambdaOffsets(tuple(sorted({one.start for one in here})), sure and len(here) == 1)
-        repeated = any(one.kind == "dispatch" for one in here)
-        level = [inner for one in here for inner in one.inside]
+            return LambdaOffsets(tuple(sorted({maker.start for maker in fitting})), sure and len(fitting) == 1)
+        repeated = any(maker.kind == "dispatch" for maker in fitting)
+        level = [inner for maker in fitting for inner in maker.inside]
     return LambdaOffsets((), False)
 
 
 def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
     """What makes lambdas for sure, on this level or in a macro that may make none."""
-    for one in level:
-        if one.kind == "macro":
-            yield from _flat(one.inside)
+    for maker in level:
+        if maker.kind == "macro":
+            yield from _flat(maker.inside)
         else:
-            yield one
+            yield maker
 
 
 def makers(text: str) -> list[Maker]:
     """The outermost of what makes lambdas in a function's text, each with what is inside of it."""
-    code = _DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    code = _DIRECTIVE.sub(lambda directive: blank(directive[0]), text)
     ends = _ends(code)
-    found = [*_written(code, ends), *_used(code, ends)]
     roots: list[Maker] = []
     stack: list[Maker] = []
-    for one in sorted(found, key=lambda maker: (maker.start, -maker.end)):
-        while stack and stack[-1].end <= one.start:
+    for maker in sorted((*_written(code, ends), *_used(code, ends)), key=lambda maker: (maker.start, -maker.end)):
+        while stack and stack[-1].end <= maker.start:
             stack.pop()
-        (stack[-1].inside if stack else roots).append(one)
-        stack.append(one)
+        (stack[-1].inside if stack else roots).append(maker)
+        stack.append(maker)
     return roots
 
 
-def _written(code: str, ends: dict[int, int]) -> Iterator[Maker]:
-    for found in _LAMBDA.finditer(code):
-        at, parameters = found.end(), 0
-        start = found.start(1)
-        if code[at] == "(":
-            if at not in ends:
-                continue
-            given = split(code[at + 1 : ends[at]])
-            parameters = -1 if any("..." in one or one.isupper() for one in given) else len(given)
-            at = code.find("{", ends[at])
-        if at in ends:
-            yield Maker("lambda", start, ends[at] + 1, None if parameters < 0 else parameters)
+def _written(code: str, ends: Mapping[int, int]) -> Iterator[Maker]:
+    for match in _LAMBDA.finditer(code):
+        opening, parameters = match.end(), 0
+        if code[match.end()] == "(":
+            closing = ends.get(match.end(), len(code))
+            listed = split(code[match.end() + 1 : closing])
+            parameters = -1 if any("..." in text or text.isupper() for text in listed) else len(listed)
+            opening = code.find("{", closing)
+        if opening in ends:
+            yield Maker("lambda", match.start(1), ends[opening] + 1, None if parameters < 0 else parameters)
 
 
-def _used(code: str, ends: dict[int, int]) -> Iterator[Maker]:
-    for found in _MACRO.finditer(code):
-        kind = "dispatch" if _DISPATCH.match(found[0]) else "macro"
-        if found.end() in ends:
-            yield Maker(kind, found.start(), ends[found.end()] + 1, 0)
+def _used(code: str, ends: Mapping[int, int]) -> Iterator[Maker]:
+    for match in _MACRO.finditer(code):
+        if match.end() in ends:
+            kind = "dispatch" if _DISPATCH.match(match[0]) else "macro"
+            yield Maker(kind, match.start(), ends[match.end()] + 1, 0)
 
 
 def _ends(code: str) -> dict[int, int]:
-    """Where each bracket closes."""
+    """Where each bracket closes.
+
+    Not as `cpp.brackets.Brackets` has it, for which a wrong bracket closes nothing: here it is passed over, since both
+    arms of an `#if` are in the text, and both may close what is opened before them.
+    """
     stack: list[int] = []
     ends: dict[int, int] = {}
-    for found in re.finditer(r"[\[\](){}]", code):
-        if found[0] in _OPEN:
-            stack.append(found.start())
-        elif stack and code[stack[-1]] == _OPEN[_CLOSE.index(found[0])]:
-            ends[stack.pop()] = found.start()
+    for bracket in re.finditer(r"[\[\](){}]", code):
+        if bracket[0] in "([{":
+            stack.append(bracket.start())
+        elif stack and code[stack[-1]] + bracket[0] in ("()", "[]", "{}"):
+            ends[stack.pop()] = bracket.start()
     return ends

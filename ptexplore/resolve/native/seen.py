@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
-from ptexplore.cpp.symbol_names import Name
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Hop, NativeCall
+from ptexplore.model.trace import Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
@@ -21,54 +20,43 @@ BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "regi
 
 @dataclass(frozen=True)
 class Seen:
-    """The frames of one stepped part, with all that can be said of each."""
+    """The frames of one stepped part, and what can be said of each."""
 
     context: Context
     sites: Sites
     part: SteppedPart
-    phase: Literal["forward", "backward"]
+    phase: Phase
 
     # --- operators ---
 
     def operator_named(self, cpp_name: str) -> str | None:
         """The operator of a C++ name: "add_Tensor" -> "aten::add.Tensor"."""
-        found = self._operator(cpp_name)
-        return found.name if found is not None else None
+        operator = self._operator(cpp_name)
+        return operator.name if operator is not None else None
 
     def operator_of(self, frame: NativeFrame) -> str | None:
         """The operator that an at::_ops entry point calls; None for other frames."""
         seen = frame.function.landmark
         return self.operator_named(seen.name) if seen.kind == "entry" else None
 
+    @remembered
     def _operator(self, cpp_name: str) -> Operator | None:
-        if cpp_name not in self._operators:
-            bases = [cpp_name, *(cpp_name[:at] for at, char in enumerate(cpp_name) if char == "_" and at)]
-            bases += [f"{base}_" for base in bases]
-            named = [one for base in dict.fromkeys(bases) for one in self.context.store.operators_named(base)]
-            self._operators[cpp_name] = next((one for one in named if one.cpp_name == cpp_name), None)
-        return self._operators[cpp_name]
-
-    @cached_property
-    def _operators(self) -> dict[str, Operator | None]:
-        return {}
+        bases = [cpp_name, *(cpp_name[:at] for at, char in enumerate(cpp_name) if char == "_" and at)]
+        bases += [f"{base}_" for base in bases]
+        named = (operator for base in dict.fromkeys(bases) for operator in self.context.store.operators_named(base))
+        return next((operator for operator in named if operator.cpp_name == cpp_name), None)
 
     # --- sources ---
 
     @cached_property
     def sources(self) -> list[SourceRef]:
-        """By frame the source of its function; callers first, since their files tell namesakes apart."""
+        """The source of each frame's function. Callers come first, since their files tell namesakes apart."""
         return [self._source(frame) for frame in self.part.frames]
 
     def _source(self, frame: NativeFrame) -> SourceRef:
-        seen, found = frame.function.landmark, self.sites.of(frame)
+        seen, source = frame.function.landmark, self.sites.of(frame)
         operator = self._operator(seen.name) if seen.kind in ("entry", "redispatch") else None
-        if operator is None:
-            return found
-        return self.sites.entry(operator, seen.kind) or found
-
-    def source_of(self, name: Name) -> SourceRef:
-        """The source of a function that another's name tells of."""
-        return self.sites.named(name)
+        return self.sites.entry(operator, seen.kind) or source if operator is not None else source
 
     # --- what is inside what ---
 
@@ -77,20 +65,20 @@ class Seen:
         """By frame the number of the operator call or node around it, -1 where there is none."""
         owners: list[int] = []
         for frame in self.part.frames:
-            above = frame.parent
-            owners.append(-1 if above is None else above.number if _owns(above) else owners[above.number])
+            caller = frame.parent
+            owners.append(-1 if caller is None else caller.number if _owns(caller) else owners[caller.number])
         return owners
 
     @cached_property
     def _by_name(self) -> dict[str, list[NativeFrame]]:
-        found: dict[str, list[NativeFrame]] = {}
+        named: dict[str, list[NativeFrame]] = {}
         for frame in self.part.frames:
             if not frame.function.closed:
-                found.setdefault(frame.function.name.plain, []).append(frame)
-        return found
+                named.setdefault(frame.function.name.plain, []).append(frame)
+        return named
 
     def inside(self, region: NativeFrame, name: str, taken: Set[NativeFrame]) -> NativeFrame | None:
-        """The first frame of that name below `region` that no operator called inside it owns, and nothing has taken."""
+        """The first frame of that name inside `region` that is of no operator called in it, and not taken yet."""
         owner = region.number if _owns(region) else self._owners[region.number]
         for frame in self._by_name.get(name, []):
             mine = self._owners[frame.number] == owner and frame.number != region.number
@@ -105,19 +93,19 @@ class Seen:
         return tuple(dict.fromkeys((*claim.hop.evidence, self.part.observation)))
 
     def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
-        """The claim as seen to run: what its frame tells is added, and the source by the very types of what ran."""
-        hop, source = claim.hop, claim.hop.source
-        here = self.sources[frame.number]
+        """The claim with what its frame tells; the source is that of the function that ran, if that is known better."""
+        hop, source = claim.hop, self.sources[frame.number]
         is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
-        if is_it and BETTER.index(here.precision) >= max(1, BETTER.index(source.precision)):
-            source = here
-        return claim.but(
+        is_better = is_it and BETTER.index(source.precision) >= max(1, BETTER.index(hop.source.precision))
+        changed = replace(
+            hop,
             status="observed",
-            source=source,
+            source=source if is_better else hop.source,
             native=_native_call(frame),
             instructions=frame.instructions,
             evidence=self.evidence(claim),
         )
+        return replace(claim, hop=changed)
 
     def plain(self, frame: NativeFrame, children: tuple[Claim, ...]) -> Claim:
         """The hop of a frame that nothing else is known of."""

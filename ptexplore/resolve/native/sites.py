@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from ptexplore.cpp.matching import CODE, Wanted, fits, qualifiers, takes
 from ptexplore.cpp.symbol_names import Name, NamePart
 from ptexplore.cpp.text import Text
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
@@ -45,41 +47,44 @@ class Sites:
     """Sources of the functions of one trace; each is looked up once."""
 
     lookup: Lookup
-    _known: dict[tuple[str, str, str | None], SourceRef] = field(default_factory=dict, repr=False)
     _paths: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)
 
     def of(self, frame: NativeFrame) -> SourceRef:
-        """The source of a frame's function. Callers come before what they call: one's file tells namesakes apart."""
-        function, above = frame.function, frame.parent
-        near = self._paths.get(above) if above is not None and _is_internal(function) else None
-        found = self.function(function, near)
-        if found.precision == "ambiguous" and above is not None and not above.function.closed:
-            found = self._beside(found, above.function.name)
-        self._paths[frame] = found.path
-        return found
+        """The source of a frame's function. Ask for callers first: the caller's file tells namesakes apart."""
+        function, caller = frame.function, frame.parent
+        is_internal = function.name.is_anonymous or _marked(function.name, function.mangled)
+        near = self._paths.get(caller) if caller is not None and is_internal else None
+        source = self.function(function, near)
+        if source.precision == "ambiguous" and caller is not None and not caller.function.closed:
+            source = self._beside(source, caller.function.name)
+        self._paths[frame] = source.path
+        return source
 
-    def _beside(self, found: SourceRef, caller: Name) -> SourceRef:
-        """Of generated namesakes the one whose file alone names the template that was made for it, and called it."""
-        name = caller.parts[-1].name if caller.is_template else None
-        if name is None or any(one.layer != "generated" for one in found.candidates):
-            return found
-        texts = {one.path: self.lookup.tree.read(str(one.path)) for one in found.candidates}
-        holding = [one for one in found.candidates if (text := texts[one.path]) and name in text.text]
-        return holding[0] if len(holding) == 1 else found
+    def _beside(self, namesakes: SourceRef, caller: Name) -> SourceRef:
+        """Of generated namesakes the one in the only file that names the caller, a template."""
+        candidates = namesakes.candidates
+        if not caller.is_template or any(candidate.layer != "generated" for candidate in candidates):
+            return namesakes
+        texts = [self.lookup.tree.read(str(candidate.path)) for candidate in candidates]
+        name = caller.parts[-1].name
+        naming = [c for c, text in zip(candidates, texts, strict=True) if text is not None and name in text.text]
+        return naming[0] if len(naming) == 1 else namesakes
 
+    @remembered
     def function(self, function: Function, near: str | None = None) -> SourceRef:
         """The source of a function; `near` is the file of what called it."""
-        asked = (function.library, function.mangled, near)
-        if asked not in self._known:
-            self._known[asked] = self._closed(function) or self._named(function.name, function.mangled, near)
-        return self._known[asked]
+        why = _why_none(function)
+        return unknown(why) if why else self.named(function.name, function.mangled, near)
 
-    def named(self, name: Name) -> SourceRef:
-        """The source of a function that another's name tells of."""
-        asked = ("", name.text, None)
-        if asked not in self._known:
-            self._known[asked] = self._named(name, "", None)
-        return self._known[asked]
+    @remembered
+    def named(self, name: Name, mangled: str = "", near: str | None = None) -> SourceRef:
+        """The source of a function that has this name; `mangled` is "" if only another function's name tells of it."""
+        if any(part.name.startswith("{") for part in name.parts):
+            return self._lambda(name, near)
+        definition, library = self._definition(name, mangled, near), third_party(name)
+        if definition is None and library is not None:
+            return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
+        return definition or unknown(self._nothing(name, mangled))
 
     def called(self, name: Name) -> SourceRef:
         """The source of a class's call operator; of a lambda the lambda's own."""
@@ -87,55 +92,33 @@ class Sites:
             return self.named(name)
         return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
 
-    def _closed(self, function: Function) -> SourceRef | None:
-        """Why there is no source to look for; None where there may be one."""
-        if function.closed:
-            return unknown(f"the source of {function.library or 'this code'} is not PyTorch's")
-        if not function.mangled:
-            return unknown(f"{function.library} does not name the function")
-        if MADE.match(function.demangled):
-            return unknown("made by the compiler: no source has it")
-        if STANDARD.match(function.name.qualified):
-            return unknown("the C++ standard library's")
-        return None
-
-    def _named(self, name: Name, mangled: str, near: str | None) -> SourceRef:
-        if any(part.name.startswith("{") for part in name.parts):
-            return self._lambda(name, near)
-        found = self._definition(name, mangled, near)
-        if found is not None:
-            return found
-        library = third_party(name)
-        if library is not None:
-            return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
-        return unknown(self._nothing(name, mangled))
-
     def _nothing(self, name: Name, mangled: str) -> str:
-        """Why nothing was found, in the words of the first source beyond the runtime tree."""
-        for source in self.lookup.sources:
-            if _candidates(source, name, mangled, None):
-                return f"{source.tree.info.name} defines {name.plain} with other parameters only"
-            return source.nothing(source.find(name.plain, Wanted()), name.plain)
-        return NOT_IN_WHEEL
+        """Why no definition was found, in the words of the first source beyond the runtime tree."""
+        if not self.lookup.sources:
+            return NOT_IN_WHEEL
+        source = self.lookup.sources[0]
+        if _candidates(source, name, mangled, None):
+            return f"{source.tree.info.name} defines {name.plain} with other parameters only"
+        return source.nothing(source.find(name.plain, Wanted()), name.plain)
 
     def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
-        """The definition whose types are the function's; else, in the first source with any, as many parameters."""
+        """The definition with the function's types; else, in the first source that has any, with as many parameters."""
         generated = self.lookup.store.definitions(name.plain) or self._bound(name)
         if len(generated) == 1:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
-        for source in self._sources():
+        installed = [self.lookup.installed] if self.lookup.installed is not None else []
+        for source in (*installed, *self.lookup.sources):
             candidates = _candidates(source, name, mangled, near)
-            ranked = [(_fits(source, name, one), one) for one in candidates]
-            exact = [one for rank, one in ranked if rank == 2]
-            if exact:
-                return _refs(source, exact, name)
-            close = [one for rank, one in ranked if rank == 1]
+            ranks = [_fits(source, name, candidate) for candidate in candidates]
+            if 2 in ranks:
+                return _refs(source, [c for c, rank in zip(candidates, ranks, strict=True) if rank == 2], name)
+            close = [c for c, rank in zip(candidates, ranks, strict=True) if rank == 1]
             if not close and not source.related:
-                close = [one for one in candidates if fits(name, one, kin=False)]
+                close = [candidate for candidate in candidates if fits(name, candidate, kin=False)]
             fallback = fallback or (_refs(source, close, name) if close else None)
         if fallback is None and generated:
-            places = [in_runtime(self.lookup.tree, *one) for one in generated]
+            places = [in_runtime(self.lookup.tree, *row) for row in generated]
             return several(places, f"{name.qualified} has {len(places)} definitions in generated files")
         return fallback
 
@@ -144,34 +127,33 @@ class Sites:
         scope, _, last = name.plain.rpartition("::")
         rows = self.lookup.store.bindings_of(last) if scope == BINDINGS else []
         places = dict.fromkeys((row.path, row.line, row.end_line) for row in rows)
-        given = len(name.parameters or ())
-        heads = {at: "".join(self.lookup.tree.lines(at[0])[at[1] - 1 : at[1] + 2]).partition(")")[0] for at in places}
-        return [at for at, head in heads.items() if head.count(",") + 1 == given]
-
-    def _sources(self) -> Iterator[Source]:
-        if self.lookup.installed is not None:
-            yield self.lookup.installed
-        yield from self.lookup.sources
+        heads = [
+            "".join(self.lookup.tree.lines(path)[line - 1 : line + 2]).partition(")")[0] for path, line, _ in places
+        ]
+        counts = [head.count(",") + 1 for head in heads]
+        return [at for at, count in zip(places, counts, strict=True) if count == len(name.parameters or ())]
 
     def _lambda(self, name: Name, near: str | None) -> SourceRef:
-        """A lambda has no name of its own: its line is known where only one in the function around it can be meant."""
+        """A lambda has no name of its own: its line is known if only one lambda of its function can be meant."""
         outer, way = lambdas.around(name)
         if outer is None:
             return unknown("a lambda outside of any function: nothing tells which")
         around = self._definition(outer, "", near)
         if around is None or around.path is None or around.line is None:
             return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
-        what = f"a lambda inside {outer.qualified} ({around.path}:{around.line})"
+        reason = f"a lambda inside {outer.qualified} ({around.path}:{around.line})"
         text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
-        found = lambdas.find(text, way) if way else lambdas.LambdaOffsets((), False)
-        lines = sorted({around.line + text.count("\n", 0, at) for at in found.offsets})
-        places = [replace(around, line=line, end_line=None, url=_line_url(around, line)) for line in lines[:_MOST]]
-        if found.sure:
-            return replace(places[0], reason=what)
+        written = lambdas.find(text, way or ())
+        lines = sorted({around.line + text.count("\n", 0, at) for at in written.offsets})
+        page = around.url.partition("#")[0] if around.url else None
+        shown = [(line, f"{page}#L{line}" if page else None) for line in lines[:_MOST]]
+        places = [replace(around, line=line, end_line=None, url=url) for line, url in shown]
+        if written.sure:
+            return replace(places[0], reason=reason)
         if len(places) > 1:
-            return several(places, f"{what}: {len(lines)} there could be it, and the name does not tell which")
+            return several(places, f"{reason}: {len(lines)} there could be it, and the name does not tell which")
         why = "the one written there need not be it" if places else "no text here shows it"
-        return unknown(f"{what}: {why}", around.path, around.line)
+        return unknown(f"{reason}: {why}", around.path, around.line)
 
     def entry(self, operator: Operator, kind: str) -> SourceRef | None:
         """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
@@ -182,41 +164,42 @@ class Sites:
 
 
 def third_party(name: Name) -> str | None:
-    """The library beside PyTorch's own that a function's name says it is of; None where it says none."""
+    """The library, linked into torch, that a function's name belongs to; None if it is not one of these."""
     return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
+
+
+def _why_none(function: Function) -> str | None:
+    """Why there is no source to look for; None where there may be one."""
+    if function.closed:
+        return f"the source of {function.library or 'this code'} is not PyTorch's"
+    if not function.mangled:
+        return f"{function.library} does not name the function"
+    if MADE.match(function.demangled):
+        return "made by the compiler: no source has it"
+    return "the C++ standard library's" if STANDARD.match(function.name.qualified) else None
 
 
 def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> Sequence[Symbol]:
     """The definitions of that name which this build compiles and whose linkage is the function's."""
-    found = source.names.definitions(name.plain) or list(source.find(name.plain, Wanted()).left)
-    here = list({(one.path, one.line): one for one in found if one.role == "definition" and one.kind in CODE}.values())
-    here = [one for one in here if source.conditions.holds(one.guards, one.path) is not False]
-    here = [one for one in here if not one.path.endswith(_DEVICE)] or here
+    symbols = source.names.definitions(name.plain) or source.find(name.plain, Wanted()).left
+    places = {(s.path, s.line): s for s in symbols if s.role == "definition" and s.kind in CODE}
+    left = [s for s in places.values() if source.conditions.holds(s.guards, s.path) is not False]
+    left = [s for s in left if not s.path.endswith(_DEVICE)] or left
     if not name.is_anonymous and not _marked(name, mangled):
-        here = [one for one in here if not one.static or _may_be_static(name, mangled, one)]
+        left = [s for s in left if not s.static or _may_be_static(name, mangled, s)]
     elif near is not None:
-        here = [one for one in here if one.path == near] or here
+        left = [s for s in left if s.path == near] or left
     if name.parts and name.parts[-1].arguments is not None:
-        here = [one for one in here if one.template] or here
-    return here
+        left = [s for s in left if s.template] or left
+    return left
 
 
 def _fits(source: Source, name: Name, symbol: Symbol) -> int:
     """As `fits`; a parameter list with `#if`s in it has as many parameters as the build gave it."""
-    found = fits(name, symbol)
-    if found == 0:
-        head = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD]
-        found = int(any(line.startswith("#if") for line in head[: _opening(head)]))
-    return found
-
-
-def _opening(lines: Sequence[str]) -> int:
-    """The line at which a function's body opens."""
-    return next((number for number, line in enumerate(lines) if "{" in line), len(lines))
-
-
-def _is_internal(function: Function) -> bool:
-    return function.name.is_anonymous or _marked(function.name, function.mangled)
+    rank = fits(name, symbol)
+    lines = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD] if rank == 0 else ()
+    head = takewhile(lambda line: "{" not in line, lines)  # up to the line at which the body opens
+    return rank or int(any(line.startswith("#if") for line in head))
 
 
 def _marked(name: Name, mangled: str) -> bool:
@@ -226,19 +209,15 @@ def _marked(name: Name, mangled: str) -> bool:
 
 
 def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
-    """Whether a static function may have a name that does not say so: a C function's, a template's."""
+    """Whether the function may be static although its name does not say so: a C function, a template."""
     if not mangled.startswith("_Z"):
         return not mangled or symbol.path.endswith(".c")
     return bool(name.parts) and name.parts[-1].arguments is not None and symbol.template
 
 
-def _refs(source: Source, found: Sequence[Symbol], name: Name) -> SourceRef:
+def _refs(source: Source, symbols: Sequence[Symbol], name: Name) -> SourceRef:
     mine = qualifiers(name.text)
-    found = [one for one in found if takes(name, one)] or found
-    alike = [one for one in found if qualifiers(one.signature) == mine] if len(found) > 1 else found
-    places = [source.ref(one.path, one.line, one.end_line) for one in alike or found]
+    symbols = [symbol for symbol in symbols if takes(name, symbol)] or symbols
+    alike = [symbol for symbol in symbols if len(symbols) == 1 or qualifiers(symbol.signature) == mine] or symbols
+    places = [source.ref(symbol.path, symbol.line, symbol.end_line) for symbol in alike]
     return several(places, f"{name.qualified} has {len(places)} definitions that its name and types fit")
-
-
-def _line_url(ref: SourceRef, line: int) -> str | None:
-    return f"{ref.url.partition('#')[0]}#L{line}" if ref.url else None

@@ -1,18 +1,22 @@
-"""Where a C++ function, a registration or a Python binding stands: the runtime tree first, other sources after it."""
+"""Where a C++ function, a registration or a Python binding stands: the runtime tree first, other sources after it.
+
+A function's declaration in a header of the wheel tells its overloads apart.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from ptexplore.catalogue import declarations
 from ptexplore.cpp.matching import Wanted
-from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.confirm import confirm, same_key
+from ptexplore.lazy import remembered
 from ptexplore.model.operators import DumpRecord, Registration, TableEntry
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Dialect
-from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
+from ptexplore.resolve.places.precision import in_runtime, recorded, several, unknown
 from ptexplore.resolve.places.relation import record_of
 from ptexplore.resolve.places.sources import Source
 from ptexplore.source.tree import SourceTree
@@ -22,6 +26,7 @@ NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"
 PLUMBING = "_generated_plumbing"
 PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
 ANY = "_::*"  # the dialect's name of a fallback for every operator
+Caller = tuple[str, int]  # path and line of a function that calls the one looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +34,23 @@ class Registered:
     """A hand-written registration in a tree: the record's own line, the m.impl there, and the function it names."""
 
     record: SourceRef
-    entry: SourceRef | None = None  # the op's own m.impl or m.def
-    name: str | None = None  # the function as written
-    expression: str | None = None  # what is registered, as written
-    body: SourceRef | None = None
+    entry: SourceRef  # the op's own m.impl or m.def
+    name: str | None  # the function as written
+    expression: str | None  # what is registered, as written
+    body: SourceRef | None
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """Everything that can say where something stands. `sources` are asked in order, after the runtime tree.
+    """Everything that can say where code is. `sources` are asked in order, after the runtime tree.
 
-    `installed` is the index of the runtime tree's own text, where there is one already: it knows what headers define.
+    `installed` is the index of the runtime tree's own text, if it was built already: it knows what headers define.
     """
 
     tree: SourceTree
     store: Store
     sources: tuple[Source, ...] = ()
     installed: Source | None = None
-    _functions: dict[tuple[str, Wanted], SourceRef] = field(default_factory=dict, repr=False)
-    _texts: dict[str, Text] = field(default_factory=dict, repr=False)
-    _fallbacks: dict[DumpRecord, Registered | None] = field(default_factory=dict, repr=False)
 
     @property
     def infos(self) -> tuple[TreeInfo, ...]:
@@ -57,12 +59,12 @@ class Lookup:
 
     def source(self, name: str) -> Source | None:
         """The source called `name`; None for the runtime tree."""
-        return next((one for one in self.sources if one.tree.info.name == name), None)
+        return next((source for source in self.sources if source.tree.info.name == name), None)
 
     def tree_of(self, ref: SourceRef) -> SourceTree:
         """The tree that a reference is of."""
-        found = self.source(ref.tree)
-        return found.tree if found is not None else self.tree
+        source = self.source(ref.tree)
+        return source.tree if source is not None else self.tree
 
     def lines(self, ref: SourceRef) -> list[str]:
         """The lines of what a reference spans, empty where there is no text; the first is that of `ref.line`."""
@@ -74,67 +76,83 @@ class Lookup:
         """The file on this machine that a reference is in, and the line there."""
         return self.tree_of(ref).place_of(ref.path, ref.line or 1) if ref.path is not None else None
 
-    def function(self, symbol: str, wanted: Wanted | None = None) -> SourceRef:
-        """The definition of a qualified name: in generated C++ where known there, else in the first source with any."""
-        asked = (symbol, wanted or Wanted())
-        if asked not in self._functions:
-            self._functions[asked] = self._function(*asked)
-        return self._functions[asked]
+    @remembered
+    def function(self, symbol: str, parameters: tuple[str, ...] | None = None) -> SourceRef:
+        """The definition of a qualified name: in generated C++ where known there, else in the first source with any.
 
-    def _function(self, symbol: str, wanted: Wanted) -> SourceRef:
+        `parameters` are the types that tell its overloads apart, where they are known.
+        """
         generated = self.store.definition(symbol)
         if generated is not None:
             return in_runtime(self.tree, *generated)
-        reasons = []
+        missing = []
         for source in self.sources:
-            found = source.find(symbol, wanted)
-            ref = source.refs(found, symbol)
-            if ref is not None:
+            matched = source.find(symbol, Wanted(parameters))
+            ref = source.refs(matched, symbol)
+            if matched.left:
                 return ref
-            reasons.append(source.nothing(found, symbol))
-        return unknown(reasons[0] if reasons else NOT_IN_WHEEL)
+            missing.append(ref)
+        return missing[0] if missing else unknown(NOT_IN_WHEEL)
 
-    def scoped(self, name: str, source: Source, path: str, line: int) -> SourceRef:
-        """The function that `name`, as written at a place of a source, means there."""
-        found = source.scoped(name, path, line)
-        return source.refs(found, name) or unknown(source.nothing(found, name))
+    @remembered
+    def declaration(self, symbol: str, caller: Caller | None = None) -> SourceRef | None:
+        """Where a header declares a C++ function; None if no header known to hold such names declares it.
+
+        `caller`, a wrapper that calls it, tells overloads apart; overloads that nothing tells apart are "ambiguous".
+        """
+        qualified, declared = declarations.find(self.tree, symbol, caller)
+        places = [in_runtime(self.tree, header.path, header.line, header.end_line) for header in declared]
+        why = f"{qualified} is declared {len(places)} times: overloads, or one per operator that uses it"
+        return several(places, why) if places else None
+
+    def definition(self, symbol: str, caller: Caller | None = None) -> SourceRef:
+        """Where a C++ function is defined; its declaration's parameters, else `caller`'s, tell overloads apart."""
+        return self.function(symbol, self.parameters(symbol, caller) if self.sources else None)
+
+    def parameters(self, symbol: str, caller: Caller | None) -> tuple[str, ...] | None:
+        """A function's parameter types, by its one declaration, else by the wrapper that calls it; None if neither."""
+        declared = self.declaration(symbol, caller)
+        if declared is not None and declared.path is not None and declared.line is not None:
+            return declarations.parameters(self.tree, declared.path, declared.line)
+        return declarations.parameters(self.tree, *caller) if caller is not None else None
 
     # --- registrations ---
 
     def registered(self, registration: Registration) -> Registered | None:
-        """A hand-written registration's macro, m.impl and function; None where no source has anything to say."""
+        """A hand-written registration's macro, m.impl and function; None if no source knows it."""
         if registration.origin != "handwritten" or registration.path is None or registration.macro_line is None:
             return None
-        return self._confirmed(record_of(registration)) or self._skewed(record_of(registration))
+        return self._registered_by(record_of(registration))
 
     def entry(self, entry: TableEntry, key: str, registration: Registration | None) -> SourceRef:
-        """The line that a table's entry names, as far as a tree's text bears it out."""
+        """The line that a table's entry names, with the precision that a tree's text confirms."""
         if entry.path is None:
             return unknown(f"the table's entry names no file of torch's: {entry.raw.strip() or 'nothing'}")
         if registration is not None and registration.confirmed:
             return recorded(self.tree, entry.path, entry.line, True, None)
-        found = self.registered(registration) if registration is not None else self.fallback(entry, key)
-        if found is not None:
-            return found.record
+        registered = self.registered(registration) if registration is not None else self.fallback(entry, key)
+        if registered is not None:
+            return registered.record
         return recorded(self.tree, entry.path, entry.line, False, self._unconfirmed(entry, registration))
 
     def fallback(self, entry: TableEntry, key: str) -> Registered | None:
-        """The m.fallback of a key, or the registration behind an entry that no record of the operator's explains."""
+        """The m.fallback of a key, or the registration behind an entry that none of the operator's records explains."""
         if entry.path is None or entry.line is None:
             return None
         record = DumpRecord(ANY, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-        if record not in self._fallbacks:  # a few hundred of them stand behind most entries of every operator
-            self._fallbacks[record] = self._confirmed(record) or self._skewed(record)
-        return self._fallbacks[record]
+        return self._registered_by(record)
+
+    @remembered  # a few hundred fallbacks stand behind most entries of every operator
+    def _registered_by(self, record: DumpRecord) -> Registered | None:
+        return self._confirmed(record) or self._skewed(record)
 
     def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> str:
-        why = registration.why_not if registration is not None else None
         for source in self.sources:
             if source.related and entry.path is not None and source.tree.exists(entry.path):
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
                 record = DumpRecord(op, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
                 return f"{source.tree.info.name}: {self._row(source, record)[1]}"
-        return why or NOT_IN_WHEEL
+        return (registration.why_not if registration is not None else None) or NOT_IN_WHEEL
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:
         """In a tree that relates to the running torch: the record's line holds its macro, and the op is inside."""
@@ -146,52 +164,46 @@ class Lookup:
         return None
 
     def _row(self, source: Source, record: DumpRecord) -> tuple[Dialect | None, str | None]:
-        path = str(record.file)
-        rows = source.rows_of(path)
-        found, why = confirm(record, rows)
-        if found is None and rows and source.checkout is not None:
-            if path not in self._texts:
-                self._texts[path] = Text(path, "\n".join(source.tree.lines(path)))
-            found, why = confirm(record, rows, self._texts[path])
-        return found, why
+        rows = source.rows_of(str(record.file))
+        row, why = confirm(record, rows)
+        if row is None and rows and source.checkout is not None:
+            return confirm(record, rows, source.text(str(record.file)))
+        return row, why
 
     def _skewed(self, record: DumpRecord) -> Registered | None:
         """In a tree of another version: the one registration of that operator under that key in the same file."""
         for source in self.sources:
             rows = source.rows_of(str(record.file)) if not source.related else []
             kinds = ("def",) if record.key is None else ("impl", "def")
-            here = [r for r in rows if r.kind in kinds and r.name == record.op and r.block is not None]
-            here = [r for r in here if record.key is None or same_key(r.context, record.key)]
-            if len(here) == 1 and here[0].block is not None:
+            rows = [r for r in rows if r.kind in kinds and r.name == record.op and r.block is not None]
+            rows = [r for r in rows if record.key is None or same_key(r.context, record.key)]
+            if len(rows) == 1 and rows[0].block is not None:
                 reason = f"the binary's own record names line {record.line}"
-                return self._registered(source, here[0], source.ref(here[0].path, here[0].block, reason=reason))
+                return self._registered(source, rows[0], source.ref(rows[0].path, rows[0].block, reason=reason))
         return None
 
     def _registered(self, source: Source, row: Dialect, record: SourceRef) -> Registered:
-        entry = source.ref(row.path, row.line, row.end_line)
-        if not row.target:
-            return Registered(record, entry, None, row.text or None)
-        if row.target.endswith(PLUMBING):
-            return Registered(
-                record, entry, f"at::functorch::{row.target}", row.text or None, self._plumbing(row.target)
-            )
-        found = source.scoped(row.target, row.path, row.line)
-        names = {one.qualified for one in found.left}
-        name = names.pop() if len(names) == 1 else row.target
-        body = source.refs(found, row.target) or unknown(source.nothing(found, row.target))
-        return Registered(record, entry, name, row.text or None, body)
+        name, body = None, None
+        if row.target and row.target.endswith(PLUMBING):
+            name, body = f"at::functorch::{row.target}", self._plumbing(row.target)
+        elif row.target:
+            matched = source.scoped(row.target, row.path, row.line)
+            names = {symbol.qualified for symbol in matched.left}
+            name = names.pop() if len(names) == 1 else row.target
+            body = source.refs(matched, row.target)
+        return Registered(record, source.ref(row.path, row.line, row.end_line), name, row.text or None, body)
 
     def _plumbing(self, name: str) -> SourceRef:
         """The function template that torchgen writes around a batching rule; its header is in the wheel."""
-        header = self.tree.read(PLUMBING_HEADER)
-        text = header.text if header is not None else ""
-        heads = list(re.finditer(rf" {re.escape(name)}\([^\n]*\{{[ \t]*$", text, re.MULTILINE))
-        found = [text.count("\n", 0, head.start()) + 1 for head in heads]
-        if len(found) != 1:
-            return unknown(f"{PLUMBING_HEADER} holds {len(found)} functions {name}")
-        closing = text.find("\n}", heads[0].end())  # a large file, of which a card reads two functions
-        end = text.count("\n", 0, closing) + 2 if closing >= 0 else None
-        return in_runtime(self.tree, PLUMBING_HEADER, found[0], end)
+        lines = self.tree.lines(PLUMBING_HEADER)
+        head = re.compile(rf".* {re.escape(name)}\(.*\{{[ \t]*")
+        heads = [number for number, line in enumerate(lines, 1) if name in line and head.fullmatch(line)]
+        if len(heads) != 1:
+            return unknown(f"{PLUMBING_HEADER} holds {len(heads)} functions {name}")
+        end = next(
+            (number for number, line in enumerate(lines[heads[0] :], heads[0] + 1) if line.startswith("}")), None
+        )
+        return in_runtime(self.tree, PLUMBING_HEADER, heads[0], end)
 
     # --- bindings ---
 
@@ -203,8 +215,7 @@ class Lookup:
         for source in self.sources:
             rows = [r for r in source.names.dialect(name, ["method"]) if r.target and r.context in tables]
             rows = [r for r in rows if source.conditions.holds(r.guards, r.path) is not False]
-            if len(rows) == 1 and rows[0].target is not None:
-                row = rows[0]
-                entry = source.ref(row.path, row.line, row.end_line)
-                return str(row.target), entry, self.scoped(str(row.target), source, row.path, row.line)
+            if len(rows) == 1:
+                name, entry = str(rows[0].target), source.ref(rows[0].path, rows[0].line, rows[0].end_line)
+                return name, entry, source.refs(source.scoped(name, rows[0].path, rows[0].line), name)
         return None

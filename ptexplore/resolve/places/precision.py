@@ -8,39 +8,34 @@ A line of another version's tree is never more than `version-skew`, even where a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ptexplore.model.places import Layer, Precision, SourceRef
 from ptexplore.source.tree import SourceTree
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is known about one place: how many definitions were found, how the tree relates, what confirms it."""
+def decide(
+    relation: str = "runtime", definitions: int = 1, *, recorded: bool = False, confirmed: bool = False
+) -> Precision:
+    """The precision that the evidence for one place carries, never more.
 
-    definitions: int = 1
-    relation: str = "runtime"  # TreeInfo.relation
-    recorded: bool = False  # the binary's own record names this line
-    confirmed: bool = False  # …and this tree's text holds the macro, key and operator there
-
-
-def decide(evidence: Evidence) -> Precision:
-    """The precision that this evidence carries, never more."""
-    if evidence.recorded and evidence.relation != "version-skew":
-        return "registered" if evidence.confirmed else "unknown"
-    if evidence.definitions == 0:
+    `relation` is TreeInfo's, `definitions` how many were found. `recorded`: the binary's own record names this line;
+    `confirmed`: and this tree's text holds the macro, key and operator there.
+    """
+    if recorded and relation != "version-skew":
+        return "registered" if confirmed else "unknown"
+    if definitions == 0:
         return "unknown"
-    if evidence.definitions > 1:
+    if definitions > 1:
         return "ambiguous"
-    if evidence.relation in ("runtime", "matches"):
+    if relation in ("runtime", "matches"):
         return "located"
-    return "consistent" if evidence.relation == "consistent" else "version-skew"
+    return "consistent" if relation == "consistent" else "version-skew"
 
 
 def layer_of(tree: SourceTree, path: str) -> Layer | None:
     """The layer that gives `path` in this tree, None where no layer holds it."""
-    found = tree.read(path)
-    return found.layer if found else None
+    file = tree.read(path)
+    return file.layer if file else None
 
 
 def unknown(reason: str, path: str | None = None, line: int | None = None) -> SourceRef:
@@ -48,29 +43,26 @@ def unknown(reason: str, path: str | None = None, line: int | None = None) -> So
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
 
 
-def in_runtime(
-    tree: SourceTree, path: str, line: int | None, end_line: int | None = None, definitions: int = 1
-) -> SourceRef:
+def in_runtime(tree: SourceTree, path: str, line: int | None, end_line: int | None = None) -> SourceRef:
     """A definition that was found in the runtime tree's own text."""
     layer = layer_of(tree, path)
     if layer is None or line is None:
         return unknown(f"{path} is not in the runtime tree", path, line)
-    return SourceRef(path, line, layer, decide(Evidence(definitions=definitions)), end_line=end_line)
+    return SourceRef(path, line, layer, decide(), end_line=end_line)
 
 
 def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why_not: str | None) -> SourceRef:
     """A line that the binary's own registration record names."""
-    precision = decide(Evidence(recorded=True, confirmed=confirmed))
-    layer = layer_of(tree, path)
+    precision = decide(recorded=True, confirmed=confirmed)
     reason = None if confirmed else f"the binary names this line, but {why_not or 'no text here confirms it'}"
-    return SourceRef(path, line, layer, precision, reason=reason)
+    return SourceRef(path, line, layer_of(tree, path), precision, reason=reason)
 
 
-def several(found: Sequence[SourceRef], reason: str) -> SourceRef:
-    """What the one or several places found are together: the only one as it is, several as candidates of one."""
-    if len(found) == 1:
-        return found[0]
-    first = found[0]
-    precision = decide(Evidence(definitions=len(found)))
-    same = first.path if all(one.path == first.path for one in found) else None
-    return SourceRef(same, None, first.layer, precision, tree=first.tree, reason=reason, candidates=tuple(found))
+def several(places: Sequence[SourceRef], reason: str) -> SourceRef:
+    """One or several places as one reference: the only place as it is, several as candidates."""
+    first = places[0]
+    if len(places) == 1:
+        return first
+    precision = decide(definitions=len(places))
+    path = first.path if all(place.path == first.path for place in places) else None
+    return SourceRef(path, None, first.layer, precision, tree=first.tree, reason=reason, candidates=tuple(places))

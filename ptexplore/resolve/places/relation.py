@@ -45,7 +45,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A record of hand-written C++ that the checkout's text does not bear out."""
+    """A record of hand-written C++ that the checkout's text does not confirm."""
 
     op: str
     key: str | None
@@ -82,32 +82,34 @@ def known(checkout: Checkout, runtime: Runtime) -> Decision | None:
 
 def decide(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Decision:
     """How `checkout` relates to `runtime`; compares files and records only where nothing else decides."""
-    found = known(checkout, runtime)
-    return found or relate(checkout, runtime, tree, store, index).decision
+    return known(checkout, runtime) or relate(checkout, runtime, tree, store, index).decision
 
 
 def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
-    """The relation with its figures; `tree` is the checkout's. Worked out once for a state of its index, then kept."""
+    """The relation with its figures; `tree` is the checkout's. It is kept for as long as the index does not change."""
     file = index_file(f"checkout-{checkout.name}")
     kept = file.with_name(f"{file.name}.relation-{runtime.key}.json")
-    state = [FORMAT, *_state(index.path), checkout.commit, checkout.modified, checkout.release]
-    found = _kept(kept, state)
-    if found is None:
-        found = _compare(checkout, runtime, tree, store, index)
-        _keep(kept, state, found)
-    return found
+    status = index.path.stat()  # what changes whenever the index does
+    state = [FORMAT, status.st_mtime_ns, status.st_size, checkout.commit, checkout.modified, checkout.release]
+    relation = _kept(kept, state)
+    if relation is None:
+        relation = _compare(checkout, runtime, tree, store, index)
+        with contextlib.suppress(OSError):  # if the cache cannot be written, it is worked out again next time
+            write_whole(kept, json.dumps({"state": state, **asdict(relation)}))
+    return relation
 
 
 def _compare(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
     same, different = compare_files((file.path for file in index.files()), checkout, runtime)
     records = store.unconfirmed(1 << 30, "handwritten")
     decision = known(checkout, runtime)
-    if checkout.project != "pytorch" or different or (decision is not None and decision.word == "version-skew"):
-        # What another version's text happens to hold at a recorded line confirms nothing.
-        count = Count(0, len(records))
-        return Relation(decision or _by_content(checkout, runtime, same, different, count), same, different, count, ())
-    missed = tuple(_missed(records, tree, index))
-    count = Count(len(records) - len(missed), len(records))
+    missed: tuple[Missed, ...] = ()
+    count = Count(0, len(records))
+    # What another version's text happens to hold at a recorded line confirms nothing.
+    skewed = different or (decision is not None and decision.word == "version-skew")
+    if checkout.project == "pytorch" and not skewed:
+        missed = tuple(_missed(records, tree, index))
+        count = Count(len(records) - len(missed), len(records))
     return Relation(decision or _by_content(checkout, runtime, same, different, count), same, different, count, missed)
 
 
@@ -121,15 +123,11 @@ def _by_content(
         return Decision("version-skew", f"{name} holds no file that torch {version} also has")
     if different:
         some = ", ".join(different[:_NAMED]) + (", …" if len(different) > _NAMED else "")
-        total = same + len(different)
-        return Decision(
-            "version-skew", f"{len(different)} of {total} files that torch {version} also has differ: {some}"
-        )
+        count = f"{len(different)} of {same + len(different)}"
+        return Decision("version-skew", f"{count} files that torch {version} also has differ: {some}")
     if records.confirmed != records.total:
-        left = records.total - records.confirmed
-        return Decision(
-            "version-skew", f"{left} of {records.total} registration records of torch {version} miss in {name}"
-        )
+        count = f"{records.total - records.confirmed} of {records.total}"
+        return Decision("version-skew", f"{count} registration records of torch {version} miss in {name}")
     agreed = f"all {same} files that torch {version} also has are equal, and all {records.total} records hit"
     return Decision("consistent", f"nobody knows {name}, but {agreed}")
 
@@ -137,14 +135,9 @@ def _by_content(
 def compare_files(paths: Iterable[str], checkout: Checkout, runtime: Runtime) -> tuple[int, tuple[str, ...]]:
     """How many of the checkout's `paths` the wheel holds byte for byte, and those it holds differently."""
     where = folders(runtime)
-    same, different = 0, []
-    for path in paths:
-        if path.endswith(_COMPARED):
-            equal = _equal(path, f"{checkout.root}/{path}", where)
-            same += equal is True
-            if equal is False:
-                different.append(path)
-    return same, tuple(different)
+    equal = {path: _equal(path, f"{checkout.root}/{path}", where) for path in paths if path.endswith(_COMPARED)}
+    same = sum(is_equal is True for is_equal in equal.values())
+    return same, tuple(path for path, is_equal in equal.items() if is_equal is False)
 
 
 def is_runtimes(path: str, checkout: Checkout, runtime: Runtime) -> bool:
@@ -196,17 +189,17 @@ def record_of(registration: Registration) -> DumpRecord:
 
 
 def _missed(records: Iterable[Registration], tree: SourceTree, index: IndexStore) -> Iterator[Missed]:
-    """The records that the text does not bear out, file by file: each file's rows are asked for once."""
+    """The records that the text does not confirm, file by file: each file's rows are asked for once."""
     by_file: dict[str | None, list[Registration]] = {}
     for registration in records:
         by_file.setdefault(registration.path, []).append(registration)
-    for path, here in by_file.items():
+    for path, registrations in by_file.items():
         rows = index.dialect_in(path) if path is not None else []
         by_block: dict[int | None, list[Dialect]] = {}
         for row in rows:
             by_block.setdefault(row.line if row.kind == "library" else row.block, []).append(row)
         text: Text | None = None
-        for registration in here:
+        for registration in registrations:
             record = record_of(registration)
             confirmed, why = confirm(record, by_block.get(record.line, []))
             if confirmed is None and rows and path is not None:
@@ -221,14 +214,8 @@ def _miss(registration: Registration, tree: SourceTree, why: str | None) -> Miss
         why = "the binary names no file of PyTorch's for it"
     elif not tree.exists(registration.path):
         why = f"{registration.path} is not in {tree.info.name}"
-    place = (registration.path, registration.macro_line)
-    return Missed(registration.op, registration.key, *place, why or "its line does not hold it")
-
-
-def _state(path: Path) -> list[Any]:
-    """What changes whenever the index does."""
-    status = path.stat()
-    return [status.st_mtime_ns, status.st_size]
+    why = why or "its line does not hold it"
+    return Missed(registration.op, registration.key, registration.path, registration.macro_line, why)
 
 
 def _kept(file: Path, state: list[Any]) -> Relation | None:
@@ -241,13 +228,7 @@ def _kept(file: Path, state: list[Any]) -> Relation | None:
             int(data["same"]),
             tuple(map(str, data["different"])),
             Count(**data["records"]),
-            tuple(Missed(**one) for one in data["missed"]),
+            tuple(Missed(**missed) for missed in data["missed"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _keep(file: Path, state: list[Any], found: Relation) -> None:
-    """Write it aside and rename; where the cache cannot be written it is worked out again next time."""
-    with contextlib.suppress(OSError):
-        write_whole(file, json.dumps({"state": state, **asdict(found)}))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ptexplore.cpp.symbol_names import CAPABILITIES
 from ptexplore.cpp.text import Text
+from ptexplore.lazy import remembered
 from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.resolve.places.lookup import Lookup
@@ -57,92 +58,63 @@ class Stub:
 
 @dataclass(frozen=True)
 class Stubs:
-    """Stubs of all trees; what is asked for each of many hops is worked out once."""
+    """The stubs of all trees; answers are remembered, since many hops ask the same."""
 
     lookup: Lookup
-    _called: dict[tuple[str, str, int], tuple[Called, ...]] = field(default_factory=dict, repr=False)
-    _stubs: dict[tuple[str, str], Stub | None] = field(default_factory=dict, repr=False)
-    _generated: dict[str, list[Dialect]] = field(default_factory=dict, repr=False)
-    _names: dict[tuple[str, str, int], str] = field(default_factory=dict, repr=False)
-    _rows: dict[tuple[str, str], list[Dialect]] = field(default_factory=dict, repr=False)
 
+    @remembered
     def called(self, body: SourceRef) -> tuple[Called, ...]:
         """The stubs that a function's body calls, itself or through functions of its own file, in order."""
         if body.path is None or body.line is None or body.end_line is None:
             return ()
-        asked = (body.tree, body.path, body.line)
-        if asked not in self._called:
-            found: dict[str, Called] = {}
-            for one in self._walk(body, (), {body.line}):
-                found.setdefault(one.stub, one)
-            self._called[asked] = tuple(found.values())
-        return self._called[asked]
+        calls: dict[str, Called] = {}
+        for called in self._walk(body, (), {body.line}):
+            calls.setdefault(called.stub, called)
+        return tuple(calls.values())
 
     def _walk(self, body: SourceRef, through: tuple[str, ...], seen: set[int]) -> Iterator[Called]:
         source = self.lookup.source(body.tree)
         text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
         opening = text.bare.find("{")  # none: a macro makes the function, and its arguments say of what
-        further: list[tuple[str, Symbol]] = []
+        further: list[Symbol] = []
         asked = set()
         for match in _NAME.finditer(text.bare, max(opening, 0)):
-            name = match[2]
-            if name in _NOT_NAMES or match[1] + name in asked:
+            written = match[1] + match[2]
+            if match[2] in _NOT_NAMES or written in asked:
                 continue
-            asked.add(match[1] + name)
-            stub = self._meant(match[1] + name, body, source)
+            asked.add(written)
+            stub = self._meant(written, body, source)
             if stub is not None:
                 yield Called(stub, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
             elif source is not None and match[3] and len(through) < DEEPEST:
-                further += [(name, one) for one in self._same_file(source, str(body.path), match[1] + name, name)]
-        for name, one in further:
-            if one.line not in seen and source is not None:
-                seen.add(one.line)
-                ref = source.ref(one.path, one.line, one.end_line)
-                yield from self._walk(ref, (*through, name), seen)
+                further += self._same_file(source, str(body.path), written)
+        for symbol in further:
+            if symbol.line not in seen and source is not None:
+                seen.add(symbol.line)
+                ref = source.ref(symbol.path, symbol.line, symbol.end_line)
+                yield from self._walk(ref, (*through, symbol.name), seen)
 
-    def _same_file(self, source: Source, path: str, written: str, name: str) -> list[Symbol]:
+    def _same_file(self, source: Source, path: str, written: str) -> list[Symbol]:
         """The function of that name in the same file, where there is exactly one that this build compiles."""
-        found = [s for s in source.outline(path) if s.name == name and s.kind == "function" and s.role == "definition"]
-        found = [s for s in found if source.conditions.holds(s.guards, path) is not False]
-        found = [s for s in found if f"::{s.qualified}".endswith(f"::{written}")]
-        return found if len(found) == 1 else []
+        functions = [s for s in source.outline(path) if s.kind == "function" and s.role == "definition"]
+        functions = [s for s in functions if f"::{s.qualified}".endswith(f"::{written}")]
+        functions = [s for s in functions if source.conditions.holds(s.guards, path) is not False]
+        return functions if len(functions) == 1 else []
 
     def _meant(self, written: str, body: SourceRef, source: Source | None) -> str | None:
         """The qualified name of the stub that a call in `body` means; None where it means none."""
         name = written.rsplit("::", 1)[-1]
-        rows = self._stub_rows(name, source) if source is not None else []
+        rows = source.stub_rows(name) if source is not None else []  # every word of every body is asked for
         if not rows or source is None:
             return f"at::native::{name}" if self._generated_rows(name) else None
-        stubs = {self._qualified(row, source) for row in rows}
+        stubs = {source.qualified(row) for row in rows}
         if len(stubs) == 1:
             return next(iter(stubs))
         return next((m for m in source.meanings(written, str(body.path), body.line or 0) if m in stubs), None)
 
-    def _stub_rows(self, name: str, source: Source) -> list[Dialect]:
-        """What declares or defines a stub of that name; every word of every body is asked for, most of them often."""
-        asked = (source.tree.info.name, name)
-        if asked not in self._rows:
-            self._rows[asked] = source.names.dialect(name, ("stub-declare", "stub-define"))
-        return self._rows[asked]
-
-    def _qualified(self, row: Dialect, source: Source) -> str:
-        """The qualified name that a stub's row is about: what is written there, in the namespace around it."""
-        asked = (source.tree.info.name, row.path, row.line)
-        if asked not in self._names:
-            said = "\n".join(source.tree.lines(row.path)[row.line - 1 : row.end_line])
-            written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", said)
-            name = (written[1] if written else "") + row.name
-            meanings = source.meanings(name, row.path, row.line)
-            self._names[asked] = meanings[0]
-        return self._names[asked]
-
+    @remembered
     def stub(self, name: str, device: str) -> Stub | None:
         """The stub of that name with the kernels that `device` ("CPU", "CUDA") gets; None where nothing defines it."""
-        if (name, device) not in self._stubs:
-            self._stubs[name, device] = self._stub(name, device)
-        return self._stubs[name, device]
-
-    def _stub(self, name: str, device: str) -> Stub | None:
         last = name.rsplit("::", 1)[-1]
         rows = self._generated_rows(last)
         if any(row.kind == "stub-define" for row in rows):
@@ -151,22 +123,20 @@ class Stubs:
             rows = source.names.dialect(last, ("stub-define", "stub-register"))
             rows = [row for row in rows if source.conditions.holds(row.guards, row.path) is not False]
             if sum(row.kind == "stub-define" for row in rows) > 1:
-                rows = [row for row in rows if self._qualified(row, source) == name]
+                rows = [row for row in rows if source.qualified(row) == name]
             if any(row.kind == "stub-define" for row in rows):
                 return self._made(name, device, rows, source)
         return None
 
+    @remembered
     def _generated_rows(self, name: str) -> list[Dialect]:
         """The rows of a stub that generated C++ defines: read from that file's text."""
-        if name not in self._generated:
-            from ptexplore.index.dialect.cpp import dialect
+        from ptexplore.index.dialect.cpp import dialect
 
-            paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
-            paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_") for path in paths}  # torchgen writes them in pairs
-            texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
-            rows = [row for text in texts if "_DISPATCH" in text.raw for row in dialect(text)]
-            self._generated[name] = [row for row in rows if row.name == name]
-        return self._generated[name]
+        paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
+        paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_") for path in paths}  # torchgen writes them in pairs
+        texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
+        return [row for text in texts if "_DISPATCH" in text.raw for row in dialect(text) if row.name == name]
 
     def _made(self, name: str, device: str, rows: list[Dialect], source: Source | None) -> Stub:
         defined = [self._ref(row, source) for row in rows if row.kind == "stub-define"]
@@ -189,10 +159,11 @@ class Stubs:
 
     def _kernel(self, row: Dialect, source: Source | None) -> Kernel:
         name = str(row.target)
-        if source is None:
-            ref = self._generated_function(name, row.path)
-        else:
-            ref = self.lookup.scoped(name, source, row.path, row.line)
+        ref = (
+            source.refs(source.scoped(name, row.path, row.line), name)
+            if source is not None
+            else self._generated_function(name, row.path)
+        )
         return Kernel(
             f"at::native::{name.removeprefix('at::native::')}",
             ref,
@@ -202,11 +173,10 @@ class Stubs:
         )
 
     def _generated_function(self, name: str, path: str) -> SourceRef:
-        places = [p for p in self.lookup.store.definitions(f"at::native::{name}") if p[0] == path]
-        found = [in_runtime(self.lookup.tree, *place) for place in places]
-        return (
-            several(found, f"{name} is defined {len(found)} times") if found else unknown(f"{path} defines no {name}")
-        )
+        rows = [row for row in self.lookup.store.definitions(f"at::native::{name}") if row[0] == path]
+        if not rows:
+            return unknown(f"{path} defines no {name}")
+        return several([in_runtime(self.lookup.tree, *row) for row in rows], f"{name} is defined {len(rows)} times")
 
     def _loops(self, body: SourceRef) -> Iterator[tuple[str, int]]:
         """The loops over elements, with their lambda, that a kernel's body starts."""

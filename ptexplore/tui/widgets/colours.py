@@ -27,7 +27,7 @@ _LIGHT = {"comment": "#6a737d italic", "string": "#22701f", "number": "#0a50a8",
 # A tree's labels know the terminal's own colours alone, everything else the theme's.
 _IN_TREES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "green", "fair": "cyan", "doubt": "yellow",
                               "bad": "red", "other": "magenta"}  # fmt: skip
-_ELSEWHERE: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "$text-success", "fair": "$text-secondary",
+STYLES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "$text-success", "fair": "$text-secondary",
                                "doubt": "$text-warning", "bad": "$text-error", "other": "$text-accent",
                                "link": "$text-accent"}  # fmt: skip
 
@@ -43,9 +43,9 @@ def label(spans: Iterable[Span]) -> Text:
 
 def content(spans: Iterable[Span]) -> Content:
     """Spans as they stand anywhere else; a place looks as what leads somewhere."""
-    styles = _ELSEWHERE
-    parts = ((clean(one.text), styles["link"] if one.style == "place" else styles.get(one.tone, "")) for one in spans)
-    return Content.assemble(*parts)
+    return Content.assemble(*(
+        (clean(span.text), STYLES["link"] if span.style == "place" else STYLES.get(span.tone, "")) for span in spans
+    ))  # fmt: skip
 
 
 @cache

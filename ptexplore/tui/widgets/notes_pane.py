@@ -12,7 +12,9 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
-from ptexplore.view.notes.labs import lab_code, lab_facts
+from ptexplore.tui.widgets.colours import STYLES
+from ptexplore.view.notes.check import TONES
+from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts
 from ptexplore.view.notes.noted import holds
 from ptexplore.view.notes.prose import prose_tokens
 
@@ -34,8 +36,6 @@ NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p fin
 READING = "the notes are being read …"
 _PAUSE = 0.15  # seconds between two notes that are drawn
 TOUR = "> next  < before  = its source  c contents  J K scroll"
-_OUTCOME = {"exact": "$text-success", "moved": "$text-secondary"}
-_LAB = {"passed": "$text-success", "failed": "$text-error", "untrusted": "$text-warning"}
 
 
 class NotesPane(VerticalScroll):
@@ -175,7 +175,7 @@ class LabBox(Vertical):
             return
         seconds = f" ({said.seconds:.1f} s)" if said.outcome != "untrusted" else ""
         why = f"\n{clean(said.why)}" if said.why else ""
-        box.update(Content.assemble((f"{said.outcome}{seconds}", f"bold {_LAB[said.outcome]}"), why))
+        box.update(Content.assemble((f"{said.outcome}{seconds}", f"bold {STYLES[LAB_TONES[said.outcome]]}"), why))
 
 
 class _Parser:
@@ -192,10 +192,9 @@ class _Parser:
 def _head(view: StopView) -> Content:
     """Its number and title, what became of its place, and the facts that go with that."""
     one = view.resolved
-    outcome = _OUTCOME.get(one.outcome, "$text-warning" if one.placed else "$text-error")
     parts: list[tuple[str, str]] = [
         (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"),
-        ("\n", ""), (view.outcome, f"bold {outcome}"),
+        ("\n", ""), (view.outcome, f"bold {STYLES[TONES[one.outcome]]}"),
     ]  # fmt: skip
     if view.spot is not None:
         parts += [(f"  {clean(one.path)}:{one.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),

@@ -9,6 +9,7 @@ from typing import Any
 from ptexplore.annotations.anchors import BESIDE, OUTCOMES, Outcome, ResolvedAnchor, count
 from ptexplore.annotations.records import Problem, Stop, Tour
 from ptexplore.model.places import TreeInfo
+from ptexplore.view.line import Tone
 from ptexplore.view.notes.labs import LabResult
 
 MEANING: dict[Outcome, str] = {
@@ -21,6 +22,9 @@ MEANING: dict[Outcome, str] = {
     "absent": "this tree holds no such files",
 }
 WORDS: dict[Outcome, str] = {"absent": "not in this tree", "unpinned": "not pinned"}
+# How the word looks, for every renderer.
+TONES: dict[Outcome, Tone] = {"exact": "good", "moved": "fair", "changed": "doubt", "ambiguous": "bad", "lost": "bad",
+                              "unpinned": "doubt", "absent": "doubt"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from ptexplore.annotations.records import Lab, Where
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
+LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # how the word looks
 _SHOWN = 8  # of the hops a failure names
 
 

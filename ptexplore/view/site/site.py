@@ -135,6 +135,11 @@ def safe_path(path: str) -> str:
     return "/".join(map(safe, path.split("/")))
 
 
+def folder_url(folder: str) -> str:
+    """The page of a folder of source; of all of them for ""."""
+    return f"src/{safe_path(folder)}/index.html" if folder else "src/index.html"
+
+
 def _hash(text: str, digits: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split
-from ptexplore.resolve.native.landmarks import landmark
+from ptexplore.resolve.native.call_tree import landmark
 
 SHORT = 14  # characters of template arguments that are worth their room
 TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})

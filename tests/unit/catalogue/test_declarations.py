@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.resolve.places.declared import find
+from ptexplore.catalogue.declarations import find
 from tests.unit.conftest import ATEN, Mini
 
 NATIVE = f"{ATEN}/ops/blend_native.h"
@@ -20,27 +20,23 @@ MANUAL = "torch/csrc/autograd/FunctionsManual.h"
     ],
 )
 def test_found_at_the_line_of_its_name(mini: Mini, symbol: str, path: str, text: str) -> None:
-    place = find(mini.tree, symbol)
-    assert place is not None
-    assert (place.path, place.precision, place.layer) == (path, "located", "wheel")
-    assert text in (mini.tree.line(path, place.line or 0) or "")
+    _, (place,) = find(mini.tree, symbol)
+    assert (place.path, place.layer) == (path, "wheel")
+    assert text in (mini.tree.line(path, place.line) or "")
 
 
 def test_lines_are_the_repository_s_not_those_of_the_wrapped_header(mini: Mini) -> None:
-    place = find(mini.tree, "at::native::blend_sparse")
-    assert place is not None
-    assert place.line is not None
+    _, (place,) = find(mini.tree, "at::native::blend_sparse")
     file, line = mini.tree.place_of(NATIVE, place.line) or ("", 0)
     with open(file, encoding="utf-8") as handle:
         assert "blend_sparse(" in handle.read().split("\n")[line - 1]
     assert line == place.line + 1
 
 
-def test_overloads_are_ambiguous_and_listed(mini: Mini) -> None:
-    place = find(mini.tree, "at::native::blend_many")
-    assert place is not None
-    assert (place.precision, place.line) == ("ambiguous", None)
-    assert [mini.tree.line(NATIVE, one.line or 0) for one in place.candidates] == [
+def test_overloads_are_all_listed(mini: Mini) -> None:
+    qualified, places = find(mini.tree, "at::native::blend_many")
+    assert qualified == "at::native::blend_many"
+    assert [mini.tree.line(NATIVE, place.line) for place in places] == [
         "TORCH_API at::Tensor & blend_many(at::Tensor & self);",
         "TORCH_API at::Tensor blend_many(const at::Tensor & self, int64_t count);",
     ]
@@ -50,7 +46,7 @@ def test_overloads_are_ambiguous_and_listed(mini: Mini) -> None:
     "symbol", ["at::native::nobody", "std::move", "torch::autograd::THPVariable_getitem", "nobody"]
 )
 def test_none_where_no_header_declares_it(mini: Mini, symbol: str) -> None:
-    assert find(mini.tree, symbol) is None
+    assert find(mini.tree, symbol)[1] == []
 
 
 def test_the_overload_with_the_callers_own_parameters_is_meant(mini: Mini) -> None:
@@ -59,10 +55,7 @@ def test_the_overload_with_the_callers_own_parameters_is_meant(mini: Mini) -> No
         "at::Tensor wrapper_count(\n  const at::Tensor & self,\n  c10::SymInt count = f(1, 2)) {\n}\n"
         "at::Tensor wrapper_neither(const at::Tensor & self, double count) {\n}\n"
     )
-    place = find(mini.tree, "at::native::blend_many", (path, 1))
-    assert place is not None
-    assert place.precision == "located"
-    assert "int64_t count" in (mini.tree.line(NATIVE, place.line or 0) or "")
-    neither = find(mini.tree, "at::native::blend_many", (path, 5))
-    assert neither is not None
-    assert neither.precision == "ambiguous"
+    _, (place,) = find(mini.tree, "at::native::blend_many", (path, 1))
+    assert "int64_t count" in (mini.tree.line(NATIVE, place.line) or "")
+    _, neither = find(mini.tree, "at::native::blend_many", (path, 5))
+    assert len(neither) == 2

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from ptexplore.cpp.macros import collect
+from ptexplore.cpp.macros import MacroTable, collect
 from ptexplore.cpp.text import Text
 
 
@@ -60,17 +60,19 @@ def test_attributes_are_learnt_through_other_macros() -> None:
     table = collect([("a/b.h", HEADER), ("a/c.cpp", "#define LOCAL inline\n")])
     assert {"API", "FAST", "QUIET", "__device__"} <= table.attributes
     assert not {"NAME", "LIMIT", "LOCAL"} & table.attributes
-    assert table.used("FAST int NAME(f)(int LIMITED);") == {"FAST", "NAME"}
 
 
-def test_the_digest_follows_the_definitions_alone() -> None:
+def test_what_changed_follows_the_definitions_alone() -> None:
     table = collect([("a/b.h", HEADER)])
-    assert pickle.loads(pickle.dumps(table)).digest == table.digest
-    assert (
-        collect([("a/b.h", "// more\n" + HEADER), ("a/c.cpp", "#define X 1\n")]).digest
-        == collect([("a/z.h", "// more\n" + HEADER)]).digest
-    )
-    assert collect([("a/b.h", HEADER.replace("LIMIT 3", "LIMIT 4"))]).digest != table.digest
+    assert pickle.loads(pickle.dumps(table)).by_name == table.by_name
+    assert MacroTable.from_text(table.as_text()).by_name == table.by_name
+    moved = collect([("a/z.h", "// more\n" + HEADER), ("a/c.cpp", "#define X 1\n")])
+    assert moved.changed_since(table) == set()
+    assert collect([("a/b.h", HEADER.replace("LIMIT 3", "LIMIT 4"))]).changed_since(table) == {"LIMIT"}
+    assert collect([("a/b.h", HEADER.replace("#define API ", "#define API static "))]).changed_since(table) == {
+        "API",
+        "FAST",
+    }
 
 
 def test_a_definition_for_another_platform_stands_last() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.index.dialect.kernels import kernel_name
+from ptexplore.index.dialect.piece import kernel_name
 
 
 @pytest.mark.parametrize(

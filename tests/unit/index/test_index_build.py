@@ -11,8 +11,7 @@ from ptexplore.cpp.macros import MacroTable
 from ptexplore.index import workers
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
-from ptexplore.index.tasks import Task
-from ptexplore.index.workers import Same, Unread
+from ptexplore.index.workers import Same, Task, Unread
 from ptexplore.source.listing import Listed
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.rows import Rows

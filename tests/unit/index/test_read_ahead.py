@@ -11,7 +11,7 @@ from ptexplore.catalogue.gather import gather
 from ptexplore.index import build as building
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
-from ptexplore.index.tasks import Task
+from ptexplore.index.workers import Task
 from ptexplore.source.listing import Listed, runtime_files
 from ptexplore.source.progress import Silent
 from ptexplore.store.index import read_ahead

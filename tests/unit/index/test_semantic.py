@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.index.semantic import clang as libclang
 from ptexplore.index.semantic.arguments import Headers, arguments
-from ptexplore.index.semantic.choose import choose
-from ptexplore.index.semantic.definitions import definitions
-from ptexplore.index.semantic.merge import Resolved, merge
+from ptexplore.index.semantic.clang import parsed
 from ptexplore.index.semantic.pool import run
-from ptexplore.index.semantic.references import FileUses, ResolvedUse, references
-from ptexplore.index.semantic.unit import parsed
-from ptexplore.index.semantic.worker import Work, work
+from ptexplore.index.semantic.references import FileUses, ResolvedUse, Work, references, work
+from ptexplore.index.semantic.refine import Resolved, choose, merge
 from ptexplore.model.symbols import IndexedFile, Ref
 
 SHAPE_H = """#pragma once
@@ -57,6 +57,16 @@ auto pointer = &helper;
 }
 """
 PATH, HEADER = "c10/core/shape.cpp", "c10/core/shape.h"
+Definitions = Callable[..., list[Any]]
+
+
+@pytest.fixture
+def definitions(monkeypatch: pytest.MonkeyPatch) -> Definitions:
+    """The definitions that scripts/accuracy counts."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[3] / "scripts"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found: Definitions = importlib.import_module("lib.clang_definitions").definitions
+    return found
 
 
 @pytest.fixture
@@ -101,7 +111,7 @@ def test_what_depends_on_a_template_stays_open(uses: dict[str, FileUses]) -> Non
     assert ResolvedUse(15, "scale", "call", "shapes::scale") in uses[PATH].uses  # every overload has this one name
 
 
-def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
+def test_definitions_are_found_with_line_and_name(headers: Headers, definitions: Definitions) -> None:
     with parsed(libclang.load(), headers.root, f"{headers.root}/{PATH}", arguments(headers, PATH)) as unit:
         seen = definitions(unit, lambda _: True)
         found = {(one.path, one.qualified, one.line) for one in seen if one.kind == "function" and not one.bodiless}
@@ -118,7 +128,9 @@ def test_definitions_are_found_with_line_and_name(headers: Headers) -> None:
     assert without == {(HEADER, "shapes::Shape::~Shape", 4), (HEADER, "shapes::scale", 15)}
 
 
-def test_types_enumerators_and_values_are_found_outside_of_functions(headers: Headers) -> None:
+def test_types_enumerators_and_values_are_found_outside_of_functions(
+    headers: Headers, definitions: Definitions
+) -> None:
     text = """namespace a {
 struct Outer { int one; static int shared; enum class Kind { A }; enum { Open }; union { int seen; }; class Later; };
 int Outer::shared = 1;

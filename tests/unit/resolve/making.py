@@ -38,7 +38,7 @@ from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.observed import Event as RecordedEvent
 from ptexplore.resolve.observed import event_of
 from ptexplore.resolve.places.lookup import Lookup
-from ptexplore.resolve.places.relation import Decision
+from ptexplore.resolve.places.relation import Word
 from ptexplore.resolve.places.sources import Source, source
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
@@ -241,7 +241,6 @@ def write(rows: Rows, path: Path) -> Store:
 # --- the small tree, and what a pass may look at ---
 
 BUILD = Conditions({"MINI_ON": "1"}, frozenset({"MINI_OFF"}))
-RELATED = {word: Decision(word, "for a test") for word in ("matches", "consistent", "version-skew")}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -267,9 +266,9 @@ class Small:
     def store(self, rows: Rows | None = None) -> Store:
         return write(rows or Rows(), self.folder / f"{next(self._numbers)}.sqlite")
 
-    def source(self, word: str = "matches", **more: Any) -> Source:
+    def source(self, word: Word = "matches", **more: Any) -> Source:
         """The checkout, related to the running torch as `word` says."""
-        made = source(self.checkout, self.texts, self.names, RELATED[word], BUILD, self.mini.runtime)
+        made = source(self.checkout, self.texts, self.names, word, BUILD, self.mini.runtime)
         return replace(made, **more)
 
     def lookup(self, rows: Rows | None = None, *sources: Source) -> Lookup:
@@ -320,7 +319,8 @@ def place(ref: SourceRef) -> tuple[str | None, int | None, str]:
 
 def with_schema(one: Claim, schema: str) -> Claim:
     """An operator's claim as the pass that names operators leaves it."""
-    return one.but(op=schema.partition("(")[0], name=schema.partition("(")[0], operator=OperatorRef(schema))
+    name = schema.partition("(")[0]
+    return one.but(replace(one.hop, op=name, name=name, operator=OperatorRef(schema)))
 
 
 def key_facts(one: Claim) -> Dispatch:

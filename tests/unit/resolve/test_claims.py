@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptexplore.resolve.claims import number, numbers, rewrite
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, claim, entry, op, place, session, tensor
@@ -36,12 +38,12 @@ def test_changes_reach_every_claim_and_children_first() -> None:
 
     def change(one):  # type: ignore[no-untyped-def]
         seen.append(one.hop.name)
-        return one.but(status="derived", why=("because",))
+        return one.but(replace(one.hop, status="derived"), "because")
 
     (changed,) = rewrite((claim("op", "a", claim("op", "b")),), change)
     assert seen == ["b", "a"]
     assert [one.hop.status for one in changed.walk()] == ["derived", "derived"]
-    assert changed.but(why=("and so",)).hop.why == ("because", "and so"), "reasons add up"
+    assert changed.but(changed.hop, "and so").hop.why == ("because", "and so"), "reasons add up"
 
 
 def test_the_traced_processs_table_counts_before_the_catalogues(small: Small) -> None:
@@ -66,15 +68,17 @@ def test_devices_and_layouts_of_all_tensors_that_operators_were_given(small: Sma
 def test_a_definition_is_told_from_its_overloads_by_its_declaration(small: Small) -> None:
     context = small.context(None, None, small.source())
     header = f"{ATEN}/ops/blend_native.h"
-    declared = context.declaration("at::native::blend_sparse")
+    declared = context.lookup.declaration("at::native::blend_sparse")
     assert declared is not None
     assert place(declared) == (header, small.line(header, "blend_sparse("), "located")
-    assert place(context.definition("at::native::blend_sparse")) == (
+    assert place(context.lookup.definition("at::native::blend_sparse")) == (
         HAND,
         small.line(HAND, "Tensor blend_sparse("),
         "located",
     )
-    assert context.definition("at::native::blend_many").precision == "ambiguous", "declared twice, and nobody calls it"
+    assert context.lookup.definition("at::native::blend_many").precision == "ambiguous", (
+        "declared twice, and nobody calls it"
+    )
     cpu = f"{ATEN}/RegisterCPU_0.cpp"
     caller = (cpu, small.line(cpu, "wrapper_CPU__twice("))
-    assert context.declaration("at::native::blend_many", caller) is not None
+    assert context.lookup.declaration("at::native::blend_many", caller) is not None

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from ptexplore.index.semantic.definitions import Definition
 from ptexplore.model.symbols import Symbol
 from ptexplore.store.index.reader import IndexStore
 
@@ -95,10 +94,11 @@ def row(qualified: str, line: int, **more: Any) -> Symbol:
 
 
 def seen(qualified: str, line: int, *, use: int | None = None, end: int | None = None, bodiless: bool = False) -> Any:
-    return Definition("a.cpp", qualified, line, use or line, end or line, False, bodiless)
+    made = importlib.import_module("lib.clang_definitions").Definition
+    return made("a.cpp", qualified, line, use or line, end or line, False, bodiless)
 
 
-def compared(definitions: list[Definition], rows: list[Symbol], skipped: tuple[tuple[int, int], ...] = ()) -> Any:
+def compared(definitions: list[Any], rows: list[Symbol], skipped: tuple[tuple[int, int], ...] = ()) -> Any:
     truth = lib("truth").Truth()
     truth.definitions["a.cpp"] = set(definitions)
     truth.active["a.cpp"] = [list(skipped)]

@@ -15,7 +15,7 @@ from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch import operator_calls
 from ptexplore.resolve.dispatch.reasoning import reason
-from ptexplore.resolve.dispatch.redispatch import BELOW, BELOW_AUTOGRAD, excluded
+from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
 from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import (

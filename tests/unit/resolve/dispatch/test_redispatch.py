@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptexplore.resolve.dispatch.redispatch import (
-    BELOW,
-    BELOW_AUTOGRAD,
-    MANUAL,
-    calls_unguarded,
-    excluded,
-    onward,
-)
+from ptexplore.resolve.dispatch.redispatch import MANUAL, calls_unguarded, onward
+from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
 from tests.unit.conftest import AUTOGRAD
 from tests.unit.resolve.making import KEYS, Small, entry, registration
 

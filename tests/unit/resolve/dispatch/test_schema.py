@@ -19,7 +19,7 @@ def test_arguments_without_annotations_and_defaults() -> None:
 
 
 def test_no_arguments() -> None:
-    assert arguments("aten::op() -> bool") == []
+    assert arguments("aten::op() -> bool") == ()
 
 
 @pytest.mark.parametrize(

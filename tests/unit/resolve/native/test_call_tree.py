@@ -31,7 +31,7 @@ def test_frames_nest_by_their_depth(stepped: SteppedPart) -> None:
     assert [one.function.shown for one in stepped.frames if one.parent is None] == ["outer", "second"]
     outer = named(stepped, "outer")
     assert [one.function.shown for one in outer.children] == ["memcpy", "inner"]
-    assert [one.function.shown for one in outer.below()] == ["memcpy", "inner", "deepest"], "callers first"
+    assert [one.function.shown for one in outer.descendants()] == ["memcpy", "inner", "deepest"], "callers first"
     assert named(stepped, "deepest").parent is named(stepped, "inner")
     assert stepped.observation == 7
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.resolve.native.call_tree import part
+from ptexplore.model.trace import walk
+from ptexplore.resolve.native.call_tree import landmark, part
 from ptexplore.resolve.native.chain import steps
-from ptexplore.resolve.native.landmarks import landmark
 from tests.unit.resolve.native_calls import KEYS, calls, functor
 
 ALL, LOW = 0x71, 0x11  # AutogradCPU over ADInplaceOrView over CPU; CPU alone
@@ -81,8 +81,7 @@ def walked(text: str) -> list[tuple[str, int, str | None]]:
     one = part(1, calls(text))
     return [
         (step.key, step.set, step.kernel_frame.function.name.plain if step.kernel_frame else None)
-        for top in steps(one.frames[0], KEYS)
-        for step in top.walk()
+        for step in walk(steps(one.frames[0], KEYS))
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptexplore.model.trace import walk
 from ptexplore.resolve.native.call_tree import part
 from ptexplore.resolve.native.chain import steps
 from tests.unit.resolve.native_calls import KEYS, calls, functor
@@ -16,7 +17,7 @@ CALL = "at::_ops::x::call(int)"
 
 def walked(text: str) -> list[tuple[str, int, str]]:
     one = part(1, calls(text))
-    return [(step.key, step.set, step.register) for top in steps(one.frames[0], KEYS) for step in top.walk()]
+    return [(step.key, step.set, step.register) for step in walk(steps(one.frames[0], KEYS))]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import pytest
 
 from ptexplore.model.trace import Finding
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.native.conclude import INLINED
-from ptexplore.resolve.native.growth import DEEPEST
+from ptexplore.resolve.native.conclude import DEEPEST, INLINED
 from ptexplore.resolve.native.join import join
 from ptexplore.resolve.places.precision import unknown
 from tests.unit.conftest import ATEN

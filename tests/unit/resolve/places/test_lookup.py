@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from ptexplore.cpp.matching import Wanted
 from ptexplore.model.operators import Registration
 from ptexplore.model.places import SourceRef
 from ptexplore.resolve.places.lookup import ANY, NOT_IN_WHEEL, PLUMBING_HEADER, Lookup
@@ -44,7 +43,7 @@ def test_what_no_tree_has_says_what_the_first_says(small: Small) -> None:
 def test_an_overload_by_its_parameters(small: Small) -> None:
     lookup = small.lookup(None, small.source())
     assert lookup.function("at::native::blend_many").precision == "ambiguous"
-    told = lookup.function("at::native::blend_many", Wanted(("const at::Tensor &", "int64_t")))
+    told = lookup.function("at::native::blend_many", ("const at::Tensor &", "int64_t"))
     assert place(told) == (HAND, small.line(HAND, "Tensor blend_many("), "located")
 
 
@@ -242,9 +241,9 @@ def test_rows_of_two_tables_name_none(small: Small) -> None:
 
 
 def test_a_name_in_a_scope_is_the_function_of_its_own_file(small: Small) -> None:
-    lookup = lookup_with(small, "matches")
-    ref = lookup.scoped("boxed_rule", lookup.sources[0], HAND, small.line(HAND, BATCHED) + 1)
+    source = small.source()
+    ref = source.refs(source.scoped("boxed_rule", HAND, small.line(HAND, BATCHED) + 1), "boxed_rule")
     assert place(ref) == (HAND, small.line(HAND, "Tensor boxed_rule("), "located")
-    elsewhere = lookup.scoped("boxed_rule", lookup.sources[0], MANUAL, 3)
+    elsewhere = source.refs(source.scoped("boxed_rule", MANUAL, 3), "boxed_rule")
     assert elsewhere.precision == "unknown", "it has internal linkage"
     assert replace(elsewhere, reason=None) == SourceRef(None, None, None, "unknown")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ptexplore.model.places import SourceRef
-from ptexplore.resolve.places.precision import Evidence, decide, in_runtime, recorded, several, unknown
+from ptexplore.resolve.places.precision import decide, in_runtime, recorded, several, unknown
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Small, place
 
@@ -16,25 +18,25 @@ CPU = f"{ATEN}/RegisterCPU_0.cpp"
     "evidence, word",
     [
         # One definition found by its name: what the tree is worth.
-        (Evidence(relation="runtime"), "located"),
-        (Evidence(relation="matches"), "located"),
-        (Evidence(relation="consistent"), "consistent"),
-        (Evidence(relation="version-skew"), "version-skew"),
+        ({"relation": "runtime"}, "located"),
+        ({"relation": "matches"}, "located"),
+        ({"relation": "consistent"}, "consistent"),
+        ({"relation": "version-skew"}, "version-skew"),
         # None or several.
-        (Evidence(definitions=0), "unknown"),
-        (Evidence(definitions=2), "ambiguous"),
-        (Evidence(definitions=7, relation="version-skew"), "ambiguous"),
+        ({"definitions": 0}, "unknown"),
+        ({"definitions": 2}, "ambiguous"),
+        ({"definitions": 7, "relation": "version-skew"}, "ambiguous"),
         # The binary's own record: only a text that bears it out makes it "registered".
-        (Evidence(recorded=True, confirmed=True), "registered"),
-        (Evidence(recorded=True, confirmed=False), "unknown"),
-        (Evidence(recorded=True, confirmed=True, relation="matches"), "registered"),
-        (Evidence(recorded=True, confirmed=True, relation="consistent"), "registered"),
+        ({"recorded": True, "confirmed": True}, "registered"),
+        ({"recorded": True, "confirmed": False}, "unknown"),
+        ({"recorded": True, "confirmed": True, "relation": "matches"}, "registered"),
+        ({"recorded": True, "confirmed": True, "relation": "consistent"}, "registered"),
         # A line of another version's tree is never more than that, even where it happens to hold the macro.
-        (Evidence(recorded=True, confirmed=True, relation="version-skew"), "version-skew"),
+        ({"recorded": True, "confirmed": True, "relation": "version-skew"}, "version-skew"),
     ],
 )
-def test_the_word(evidence: Evidence, word: str) -> None:
-    assert decide(evidence) == word
+def test_the_word(evidence: dict[str, Any], word: str) -> None:
+    assert decide(**evidence) == word
 
 
 def test_a_place_in_the_runtime_tree(small: Small) -> None:

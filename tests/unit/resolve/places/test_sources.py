@@ -9,7 +9,8 @@ import pytest
 
 from ptexplore.cpp.matching import Wanted
 from ptexplore.model.places import Checkout
-from ptexplore.resolve.places.sources import atlas_source, installed_source
+from ptexplore.resolve.places.precision import unknown
+from ptexplore.resolve.places.sources import Source, atlas_source
 from ptexplore.source.permalink import SITE
 from tests.unit.resolve.making import BUILD, Small, place
 
@@ -112,7 +113,6 @@ def test_a_structured_kernel_is_at_the_macro_that_defines_it(small: Small) -> No
 def test_several_definitions_are_all_listed(small: Small) -> None:
     source = small.source()
     ref = source.refs(source.find("at::native::blend_many", Wanted()), "blend_many")
-    assert ref is not None
     assert place(ref) == (HAND, None, "ambiguous")
     assert len(ref.candidates) == 2
     assert str(ref.reason).startswith("blend_many has 2 definitions that can be meant")
@@ -121,11 +121,9 @@ def test_several_definitions_are_all_listed(small: Small) -> None:
 def test_why_nothing_was_found(small: Small) -> None:
     source = small.source()
     missing = source.find("at::native::gone", Wanted())
-    assert source.refs(missing, "gone") is None
-    assert source.nothing(missing, "gone") == "no definition of gone was found in tree"
+    assert source.refs(missing, "gone") == unknown("no definition of gone was found in tree")
     left_out = source.find("at::native::left_out", Wanted())
-    assert source.refs(left_out, "left_out") is None
-    assert source.nothing(left_out, "left_out") == "tree defines left_out only where this build leaves it out"
+    assert source.refs(left_out, "left_out") == unknown("tree defines left_out only where this build leaves it out")
 
 
 # --- sources of another form ---
@@ -144,13 +142,13 @@ def test_an_atlas_is_of_its_own_commit(small: Small, commit: str, word: str, pre
     atlas = Atlas()
     atlas.commit = commit
     source = atlas_source(atlas, BUILD, small.mini.runtime)  # type: ignore[arg-type]
-    assert (source.decision.word, source.related) == (word, word == "matches")
+    assert (source.tree.info.relation, source.related) == (word, word == "matches")
     ref = source.ref(HAND, 3)
     assert (ref.precision, ref.layer, ref.tree) == (precision, "atlas", "atlas")
     assert ref.url == f"{SITE}/{commit}/{HAND}#L3"
 
 
 def test_the_installed_text_is_the_runtimes_own(small: Small) -> None:
-    source = installed_source(small.tree, small.names, BUILD, small.mini.runtime)
+    source = Source(small.tree, small.names, BUILD, small.mini.runtime)
     ref = source.ref("torch/_refs.py", 3)
     assert (ref.precision, ref.layer, ref.tree, ref.url) == ("located", "wheel", "runtime", None)

@@ -1,0 +1,168 @@
+"""Source text as lines of HTML in one pass: comments, strings, keywords marked, names linked, everything escaped.
+
+The terminal's browser asks view/tokens for the lines on a screen; a site marks eighty million characters, and a parse
+tree of each file takes longer than everything else together. So a scanner reads what needs no grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ptexplore.safe_text import UNSAFE
+from ptexplore.view.site.source_page import Link
+from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
+
+LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
+# A line feed's companion stays: a file of Windows' is shown as it is.
+_TO_SAFE = {ord(letter): "\ufffd" for letter in UNSAFE if letter != "\r"} | {ord("<"): LESS, ord("&"): AND}
+# What the grammars call a type or a literal, this scanner marks as a word of the language, too.
+_CPP_MORE = """auto bool char const_cast double dynamic_cast false float int long nullptr reinterpret_cast short signed
+    static_cast this true typeid unsigned void"""
+_CPP_WORDS = frozenset([*CPP_WORDS.split(), *_CPP_MORE.split()])
+_WORDS = {"cpp": _CPP_WORDS, "python": frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])}
+_CPP = re.compile(
+    r"(?P<w>[A-Za-z_]\w*)"
+    r"|(?P<i>//(?:[^\n\\]|\\[^\n]?|\\\n)*|/\*.*?(?:\*/|\Z))"
+    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)+'?)"
+    r"|(?P<x>^[ \t]*\#[ \t]*include\b[ \t]*(?:\x01[^\n>]*>|\"[^\"\n]*\"))"
+    r"|(?P<u>^[ \t]*\#[ \t]*\w+)"
+    r"|(?P<d>\d(?:'?[\w.])*)",
+    re.DOTALL | re.MULTILINE,
+)
+_RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
+_JOINS = frozenset(" \t.>:")  # what may stand between a qualifier and the word, or end what is one
+_RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
+_PYTHON = re.compile(
+    r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
+    r"|(?P<w>[A-Za-z_]\w*)|(?P<i>\#[^\n]*)|(?P<u>^[ \t]*@[\w.]+)|(?P<d>\d[\w.]*)",
+    re.DOTALL | re.MULTILINE,
+)
+_YAML = re.compile(
+    r"(?P<i>(?:^|(?<=\s))\#[^\n]*)|(?P<u>^[ ]*(?:-[ ]+)*[A-Za-z_][\w., -]*(?=:(?:\s|$)))"
+    r"|(?P<s>\"(?:[^\"\\\n]|\\.)*\")",
+    re.MULTILINE,
+)
+
+
+_PATTERNS = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
+
+
+def escaped(text: str) -> str:
+    """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
+    return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
+
+
+def marked_lines(
+    language: str, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
+) -> list[str]:
+    """The lines of a file as HTML, with the links of words and of includes by line."""
+    pattern = _PATTERNS.get(language)
+    text = text.translate(_TO_SAFE)
+    if pattern is not None:
+        scan = _Scan(text, words, includes, _WORDS.get(language, frozenset()))
+        position: int | None = 0
+        while position is not None:
+            position = scan.run(pattern, position)
+        text = scan.rest()
+    return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+
+
+class _Scan:
+    """One text while it is marked: `out` is what is done of it, up to `done`."""
+
+    def __init__(
+        self,
+        text: str,
+        words: Mapping[int, Mapping[str, Sequence[Link]]],
+        includes: Mapping[int, Link],
+        keywords: frozenset[str],
+    ) -> None:
+        self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
+        self.named = {word for line_words in words.values() for word in line_words}
+        self.out: list[str] = []
+        self.done = self._counted = 0
+        self._line = 1
+
+    def run(self, pattern: re.Pattern[str], at: int) -> int | None:
+        """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
+        keywords, named = self.keywords, self.named
+        raws = _RAWS if keywords is _CPP_WORDS else frozenset()
+        for match in pattern.finditer(self.text, at):
+            kind = match.lastgroup
+            if kind == "w":
+                word = match[0]
+                if word in named and self._link(word, match):
+                    continue
+                if word in keywords:
+                    self._put(*match.span(), f"<b>{word}</b>")
+                elif word in raws and (raw := _RAW.match(self.text, match.end())):
+                    self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
+                    return raw.end()
+            elif kind == "x":
+                self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
+            elif kind != "d":
+                self._put(*match.span(), _wrapped(match[0], kind or "i"))
+        return None
+
+    def rest(self) -> str:
+        """The whole text, marked."""
+        self.out.append(self.text[self.done :])
+        return "".join(self.out)
+
+    def _link(self, word: str, match: re.Match[str]) -> bool:
+        """Whether the word has a link on this line, which is put then."""
+        start, end = match.span()
+        links = self.words.get(self._line_at(start), {}).get(word)
+        link = _fitting(links, self.text, start) if links else None
+        if link is None:
+            return False
+        self._put(start, end, _anchor(link, word))
+        return True
+
+    def _line_at(self, start: int) -> int:
+        self._line += self.text.count("\n", self._counted, start)
+        self._counted = start
+        return self._line
+
+    def _put(self, start: int, end: int, marked: str) -> None:
+        self.out.append(self.text[self.done : start])
+        self.out.append(marked)
+        self.done = end
+
+
+def _wrapped(token: str, tag: str) -> str:
+    if "\n" in token:
+        token = token.replace("\n", f"</{tag}>\n<{tag}>")
+    lead = token[: len(token) - len(token.lstrip(" \t-"))] if tag == "u" else ""
+    return f"{lead}<{tag}>{token[len(lead) :]}</{tag}>"
+
+
+def _anchor(link: Link, word: str) -> str:
+    if link.line:
+        return f"<a href=#L{link.line}>{word}</a>"
+    return f"<a href=#r{link.entry}>{word}</a>" if link.sure else f"<a href=#r{link.entry} class=q>{word}</a>"
+
+
+def _include(token: str, link: Link | None) -> str:
+    at = min(n for n in (token.find(LESS), token.find('"')) if n >= 0)
+    name = f"<s>{token[at:]}</s>" if link is None else f"{token[at]}{_anchor(link, token[at + 1 : -1])}{token[-1]}"
+    return f"<u>{token[:at].rstrip()}</u> {name}"
+
+
+def _fitting(links: Sequence[Link], text: str, start: int) -> Link | None:
+    """The link whose qualifiers stand before the word; None where all are of a use that is written otherwise."""
+    if len(links) == 1 and not links[0].before and text[start - 1 : start] not in _JOINS:
+        return links[0]  # as most are: a word alone, after a bracket or at a line's beginning
+    left = text[max(start - 80, 0) : start].rsplit("\n", 1)[-1].rstrip(" \t")
+    packed = "".join(left.split())
+    best = None
+    for link in links:
+        if not link.before:
+            if best is None and not left.endswith((".", "->", "::")):
+                best = link
+            continue
+        tail = link.before[-12:].replace("<", LESS).replace("&", AND)
+        if (packed.endswith(tail) or not packed) and (best is None or len(link.before) > len(best.before)):
+            best = link
+    return best

@@ -1,0 +1,252 @@
+"""The pages of source files, and beside each the file of what is defined in it: compact, since there are ten thousand.
+
+Those alone are written whose text, links or notes are not what they were. Text that a machine wrote stands packed: raw
+deflate in base64, which a browser unpacks without asking anyone. Generated C++ becomes a tenth of its size. A page says
+so where scripts are off, and where a browser cannot unpack.
+"""
+
+from __future__ import annotations
+
+import base64
+import gc
+import json
+import multiprocessing
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from ptexplore.index.workers import language_of
+from ptexplore.render.html.output import Output, Row, digest, write_pages
+from ptexplore.render.html.pages import render
+from ptexplore.render.html.source_markup import escaped, marked_lines
+from ptexplore.view.site.site import between, folder_url, shown
+from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
+from ptexplore.view.trees import changed
+
+if TYPE_CHECKING:
+    from ptexplore.source.progress import Progress
+    from ptexplore.store.index.reader import IndexStore
+    from ptexplore.store.index.site import SiteDefinition
+    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+    from ptexplore.view.site.site import Note, Site
+
+CHUNK = 100  # lines of one list: a browser lays out only those that are seen
+LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
+           "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
+PAGE = 30_000  # characters of lines and list: a generated file's page that has more stands packed
+DATA = 1_000  # characters of rows: a file of definitions that has more stands packed
+_FEW = 40  # pages: fewer look up the names they need, more read all at first
+_BATCH = 24
+_SHOWN = 3  # lines of one file that an entry names
+_PARTED = "\f"  # between lines and list: no page's text has one, source_markup.py makes it a sign of its own
+_BASE64 = r"[A-Za-z0-9+/]+={0,2}"
+_IN_PAGE = re.compile(rf'<template id="packed">({_BASE64})</template>')
+_IN_SCRIPT = re.compile(rf'ptx\.file\("(?:[^"\\]|\\.)*","({_BASE64})"\)\s*')
+
+
+@dataclass
+class Sources:
+    """Writes the pages of one site's files."""
+
+    site: Site
+    names: DefinitionsByName
+    out: Output
+    reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
+    base: str  # a hash of everything that all pages depend on
+    _own: bool = False
+
+    def write(self, jobs: int, progress: Progress) -> None:
+        """Write what is not fresh."""
+        files = [tree.store.known() for tree in self.site.trees]
+        tasks = []
+        for path, url in self.site.sources.items():
+            known = files[self.site.owner[path]].get(path)
+            key = self._key(path, known.sha if known is not None else "")
+            if not (self.out.fresh(url, key) and self.out.fresh(_symbols_url(url), key)):
+                tasks.append((path, key))
+        if len(tasks) > _FEW:
+            progress.step("reading every definition")
+            self.names.preload()
+            gc.collect()
+            gc.freeze()  # millions of records that stay: no collector need look at them again, nor copy them
+        write_pages(self.out, tasks, self._make, "pages of source", progress, jobs, _BATCH)
+
+    def _key(self, path: str, sha: str) -> str:
+        notes = [astuple(note) for note in self.site.notes.get(path, ())]
+        return digest(self.base, path, sha, notes, sorted(self.site.at.get(path, {}).items()))
+
+    def _make(self, tasks: Sequence[tuple[str, str]]) -> list[Row]:
+        if not self._own and multiprocessing.parent_process() is not None:
+            self.names.reopened(self.reopen())  # a connection does not survive a fork
+            self._own = True
+        return [row for path, key in tasks for row in self._page(path, key)]
+
+    def _page(self, path: str, key: str) -> list[Row]:
+        site, url = self.site, self.site.sources[path]
+        indexed = site.trees[site.owner[path]]
+        file = indexed.tree.read(path)
+        text = file.text if file is not None else ""
+        data = source_data(self.names, path, text)
+        facts = _facts(site, path, text)
+        if file is None:
+            facts.append("its text is not there any more")
+        elif changed(indexed, path):  # the index is of another text: what it says of lines is not so
+            data = SourceData(path)
+            facts.append("changed after it was indexed, so no name is linked: ptexplore index")
+        folder, _, name = path.rpartition("/")
+        parts = folder.split("/") if folder else []
+        generated = template_of(text) is not None or path.startswith("build/")
+        code, entries = _code(site, data, text, url), _entries(site, data, url)
+        packed = lines_and_list(code, entries) if generated and len(code) + len(entries) > PAGE else ""
+        page = render(
+            site, "source.html", url, kind="source", id=path, title=name, name=name, generated=generated,
+            folders=[(part, folder_url("/".join(parts[: n + 1]))) for n, part in enumerate(parts)],
+            facts=facts, count=text.count("\n") + (not text.endswith("\n")), link=site.permalink(path),
+            code="" if packed else Markup(code), packed=packed, listed=bool(entries),
+            margin=Markup(_margin(site.notes.get(path, ()), url)), entries="" if packed else Markup(entries),
+        )  # fmt: skip
+        self.out.write(url, page, key, len(text.encode("utf-8", "replace")))
+        self.out.write(_symbols_url(url), _symbols(data, text), key)
+        indexed.tree.forget()
+        return [self.out.row(url), self.out.row(_symbols_url(url))]
+
+
+def _symbols_url(url: str) -> str:
+    return f"{url.removesuffix('.html')}.js"
+
+
+def _facts(site: Site, path: str, text: str) -> list[str]:
+    """What a reader must know of a file: whose it is, how it came to be."""
+    number = site.owner.get(path, 0)
+    facts = [shown(site.trees[number].tree.info)]
+    others = [shown(indexed.tree.info) for n, indexed in enumerate(site.trees) if site.skewed(number, n)]
+    if others:
+        facts.append(f"of another version than {', '.join(others)}")
+    template = template_of(text)
+    if template is not None:
+        by = f" by {template[0]}" if template[0] else ""
+        facts.append(f"generated{by} from the template {template[1]} and native_functions.yaml, derivatives.yaml")
+    elif path.startswith("build/") or "/autograd/generated/" in path:
+        facts.append("generated by torchgen; it names no template")
+    return facts
+
+
+# --- the parts of a page ---
+
+
+def _code(site: Site, data: SourceData, text: str, url: str) -> str:
+    """The numbered lines of a file with their links, in lists of `CHUNK`."""
+    lines = marked_lines(language_of(data.path), text, data.words, data.includes)
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    marks = {symbol.line: f" id=L{symbol.line}" for symbol in data.defined}
+    marks |= {note.line: f" id=L{note.line} class=n" for note in site.notes.get(data.path, ())}
+    for line, operator in site.at.get(data.path, {}).items():
+        card = site.operators.get(operator)
+        if card is not None and 0 < line <= len(lines):
+            lines[line - 1] += f"<a class=o href={between(url, card)}>{escaped(operator.removeprefix('aten::'))}</a>"
+    out = []
+    for first in range(1, len(lines) + 1, CHUNK):
+        out.append("<ol class=c>" if first == 1 else f"<ol class=c start={first}>")
+        out += [f"<li{marks.get(n, '')}>{line}\n" for n, line in enumerate(lines[first - 1 : first - 1 + CHUNK], first)]
+        out.append("</ol>\n")
+    return "".join(out)
+
+
+def _entries(site: Site, data: SourceData, url: str) -> str:
+    """The list at the page's end: every name that is defined elsewhere, or several times, with its places."""
+    return "".join(
+        entry(site, data.path, number, name, meant, url) for number, (name, meant) in enumerate(data.entries, 1)
+    )
+
+
+def entry(site: Site, path: str, number: int, name: str, meant: Meaning, url: str) -> str:
+    """An entry of the list on the page `url`, about a name in the file `path`."""
+    own = site.owner.get(path, 0)
+    skewed = any(site.skewed(own, site.owner.get(place.path, place.tree)) for place in meant.places)
+    kinds = [letter for letter, applies in (("q", not meant.sure), ("k", skewed)) if applies]
+    shape = f' class="{" ".join(kinds)}"' if len(kinds) > 1 else f" class={kinds[0]}" if kinds else ""
+    by_file: dict[str, list[int]] = {}
+    for place in meant.places:
+        by_file.setdefault(place.path, []).append(place.definition.line)
+    files = [(file, sorted(lines)) for file, lines in sorted(by_file.items())]
+    (file, lines), *others = files
+    if not others and file.endswith(name) and not lines[0]:  # a file, whose name says it all
+        return f"<li id=r{number}{shape}>{_file(site, url, file, lines, name)}\n"
+    places = " ".join(_file(site, url, *places) for places in files)
+    return f"<li id=r{number}{shape}><code>{escaped(name)}</code> {places}\n"
+
+
+def _file(site: Site, url: str, path: str, lines: Sequence[int], name: str = "") -> str:
+    first = lines[0] or None
+    listed = ", ".join(map(str, lines[:_SHOWN])) + (", …" if len(lines) > _SHOWN else "")
+    numbers = f":{listed}" if first else ""
+    text = f"{escaped(name or path.rsplit('/', 1)[-1])}{numbers}"
+    where = site.place(url, path, first)
+    if where is not None:
+        return f"<a href={where}>{text}</a>"
+    outside = site.permalink(path, first)
+    if outside is not None:
+        return f'<a class=x href="{escaped(outside)}">{text}</a>'
+    return f"<span>{escaped(path)}{numbers}</span>"
+
+
+def _margin(notes: Sequence[Note], url: str) -> str:
+    """The notes beside the code, by line."""
+    return "".join(
+        f'<article class="note" id="note-{note.stop.replace("#", "--")}" data-line="{note.line}">'
+        f'<a class="at" href="#L{note.line}">line {note.line}</a>'
+        f'<h2><a href="{between(url, note.url)}">{escaped(note.title)}</a></h2><p>{escaped(note.text)}</p></article>\n'
+        for note in sorted(notes, key=lambda note: (note.line, note.stop))
+    )
+
+
+def _symbols(data: SourceData, text: str) -> str:
+    """The script that tells what is defined in a file, for the outline, deep links and cards."""
+    lines = text.split("\n")
+    python = data.path.endswith((".py", ".pyi"))
+    first_of_line: dict[tuple[int, str], SiteDefinition] = {}
+    for symbol in data.defined:
+        first_of_line.setdefault((symbol.line, symbol.qualified), symbol)
+    rows = [
+        [symbol.line, symbol.qualified, LETTERS.get(symbol.kind, "v"), symbol.signature[:SIGNATURE],
+         doc_of(lines, symbol, python=python) if symbol.kind != "enumerator" else ""]
+        for symbol in first_of_line.values()
+    ]  # fmt: skip
+    listed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    given = f"[{listed}]" if len(listed) <= DATA else f'"{pack(f"[{listed}]")}"'
+    return f"ptx.file({json.dumps(data.path, ensure_ascii=False)},{given})\n"
+
+
+# --- what stands packed ---
+
+
+def pack(text: str) -> str:
+    """The same text gives the same letters (with the same zlib)."""
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return base64.b64encode(deflate.compress(text.encode("utf-8", "replace")) + deflate.flush()).decode("ascii")
+
+
+def unpack(packed: str) -> str:
+    """The text that was packed."""
+    return zlib.decompress(base64.b64decode(packed), -zlib.MAX_WBITS).decode("utf-8")
+
+
+def lines_and_list(lines: str, entries: str) -> str:
+    """The two parts of a source page as one packed text."""
+    return pack(f"{lines}{_PARTED}{entries}")
+
+
+def page_as_read(page: str) -> str:
+    """A page as a reader has it, its packed part in place."""
+    return _IN_PAGE.sub(lambda match: unpack(match[1]), page)
+
+
+def rows_as_read(script: str) -> str:
+    """A file of definitions with its rows as text."""
+    match = _IN_SCRIPT.fullmatch(script)
+    return unpack(match[1]) if match is not None else script

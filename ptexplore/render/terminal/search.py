@@ -1,0 +1,179 @@
+"""Print what `find` and `refs` found and what `show` may mean: each with its place, its tree, its precision."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
+from ptexplore.view.line import place_spans
+
+if TYPE_CHECKING:
+    from ptexplore.model.places import SourceRef
+    from ptexplore.view.search.find import FindView, SearchHit
+    from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
+    from ptexplore.view.search.show import Candidate, ShowView
+    from ptexplore.view.trees import Spot
+
+LocateIn = Callable[["Spot"], "tuple[str, int] | None"]  # a place in a tree -> file and line on this machine
+DEFINED = 12  # definitions named at the top of `refs`
+
+
+def path_line(ref: SourceRef, link: str = "") -> Text:
+    """`path:line`, as the link given."""
+    return styled((f"{ref.path}:{ref.line}" if ref.line else ref.path or "", link))
+
+
+def where(spot: Spot, locate: LocateIn | None = None) -> Text:
+    """`path:line  tree precision (reason)`, a link where the file lies on this machine."""
+    return placed(_located(spot, locate), spot.tree.label, spot.ref)
+
+
+def placed(place: Text, tree: str, ref: SourceRef) -> Text:
+    """A place, its tree, and how precisely it is known."""
+    lead = styled(("  " if place else "", ""), (tree, "magenta"), (" " if tree else "", ""))
+    return Text.assemble(place, lead, drawn(place_spans(ref)[2 if ref.path is not None else 0 :]))
+
+
+def _located(spot: Spot, locate: LocateIn | None) -> Text:
+    return path_line(spot.ref, linked(locate(spot)) if locate is not None else "")
+
+
+# --- find, and the candidates of show ---
+
+
+def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
+    """Every group under its name, what was left out, and what to type next."""
+    for number, group in enumerate(view.groups):
+        if number:
+            console.print()
+        console.print(Text(group.name, style="bold"))
+        for hit in group.found:
+            _PRINT.get(hit.kind, _symbol)(console, hit, locate)
+        if group.more is None:
+            console.print(Text("  there are more: --limit N shows more", style="dim"))
+        elif group.more:
+            console.print(Text(f"  {group.more} more: --limit 0 shows all", style="dim"))
+    for remark in view.remarks:
+        folded(console, styled((remark, "dim")))
+
+
+def _symbol(console: Console, hit: SearchHit, locate: LocateIn) -> None:
+    declared = " (declared)" if hit.role == "declaration" else ""
+    title = _title(hit, (f"  {hit.kind}{declared}", "dim"), (f"  by {hit.macro}" if hit.macro else "", "dim"))
+    _with_places(console, title, [hit.spot, *hit.others], hit.guards, locate)
+
+
+def _title(result: SearchHit | Candidate, *facts: tuple[str, str]) -> Text:
+    """The name with its signature or schema, which begins with the operator's own name."""
+    detail = result.detail
+    if result.kind == "operator" and "(" in detail:
+        detail = detail[detail.find("(") :]
+    lead = "  " if detail and not detail.startswith("(") else ""
+    return styled((result.name, "bold cyan"), (f"{lead}{detail}", ""), *facts)
+
+
+def _with_places(
+    console: Console, title: Text, spots: Sequence[Spot], guards: Sequence[str], locate: LocateIn | None
+) -> None:
+    """A title, the place it has, the conditions that hold there, its places in other trees."""
+    folded(console, title, "  ", "    ")
+    first, *others = [where(spot, locate) for spot in spots]
+    for line in (first, *(styled((f"#if {guard}", "dim")) for guard in guards), *others):
+        folded(console, line, "    ", "      ")
+
+
+def _text_line(console: Console, hit: SearchHit, locate: LocateIn) -> None:
+    place = _located(hit.spot, locate).append_text(styled((f"  {hit.spot.tree.label}", "magenta")))
+    folded(console, place, "  ", "    ")
+    folded(console, styled((hit.detail, "")), "      ", "        ")
+
+
+def _file(console: Console, hit: SearchHit, locate: LocateIn) -> None:
+    trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.others))
+    facts = styled((f"  {hit.detail}", "dim"), (f"  {trees}", "magenta"))
+    folded(console, _located(hit.spot, locate).append_text(facts), "  ", "    ")
+
+
+def _note(console: Console, hit: SearchHit, locate: LocateIn) -> None:
+    title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {hit.command}", "cyan"))
+    _with_places(console, title, [hit.spot], (), locate)
+
+
+_PRINT = {"line": _text_line, "file": _file, "note": _note}
+
+
+def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: int) -> None:
+    """What the target may mean, each with the command that shows it alone."""
+    total = len(view.candidates)
+    console.print(styled((f"{view.target} names {total} things:", "bold")))
+    for candidate in view.candidates[:limit]:
+        symbol = candidate.symbol
+        macro = f"  by {symbol.macro}" if symbol is not None and symbol.macro else ""
+        declared = "  declared" if symbol is not None and symbol.role == "declaration" else ""
+        title = _title(candidate, (f"  {candidate.kind}{macro}{declared}", "dim"))
+        guards = symbol.guards if symbol is not None else ()
+        _with_places(console, title, [candidate.spot, *candidate.also], guards, locate)
+    if total > limit:
+        console.print(Text(f"  {total - limit} more: --limit 0 lists all", style="dim"))
+    print_next(console, f"ptexplore show {next_target(view.candidates[0])}")
+    console.print(Text("      --all shows them all, --kind and --tree choose among them", style="dim"))
+
+
+def next_target(candidate: Candidate) -> str:
+    """A target that names this candidate alone, as the shell takes it."""
+    ref = candidate.spot.ref
+    if candidate.kind == "operator" or ref.path is None:
+        return shlex.quote(candidate.name)
+    if candidate.first is not None:
+        last = f"-{candidate.last}" if candidate.last is not None else ""
+        return shlex.quote(f"{ref.path}:{candidate.first}{last}")
+    return shlex.quote(f"{ref.path}:{ref.line}" if ref.line else ref.path)
+
+
+# --- refs ---
+
+
+def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
+    """The whole answer: definitions, groups with their counts, remarks on what is certain and what was left out."""
+    for name, kind, spot in view.defined[:DEFINED]:
+        folded(console, styled((name, "bold cyan"), (f"  {kind}", "bold dim cyan")), "", "    ")
+        folded(console, where(spot, locate), "  ", "    ")
+    more = view.more + max(0, len(view.defined) - DEFINED)
+    if more:
+        console.print(Text(f"{more} more of that name", style="dim"))
+    if not view.defined:
+        console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
+    if not view.groups:
+        console.print(Text("nothing here uses it", style="dim"))
+    several = len({use.spot.tree.name for group in view.groups for use in group.found}) > 1
+    for group in view.groups:
+        _group(console, group, locate, several=several)
+    if view.remarks:
+        console.print()
+    for remark in view.remarks:
+        folded(console, styled((remark, "dim")), "", "  ")
+
+
+def _group(console: Console, group: UseGroup, locate: LocateIn, *, several: bool) -> None:
+    console.print(Text.assemble((f"\n{group.name}", "bold"), (f"  {group.total}", "dim")))
+    for use in group.found:
+        _use(console, use, locate, several=several)
+    left = group.total - len(group.found)
+    if left:
+        console.print(Text(f"  {left} more: --limit 0 shows all, --kind {group.name} only these", style="dim"))
+
+
+def _use(console: Console, use: NameUse, locate: LocateIn, *, several: bool) -> None:
+    known = {"resolved": "green", "name-matched": "yellow"}.get(use.how, "cyan")
+    facts = styled(
+        (f"  {use.spot.tree.label}" if several else "", "magenta"), (f"  {use.how}", known),
+        (f" {use.detail}" if use.detail else "", ""), (f"  in {use.inside}" if use.inside else "", "dim"),
+    )  # fmt: skip
+    folded(console, _located(use.spot, locate).append_text(facts), "  ", "      ")
+    if use.text:
+        folded(console, styled((use.text, "")), "      ", "        ")

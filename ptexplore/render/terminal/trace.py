@@ -1,0 +1,123 @@
+"""Print a trace as a tree of rows with their places; one hop with all that is concluded from; what the code printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from ptexplore.render.terminal.console import Locate, drawn, folded
+from ptexplore.safe_text import clean
+from ptexplore.view.line import place_spans
+
+if TYPE_CHECKING:
+    from ptexplore.model.trace import Session
+    from ptexplore.view.trace.explain import Explanation
+    from ptexplore.view.trace.rows import TraceRow, TrailView
+
+COUNTS = "instr"  # the heading of the column of instructions
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """What is the same for all rows of a tree: where to, how places become links, the width of the counts' column."""
+
+    console: Console
+    locate: Locate
+    column: int = 0
+
+    def draw(self, rows: Sequence[TraceRow], guide: str = "") -> None:
+        """Rows with guides two columns wide: traces nest deeply, and a path must fit beside them."""
+        for number, row in enumerate(rows):
+            last = number == len(rows) - 1
+            inner = guide + ("  " if last else "│ ")
+            hanging = " " * self.column + inner + ("│ " if row.children else "  ")
+            heading = row.heading(counted=self.column > 0)
+            title = drawn(span for span in heading if span.style != "count")  # which has a column of its own
+            lines = [drawn(line.spans, self.locate) for line in row.lines]
+            if row.beside is not None:
+                beside = self.beside(row, lines[0], self.console.width - len(hanging) - len(title) - 2)
+                title, lines = (Text.assemble(title, "  ", beside), lines[1:]) if beside else (title, lines)
+            folded(self.console, title, self.count(row) + guide + ("└ " if last else "├ "), hanging)
+            for line in lines:
+                folded(self.console, line, hanging, hanging + "  ")
+            self.draw(row.children, inner)
+
+    def beside(self, row: TraceRow, place: Text, room: int) -> Text | None:
+        """A row's first place, for the room that is left beside its title; None where it does not fit.
+
+        Among counted frames, which are many, a path may lose folders at its beginning.
+        """
+        if len(place) <= room:
+            return place
+        ref = row.lines[0].ref
+        if self.column == 0 or len(row.lines) > 1 or ref is None or ref.path is None:
+            return None
+        begin = place.plain.find(ref.path)
+        for end, letter in enumerate(ref.path):
+            if letter == "/" and len(place) - end + 1 <= room:
+                return Text.assemble(place[:begin], "…", place[begin + end :])
+        return None
+
+    def count(self, row: TraceRow) -> str:
+        """A row's instructions, right-aligned; nothing where the tree has none."""
+        shown = "" if row.instructions is None else f"{row.instructions:,}"
+        return f"{shown:>{self.column - 1}} " if self.column else ""
+
+
+def _column(rows: Sequence[TraceRow]) -> int:
+    """How wide the column of instructions is, with the space after it."""
+    return max((max(len(f"{row.instructions or 0:,}") + 1, _column(row.children)) for row in rows), default=0)
+
+
+def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
+    """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
+    for fact in view.facts:
+        folded(console, Text(clean(fact), style="dim"), "", "  ")
+    column = max(_column(view.rows), len(COUNTS) + 1) if view.counted else 0
+    heading = f"{COUNTS:>{column - 1}} " if column else ""
+    console.print(Text.assemble((f"\n{heading}", "dim"), (clean(view.title), "bold")))
+    _Tree(console, locate, column).draw(view.rows)
+    if view.findings:
+        console.print()
+    for finding in view.findings:
+        console.print(Text(f"! {clean(finding)}", style="yellow"))
+    console.print()
+    for line in view.left_out:
+        folded(console, Text(line, style="dim"), "", "  ")
+    for label, steps in (("next:", view.next_steps), ("read:", view.read)):
+        for number, step in enumerate(steps):
+            console.print(Text.assemble((f"{'' if number else label:5} ", "dim"), (clean(step), "cyan")))
+
+
+def print_output(console: Console, session: Session) -> None:
+    """What the traced code itself printed, on the console given (stderr), so that it is neither lost nor mixed in."""
+    for observation in session.observations:
+        if observation.kind == "output" and observation.data.get("text"):
+            console.print(Text("the expression printed:", style="dim"))
+            for line in str(observation.data["text"]).splitlines():
+                console.print(Text(f"  {clean(line)}"))
+
+
+def print_explanation(console: Console, explanation: Explanation, locate: Locate) -> None:
+    """One hop: its facts, its places, the reasons, the observations it is concluded from."""
+    console.print(Text(clean(explanation.title), style="bold"))
+    width = max(len(name) for name, _ in explanation.facts)
+    rows = [(name, Text(clean(value))) for name, value in explanation.facts]
+    rows += [(label, drawn(place_spans(ref), locate)) for label, ref in explanation.places]
+    for label, text in rows:
+        folded(console, text, f"  {label:<{width}}  ", " " * (width + 4))
+    if explanation.why:
+        console.print(Text("because", style="bold"))
+    for reason in explanation.why:
+        folded(console, Text(clean(reason)), "  - ", "    ")
+    if explanation.observations:
+        console.print(Text("observed", style="bold"))
+    for observation in explanation.observations:
+        data = clean(json.dumps(observation.data, default=str))
+        label = f"  #{observation.id} {observation.recorder}/{observation.kind}: "
+        folded(console, Text(data[:600], style="dim"), label, "    ")

@@ -1,0 +1,126 @@
+"""The hops of a kernel behind a dispatch table entry: the body that runs, what that calls, the dispatch stubs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Hop, LoopRef, Status, StubKernelRef, StubRef
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body
+from ptexplore.resolve.keyset import BACKENDS, backend_of
+from ptexplore.resolve.places.stubs import Called, Kernel, Stub
+
+PER_CAPABILITY = "compiled once for each CPU capability; the running machine's own is chosen when it is first called"
+
+
+def kernel_claim(
+    context: Context, call: Claim, registration: Registration | None, entry: TableEntry, key: str, status: Status
+) -> Claim:
+    """The kernel hop of one key, with the hand-written functions that its body calls inside it."""
+    body = kernel_body(context.lookup, registration, entry, key)
+    hop = Hop(
+        id=0,
+        kind="kernel",
+        name=body.name,
+        status=status,
+        source=body.source,
+        phase=call.hop.phase,
+        thread=call.hop.thread,
+        op=call.hop.op,
+        key=key,
+        registration=context.lookup.entry(entry, key, registration),
+        evidence=call.hop.evidence,
+        kernel=body.registered,
+    )
+    targets = tuple(_targets(context, hop, registration)) if registration is not None else ()
+    return Claim(hop=hop, children=targets + (stub_claims(context, hop, body.source) if body.handwritten else ()))
+
+
+def _targets(context: Context, kernel: Hop, registration: Registration) -> Iterator[Claim]:
+    """The hand-written functions a generated wrapper calls: a structured kernel's meta and impl, or one function."""
+    for symbol in filter(None, (registration.target_meta, registration.target)):
+        source = context.lookup.definition(symbol, caller(registration))
+        hop = Hop(
+            id=0,
+            kind="impl",
+            name=symbol,
+            status=kernel.status,
+            source=source,
+            phase=kernel.phase,
+            thread=kernel.thread,
+            op=kernel.op,
+            key=registration.key,
+            declaration=context.lookup.declaration(symbol, caller(registration)),
+            evidence=kernel.evidence,
+            why=(f"the body of {registration.wrapper} calls it",),
+        )
+        yield Claim(hop=hop, children=stub_claims(context, replace(hop, key=kernel.key), source))
+
+
+def stub_claims(context: Context, hop: Hop, body: SourceRef) -> tuple[Claim, ...]:
+    """A hop for every stub that `body`, the definition of `hop`, calls. Each holds the kernels of the device."""
+    device = device_of(context, hop.key)
+    if device is None:
+        return ()
+    stubs = [(called, context.stubs.stub(called.stub, device)) for called in context.stubs.called(body)]
+    return tuple(_stub(hop, body, called, stub, device) for called, stub in stubs if stub is not None)
+
+
+def device_of(context: Context, key: str | None) -> str | None:
+    """The backend that a kernel of this key works for. If the key names none: the backend of all tensors seen."""
+    named = backend_of(key) if key is not None else None
+    devices = context.devices or {"cpu"}
+    return named or (BACKENDS.get(next(iter(devices))) if len(devices) == 1 else None)
+
+
+def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str) -> Claim:
+    through = f" through {', '.join(called.through)}" if called.through else ""
+    names = f"the body of {parent.name} names it{through}, at {called.path}:{called.line}"
+    none = () if stub.kernels else (f"nothing registers a kernel of it for {device}",)
+    hop = Hop(
+        id=0,
+        kind="stub",
+        name=stub.name,
+        status="predicted",
+        source=stub.source,
+        phase=parent.phase,
+        thread=parent.thread,
+        op=parent.op,
+        key=parent.key,
+        stub=StubRef(device, _in_body(body, called.path, called.line), called.through),
+        evidence=parent.evidence,
+        why=(f"{names}; that this line ran, nothing saw", *none),
+    )
+    return Claim(hop=hop, children=tuple(_stub_kernel(hop, stub, kernel, device) for kernel in stub.kernels))
+
+
+def _stub_kernel(parent: Hop, stub: Stub, kernel: Kernel, device: str) -> Claim:
+    ref = kernel.registration
+    why = [f"{kernel.macro} at {ref.path}:{ref.line} registers it for {device}"]
+    if len(stub.kernels) > 1:
+        why.append(f"one of {len(stub.kernels)} kernels registered for {device}: which one depends on the machine")
+    loops = tuple(LoopRef(name, _in_body(kernel.source, str(kernel.source.path), line)) for name, line in kernel.loops)
+    hop = Hop(
+        id=0,
+        kind="native",
+        name=kernel.name,
+        status="predicted",
+        source=kernel.source,
+        phase=parent.phase,
+        thread=parent.thread,
+        op=parent.op,
+        key=parent.key,
+        registration=ref,
+        stub_kernel=StubKernelRef(PER_CAPABILITY if stub.per_capability else None, loops),
+        evidence=parent.evidence,
+        why=tuple(why),
+    )
+    return Claim(hop=hop)
+
+
+def _in_body(body: SourceRef, path: str, line: int) -> SourceRef:
+    """A line inside a body, as precise as the body's own."""
+    return SourceRef(path, line, body.layer, body.precision, tree=body.tree)

@@ -1,0 +1,286 @@
+"""The key sets that a call is dispatched with: its arguments', and the thread-local include and exclude sets.
+
+Arguments: read before your call where the same tensor comes again, else derived. Source of the rule for a fresh
+tensor: TensorImpl's constructor in c10/core/TensorImpl.cpp, which adds ADInplaceOrView, the backend's autograd key and
+its autocast key to the backend's own key. Source of what is doubted: _conj and _neg_view of
+aten/src/ATen/native/UnaryOps.cpp turn a key of an alias over, which views of that keep; ZeroTensorFallback.cpp for the
+tensors of _efficientzerotensor.
+
+Thread-local sets: read at calls from Python, then changed by guards. Source of the knowledge:
+aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
+torch/csrc/autograd/generated/variable_factories.h for factories, which hold one around the operator call;
+torch/csrc/utils/tensor_new.cpp for tensors of Python's values (internal_new_from_data: to(), then lift_fresh()).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.dispatch import schema
+from ptexplore.resolve.keyset import BACKENDS, KeySets, union
+from ptexplore.resolve.observed import Event, RecordedInput, RecordedTensor, operators
+
+LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
+COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
+
+    `doubt` are further bits that some argument may carry; nothing tells whether it does.
+    """
+
+    sets: Mapping[str, int]
+    observed: bool
+    why: tuple[str, ...]
+    evidence: tuple[int, ...] = ()
+    doubt: int = 0
+
+    @property
+    def raw(self) -> int:
+        """The union of the sets."""
+        return union(self.sets.values())
+
+
+@dataclass(frozen=True)
+class KnownTensors:
+    """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position.
+
+    An address counts from the call that recorded it. Before that call another tensor may have been there; after it the
+    recorder keeps the tensor alive.
+    """
+
+    keys: KeySets
+    by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position it counts for, observation
+    inputs: Sequence[Sequence[RecordedInput]]  # by position, of the pass whose addresses by_impl has
+    position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
+    made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
+
+    @classmethod
+    def of(cls, context: Context) -> KnownTensors:
+        """Read the dispatch pass. If it ran other operators than the base tree, no tensor is known."""
+        position = {event.event: number for number, event in enumerate(operators(context.base))}
+        by_impl: dict[int, tuple[int, int, int]] = {}
+        dispatched = context.dispatched or ()
+        starts = _starts(context.events("dispatch"))
+        for call in context.calls if context.dispatched is not None else ():
+            start = starts.get(call.call, len(dispatched))
+            for argument in call.arguments:
+                if argument.impl is not None:
+                    by_impl.setdefault(argument.impl, (argument.raw, start, call.observation))
+        return cls(context.keys, by_impl, [event.inputs for event in dispatched], position, _made(context))
+
+    def arguments(self, claim: Claim) -> Arguments:
+        """The sets of one operator call's tensor arguments, by schema name."""
+        event = claim.event or Event()
+        position = self.position.get(event.event, -1)
+        inputs = self.inputs[position] if 0 <= position < len(self.inputs) else event.inputs
+        named = schema.arguments(claim.hop.operator.schema) if claim.hop.operator is not None else ()
+        sets: dict[str, int] = {}
+        assumed: list[str] = []
+        evidence: list[int] = []
+        doubt = 0
+        for name, tensor in _tensors([argument.name for argument in named], inputs):
+            known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
+            if known is None or since > position:
+                assumed.append(name)
+                known = self.fresh(tensor)
+                doubt |= self._doubt(tensor, position)
+            else:
+                evidence.append(seen)
+            sets[name] = sets.get(name, 0) | known
+        kinds = "the tensor was made during the call; a tensor of its device and layout carries these keys"
+        why = (f"{', '.join(dict.fromkeys(assumed))}: {kinds}",) if assumed else ()
+        return Arguments(sets, not assumed, why, tuple(dict.fromkeys(evidence)), doubt)
+
+    def _doubt(self, tensor: RecordedTensor, position: int) -> int:
+        """The keys that a tensor may have from a tensor that it is a view of."""
+        is_complex = tensor.dtype.removeprefix("torch.").startswith("complex")
+        return self.keys.raw(
+            key for key, since in self.made.items() if since < position and (is_complex or key != "Conjugate")
+        )
+
+    def fresh(self, tensor: RecordedTensor) -> int:
+        """The keys that TensorImpl gives a tensor of this device, layout and dtype."""
+        backend = BACKENDS.get(tensor.device.split(":")[0], "")
+        layout = tensor.layout.removeprefix("torch.")
+        prefix = "SparseCsr" if layout in COMPRESSED else LAYOUTS.get(layout, "")
+        if tensor.dtype.removeprefix("torch.").startswith(("qint", "quint")):
+            prefix = "Quantized"
+        if layout == "_mkldnn":
+            return self.keys.raw((f"Mkldnn{backend}", "ADInplaceOrView", "AutogradCPU"))
+        return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
+
+
+def _starts(events: Sequence[Event]) -> dict[int | None, int]:
+    """For each of your calls, the position of the first operator that ran after the call began."""
+    starts: dict[int | None, int] = {}
+    position = 0
+    for event in events:
+        if event.type == "call":
+            starts[event.call] = position
+        position += event.is_operator
+    return starts
+
+
+def _made(context: Context) -> dict[str, int]:
+    """For each such key the position of the first operator that makes a tensor with it; -1 if your tensors have it."""
+    names = [event.name for event in operators(context.base)]
+    first = {key: names.index(maker) for maker, key in MAKERS.items() if maker in names}
+    for call in context.calls:
+        for argument in call.arguments:
+            if argument.impl is not None:
+                first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
+    return first
+
+
+def _tensors(names: Sequence[str], inputs: Sequence[RecordedInput]) -> Iterator[tuple[str, RecordedTensor]]:
+    for index, value in enumerate(inputs):
+        name = names[index] if index < len(names) else str(index)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, RecordedTensor):
+                yield name, item
+
+
+# --- the thread-local sets ---
+
+
+# TLS guards of aten/src/ATen/core/LegacyTypeDispatch.h and torch/csrc/jit/frontend/tracer.h: what each excludes.
+AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
+BELOW = "AutoDispatchBelowADInplaceOrView"
+BELOW_AUTOGRAD = "AutoDispatchBelowAutograd"
+GUARDS = {
+    BELOW: (*AUTOGRAD, "ADInplaceOrView"),
+    BELOW_AUTOGRAD: AUTOGRAD,
+    "NoTracerDispatchMode": ("Tracer", "VmapMode"),
+}
+# The boxed kernels of function transforms, which set both sets anew by what each layer wants
+# (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
+LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+VALUES = "torch/csrc/utils/tensor_new.cpp"
+LIFTED = ("aten::to.device", "aten::lift_fresh")
+FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
+# In a binding: the comment that names the operator a branch calls, and the call of a factory.
+_BRANCH = re.compile(r"// (aten::[\w.]+)\(|\breturn torch::(\w+)\(")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalState:
+    """Thread-local include and exclude sets (raw); whether they were read, or follow from guards; the reason.
+
+    `certain` is False if code without known text may have changed them. `known` is False if two states are possible:
+    nothing can then be said of calls made with them.
+    """
+
+    include: int
+    exclude: int
+    observed: bool
+    why: str = ""
+    evidence: tuple[int, ...] = ()
+    certain: bool = True
+    known: bool = True
+
+
+def first_state(context: Context) -> LocalState:
+    """The sets before anything of the expression ran.
+
+    Source of torch's defaults: default_included_set and default_excluded_set (every autocast key) of
+    c10/core/DispatchKeySet.h, which a thread's sets start from.
+    """
+    if context.calls:
+        first = context.calls[0]
+        return LocalState(first.tls_include, first.tls_exclude, True, "", (first.observation,))
+    include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
+    exclude = context.keys.raw(name for name in context.keys.keys if name.startswith("Autocast"))
+    return LocalState(include, exclude, False, "not read; torch's defaults are assumed", certain=False)
+
+
+def state_at(claim: Claim, state: LocalState) -> LocalState:
+    """The sets at a claim: as they were read at it, else `state`, the sets around it."""
+    call, event = claim.call, claim.event
+    if call is not None:
+        return LocalState(call.tls_include, call.tls_exclude, True, "", (call.observation,))
+    if event is not None and event.tls_include is not None and event.tls_exclude is not None:
+        return LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
+    return state
+
+
+def inside_kernel(
+    context: Context, state: LocalState, guards: Sequence[str | None], innermost: str | None = None
+) -> LocalState:
+    """The sets inside a call's innermost kernel: the guards of the kernels around it exclude further keys.
+
+    `innermost` is that kernel's dispatch key.
+    """
+    if innermost in LAYERS:
+        why = "as a layer of a function transform set them"
+        return replace(state, observed=False, certain=False, known=False, why=why)
+    bits = union(excluded(context.keys, guard) for guard in guards)
+    why = "as the guards of the kernels around it leave them"
+    return replace(state, exclude=state.exclude | bits, observed=False, why=why) if bits else state
+
+
+def excluded(keys: KeySets, guard: str | None) -> int:
+    """The bits that a kernel's guard adds to the thread-local exclude set."""
+    held = [names for name, names in GUARDS.items() if guard and re.search(rf"\b{name}\b", guard)]
+    return union(keys.functionality(name) for names in held for name in names)
+
+
+def inside_caller(context: Context, binding: Claim, operator: Claim, state: LocalState) -> LocalState:
+    """The sets where a binding or a Python frame calls an operator.
+
+    Factories hold a guard. What a hand-written body, or a frame between two readings, does to the sets is not known.
+    """
+    if _lifted(binding, operator):
+        why = f"inside internal_new_from_data ({VALUES}), which holds {BELOW} around to() and lift_fresh()"
+        exclude = state.exclude | excluded(context.keys, BELOW)
+        return replace(state, exclude=exclude, observed=False, why=why, certain=False)
+    if binding.hop.kind == "python":
+        read = "as they were read at the call around this frame, which may have changed them since"
+        why = read if state.observed else state.why
+        return replace(state, observed=False, why=why, certain=False) if operator.hop.kind == "op" else state
+    if binding.hop.source.layer != "generated":
+        why = "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
+        return replace(state, observed=False, why=why, certain=False)
+    factory = _factory(context, binding, operator)
+    if factory is None:
+        return state
+    why = f"inside torch::{factory} ({FACTORIES}), which holds {BELOW}"
+    return replace(state, exclude=state.exclude | excluded(context.keys, BELOW), observed=False, why=why)
+
+
+def _lifted(caller: Claim, operator: Claim) -> bool:
+    """Whether an operator is one of the two that make a tensor of Python's values; nothing else calls this pair."""
+    called = [claim for claim in caller.children if claim.hop.kind == "op"]
+    pairs = [pair for pair in pairwise(called) if tuple(claim.hop.op for claim in pair) == LIFTED]
+    return any(operator is claim for pair in pairs for claim in pair)
+
+
+def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:
+    """The torch:: factory through which the binding's text calls this operator, if that factory holds the guard."""
+    source = binding.hop.source
+    if operator.hop.op is None or source.path is None or source.line is None or operator.hop.op.endswith("out"):
+        return None
+    base = operator.hop.op.partition("::")[2].partition(".")[0]
+    body = "\n".join(context.tree.lines(source.path)[source.line - 1 : source.end_line])
+    branches, named = _BRANCH.findall(body), ""
+    overloaded = any(op == operator.hop.op for op, _ in branches)  # else its overload is not told
+    for op, name in branches:
+        named = op or named
+        if overloaded and named != operator.hop.op:
+            continue
+        if name.removesuffix("_symint") == base and _guarded(context, name):
+            return str(name)
+    return None
+
+
+def _guarded(context: Context, factory: str) -> bool:
+    head = re.compile(rf"inline.*\b{factory}\(")
+    lines = context.tree.lines(FACTORIES)
+    return next((BELOW in following for line, following in pairwise(lines) if head.match(line)), False)

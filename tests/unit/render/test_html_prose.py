@@ -1,0 +1,52 @@
+"""The prose of notes on a page: flowcharts, headings, pictures."""
+
+from __future__ import annotations
+
+import re
+
+from ptexplore.render.html.flowchart import figure
+from ptexplore.render.html.prose import headings, html_of, picture_size
+
+LOOP = """flowchart TD
+    a["where it <begins>"] --> b["what comes next"]
+    b -- "not yet" --> a
+    b --> c
+"""
+
+
+def _boxes(drawn: str) -> dict[str, tuple[float, float]]:
+    found = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)"[^>]*/><text[^>]*><tspan[^>]*>([^<]*)', drawn)
+    return {text: (float(x), float(y)) for x, y, text in found}
+
+
+def test_boxes_stand_below_what_leads_to_them_and_an_arrow_back_is_told_in_words() -> None:
+    drawn = figure(LOOP)
+    assert drawn is not None
+    boxes = _boxes(drawn)
+    assert boxes["where it &lt;begins>"][1] < boxes["what comes next"][1] < boxes["c"][1]
+    assert drawn.count('class="head"') == 3
+    assert "  -- not yet --> where it" in drawn
+    assert "style=" not in drawn
+
+
+def test_what_is_no_flowchart_stays_text_and_a_large_one_is_told_in_words() -> None:
+    assert figure("sequenceDiagram\n a->>b: c") is None
+    many = "graph LR\n" + "\n".join(f"n{n} --> n{n + 1}" for n in range(60))
+    told = figure(many)
+    assert told is not None
+    assert "<svg" not in told
+    assert "n59" in told
+
+
+def test_a_block_of_a_note_is_drawn_and_its_headings_are_linked() -> None:
+    page = html_of(f"### What it is\n\n```mermaid\n{LOOP}```\n", lambda _: None, lambda _: None)
+    assert "<svg" in page
+    assert '<h4 id="part-what-it-is">' in page
+    assert headings(["### What it is\n\ntext"]) == [("What it is", "part-what-it-is")]
+
+
+def test_a_picture_says_how_large_it_is() -> None:
+    assert picture_size(b'<svg xmlns="x" viewBox="0 0 640 220.5">') == (640, 220)
+    assert picture_size(b'<svg width="30px" height="20">') == (30, 20)
+    assert picture_size(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x08") == (16, 8)
+    assert picture_size(b"<svg>") is None

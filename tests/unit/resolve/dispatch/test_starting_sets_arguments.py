@@ -1,0 +1,148 @@
+"""The key sets of an operator's arguments: read off the very tensor, else what TensorImpl gives one of its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
+from ptexplore.resolve.merge import build
+from ptexplore.resolve.observed import RecordedTensor
+from tests.unit.resolve.making import (
+    CPU_TENSOR,
+    KEYS,
+    Event,
+    Small,
+    bits,
+    call,
+    event,
+    number_of,
+    op,
+    session,
+    tensor,
+    with_schema,
+)
+
+PAIR = "aten::blend.Pair(Tensor self, Tensor other) -> Tensor"
+
+
+def known(small: Small, ops: list[Event], *, dispatch: list[Event] | None = None, calls: Any = ()) -> KnownTensors:
+    seen = session(ops, dispatch=[event("call", *ops, call=1)] if dispatch is None else dispatch, calls=calls)
+    return KnownTensors.of(small.context(seen))
+
+
+def claims_of(small: Small, ops: list[Event]) -> list[Claim]:
+    return [with_schema(one, PAIR) for one in build(small.context(session(ops)), ())]
+
+
+def of(small: Small, position: int, ops: list[Event], **more: Any) -> Arguments:
+    """What is known of the arguments of the operator at that position of the sequence."""
+    return known(small, ops, **more).arguments(claims_of(small, ops)[position])
+
+
+def test_a_tensor_that_the_call_was_given_has_the_keys_that_were_read(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[tensor(7), tensor(8)])]
+    given = call(1, {7: ("CPU", "ADInplaceOrView"), 8: ("CPU", "AutogradCPU", "ADInplaceOrView")})
+    found = of(small, 0, ops, calls=[given])
+    assert found.sets == {
+        "self": bits("CPU", "ADInplaceOrView"),
+        "other": bits("CPU", "AutogradCPU", "ADInplaceOrView"),
+    }
+    assert found.observed
+    assert found.raw == bits("CPU", "ADInplaceOrView", "AutogradCPU"), "the union of all arguments"
+    seen = session(ops, dispatch=[event("call", *ops, call=1)], calls=[given])
+    assert found.evidence == (number_of(seen, "dispatch", "call"),)
+    assert found.why == ()
+
+
+def test_a_tensor_that_was_made_inside_has_the_keys_of_its_kind(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[tensor(7), tensor(99)])]
+    found = of(small, 0, ops, calls=[call(1, {7: ("CPU",)})])
+    assert found.sets["other"] == bits(*CPU_TENSOR)
+    assert not found.observed
+    assert found.why[0].startswith("other: the tensor was made during the call")
+
+
+def test_an_address_counts_from_the_call_that_recorded_it(small: Small) -> None:
+    """Before it, another tensor may have lain there."""
+    first, second = (op("aten::blend", inputs=[tensor(7)]) for _ in range(2))
+    dispatch = [event("call", first, call=1), event("call", second, call=2)]
+    given = [call(1), call(2, {7: ("CPU",)})]
+    before, after = (of(small, at, [first, second], dispatch=dispatch, calls=given) for at in (0, 1))
+    assert (before.observed, before.sets["self"]) == (False, bits(*CPU_TENSOR))
+    assert (after.observed, after.sets["self"]) == (True, bits("CPU"))
+
+
+def test_a_dispatch_pass_that_ran_other_operators_tells_nothing(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[tensor(7)])]
+    found = of(small, 0, ops, dispatch=[event("call", op("aten::mirror"), call=1)], calls=[call(1, {7: ("CPU",)})])
+    assert not found.observed
+
+
+def test_the_tensors_of_a_list_are_one_argument(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[[tensor(7), tensor(8)], 3, None])]
+    found = of(small, 0, ops, calls=[call(1, {7: ("CPU",), 8: ("CUDA",)})])
+    assert found.sets == {"self": bits("CPU", "CUDA")}
+    assert found.observed
+
+
+def test_what_has_no_name_in_the_schema_is_named_by_its_position(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[tensor(7), tensor(7), tensor(7)])]
+    assert list(of(small, 0, ops, calls=[call(1, {7: ("CPU",)})]).sets) == ["self", "other", "2"]
+
+
+@pytest.mark.parametrize(
+    "meta, names",
+    [
+        ({}, CPU_TENSOR),
+        ({"device": "cuda:1"}, ("CUDA", "ADInplaceOrView", "AutogradCUDA", "AutocastCUDA")),
+        ({"layout": "torch.sparse_coo"}, ("SparseCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
+        ({"layout": "torch.sparse_bsr"}, ("SparseCsrCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
+        ({"layout": "torch.jagged"}, ("NestedTensorCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
+        ({"dtype": "torch.quint8"}, ("QuantizedCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
+        # _mkldnn tensors have autograd's key and no autocast key: MkldnnCPU is of one backend.
+        ({"layout": "torch._mkldnn"}, ("MkldnnCPU", "ADInplaceOrView", "AutogradCPU")),
+        ({"device": "meta"}, ("Meta", "ADInplaceOrView", "AutogradMeta")),
+    ],
+)
+def test_the_keys_of_a_fresh_tensor(small: Small, meta: dict[str, str], names: tuple[str, ...]) -> None:
+    raw = known(small, []).fresh(RecordedTensor(1, **meta))
+    assert sorted(KEYS.names(raw)) == sorted(names)
+
+
+CONJUGATED = [op("aten::blend", inputs=[tensor(1)]), op("aten::_conj"), op("aten::blend", inputs=[tensor(2)])]
+
+
+@pytest.mark.parametrize(
+    "maker, dtype, position, doubted",
+    [
+        ("aten::_conj", "torch.complex64", 2, ["Conjugate"]),
+        ("aten::_conj", "torch.float32", 2, []),  # only a complex tensor can be conjugated lazily
+        ("aten::_conj", "torch.complex64", 0, []),  # it was not there yet
+        ("aten::_neg_view", "torch.float32", 2, ["Negative"]),
+        ("aten::_efficientzerotensor", "torch.float32", 2, ["ZeroTensor"]),
+        ("aten::mirror", "torch.complex64", 2, []),
+    ],
+)
+def test_what_a_view_may_have_kept(small: Small, maker: str, dtype: str, position: int, doubted: list[str]) -> None:
+    given = [tensor(5, dtype=dtype)]
+    ops = [op("aten::blend", inputs=given), op(maker), op("aten::blend", inputs=given)]
+    assert of(small, position, ops).doubt == bits(*doubted)
+
+
+def test_what_an_operator_makes_is_not_among_its_own_arguments(small: Small) -> None:
+    ops = [op("aten::blend"), op("aten::_neg_view", inputs=[tensor(5)])]
+    assert of(small, 1, ops).doubt == 0
+
+
+def test_a_key_that_a_tensor_of_the_users_has_is_doubted_from_the_start(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[tensor(5)])]
+    found = of(small, 0, ops, calls=[call(1, {9: ("CPU", "Negative")})])
+    assert found.doubt == bits("Negative")
+
+
+def test_what_was_read_is_not_doubted(small: Small) -> None:
+    ops = [op("aten::_neg_view"), op("aten::blend", inputs=[tensor(5)])]
+    assert of(small, 1, ops, calls=[call(1, {5: ("CPU",)})]).doubt == 0

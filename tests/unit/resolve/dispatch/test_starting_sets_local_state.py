@@ -1,0 +1,153 @@
+"""The thread-local sets on the way: read where a recorder read them, else as guards leave them; else not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ptexplore.model.trace import Observation
+from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.dispatch.starting_sets import (
+    BELOW,
+    BELOW_AUTOGRAD,
+    LAYERS,
+    LocalState,
+    excluded,
+    first_state,
+    inside_caller,
+    inside_kernel,
+    state_at,
+)
+from ptexplore.resolve.observed import call_of
+from ptexplore.resolve.places.precision import in_runtime
+from tests.unit.conftest import AUTOGRAD
+from tests.unit.resolve.making import DEFAULT_INCLUDE, KEYS, Small, bits, call, claim, number_of, session, state
+
+BINDINGS = f"{AUTOGRAD}/python_torch_functions_1.cpp"
+READ = LocalState(bits(*DEFAULT_INCLUDE), 0, True, "", (3,))
+GUARDED = excluded(KEYS, BELOW)
+
+
+def test_the_first_state_is_that_of_the_first_call(small: Small) -> None:
+    seen = session(calls=[call(1, **state(exclude=("AutocastCPU",))), call(2)])
+    first = first_state(small.context(seen))
+    assert (first.include, first.exclude) == (bits(*DEFAULT_INCLUDE), bits("AutocastCPU"))
+    assert (first.observed, first.certain) == (True, True)
+    assert first.evidence == (number_of(seen, "dispatch", "call"),)
+
+
+def test_without_a_reading_torchs_defaults_are_assumed_and_not_certain(small: Small) -> None:
+    """c10/core/DispatchKeySet.h: default_included_set, and default_excluded_set, which is every autocast key."""
+    first = first_state(small.context())
+    assert (first.include, first.exclude) == (
+        bits("BackendSelect", "ADInplaceOrView"),
+        bits("AutocastCPU", "AutocastCUDA"),
+    )
+    assert (first.observed, first.certain) == (False, False)
+
+
+def test_the_sets_that_were_read_at_a_call_count_there() -> None:
+    read = call(1, **state(exclude=("Tracer",)))
+    one = replace(claim("binding", "f"), call=call_of(Observation(9, "dispatch", "call", read)))
+    found = state_at(one, READ)
+    assert (found.exclude, found.observed, found.evidence) == (bits("Tracer"), True, (9,))
+
+
+def test_the_sets_that_a_frame_reports_count_there() -> None:
+    event = {"tls_include": bits("Python"), "tls_exclude": 0}
+    found = state_at(claim("binding", "f", event=event, evidence=(4,)), READ)
+    assert (found.include, found.observed, found.evidence) == (bits("Python"), True, (4,))
+    assert state_at(claim("op", "aten::blend"), READ) == READ, "elsewhere those around it"
+
+
+# --- inside a kernel ---
+
+
+def test_the_guards_of_all_kernels_around_are_held(small: Small) -> None:
+    found = inside_kernel(small.context(), READ, [f"at::{BELOW_AUTOGRAD}", None, "NoTracerDispatchMode"], "CPU")
+    assert found.exclude == excluded(KEYS, BELOW_AUTOGRAD) | KEYS.functionality("Tracer") | KEYS.functionality(
+        "VmapMode"
+    )
+    assert (found.observed, found.certain, found.known) == (False, True, True), "it follows from their text"
+
+
+def test_what_is_excluded_already_stays_so(small: Small) -> None:
+    around = replace(READ, exclude=bits("AutocastCPU"))
+    assert inside_kernel(small.context(), around, [BELOW]).exclude == GUARDED | bits("AutocastCPU")
+
+
+def test_without_a_guard_nothing_changes(small: Small) -> None:
+    assert inside_kernel(small.context(), READ, [None, "Timer"], "CPU") is READ
+
+
+@pytest.mark.parametrize("layer", ["FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode"])
+def test_a_layer_of_a_function_transform_sets_them_anew(small: Small, layer: str) -> None:
+    found = inside_kernel(small.context(), READ, [BELOW], layer)
+    assert (found.known, found.certain, found.observed) == (False, False, False)
+    assert layer in LAYERS
+
+
+# --- inside a binding or a Python frame ---
+
+
+def binding(small: Small, function: str, *inside: Claim) -> Claim:
+    """A generated binding of the small tree."""
+    line = small.line(BINDINGS, f"{function}(")
+    lines = small.tree.lines(BINDINGS)
+    end = next(number for number in range(line, len(lines)) if lines[number] == "}") + 1
+    return claim("binding", function, *inside, source=in_runtime(small.tree, BINDINGS, line, end))
+
+
+@pytest.mark.parametrize(
+    "function, op, guarded",
+    [
+        ("THPVariable_fresh", "aten::fresh", True),  # torch::fresh of variable_factories.h holds the guard
+        ("THPVariable_fresh", "aten::fresh.names", True),
+        ("THPVariable_fresh", "aten::fresh.out", False),  # called as at::fresh_out
+        ("THPVariable_fresh", "aten::mirror", False),  # the binding calls no such factory
+        ("THPVariable_open", "aten::open", False),  # torch::open's first line holds another thing
+    ],
+)
+def test_a_factory_holds_its_guard_around_the_operator(small: Small, function: str, op: str, guarded: bool) -> None:
+    call = claim("op", op, op=op)
+    found = inside_caller(small.context(), binding(small, function, call), call, READ)
+    assert found.exclude == (GUARDED if guarded else 0)
+    assert found.certain, "it is read off the text"
+    assert found.observed is not guarded
+
+
+def test_a_hand_written_binding_may_hold_a_guard_that_nothing_shows(small: Small) -> None:
+    call = claim("op", "aten::blend", op="aten::blend")
+    found = inside_caller(small.context(), claim("binding", "f", call), call, READ)
+    assert (found.include, found.exclude) == (READ.include, READ.exclude)
+    assert (found.certain, found.observed, found.known) == (False, False, True)
+
+
+def test_a_python_frame_may_have_changed_them_since(small: Small) -> None:
+    call, inner = claim("op", "aten::blend", op="aten::blend"), claim("python", "g")
+    frame = claim("python", "f", call, inner)
+    assert not inside_caller(small.context(), frame, call, READ).certain
+    assert inside_caller(small.context(), frame, inner, READ) is READ, "a frame inside is read for itself"
+    assert inside_caller(small.context(), frame, call, READ).why.startswith("as they were read at the call around")
+    assumed = first_state(small.context())
+    assert inside_caller(small.context(), frame, call, assumed).why == assumed.why, "nothing was read"
+
+
+@pytest.mark.parametrize(
+    "called, first, guarded",
+    [
+        (("aten::to.device", "aten::lift_fresh"), 0, True),
+        (("aten::to.device", "aten::lift_fresh"), 1, True),
+        (("aten::to.device", "aten::mirror"), 0, False),
+        (("aten::lift_fresh", "aten::to.device"), 0, False),
+    ],
+)
+def test_a_tensor_of_pythons_values_is_made_under_a_guard(
+    small: Small, called: tuple[str, str], first: int, guarded: bool
+) -> None:
+    """internal_new_from_data of torch/csrc/utils/tensor_new.cpp: to() and lift_fresh(), one after the other."""
+    calls = [claim("op", name, op=name) for name in called]
+    found = inside_caller(small.context(), claim("python", "tensor", *calls), calls[first], READ)
+    assert found.exclude == (GUARDED if guarded else 0)
+    assert not found.certain

@@ -1,0 +1,64 @@
+"""Events against frames: the same names in the same order and nesting, whatever one side has more."""
+
+from __future__ import annotations
+
+from ptexplore.model.trace import Hop
+from ptexplore.resolve.claims import NOT_YET, Claim
+from ptexplore.resolve.native.call_tree import part
+from ptexplore.resolve.native.join import align
+from ptexplore.resolve.observed import Event
+from tests.unit.resolve.native_calls import calls
+
+
+def op(name: str, *children: Claim, known: bool = True) -> Claim:
+    full = f"aten::{name}"
+    hop = Hop(0, "op", full, "observed", NOT_YET, op=full if known else None)
+    return Claim(hop, Event(type="op", name=full.partition(".")[0]), children=children)
+
+
+def binding(name: str, *children: Claim) -> Claim:
+    return Claim(
+        Hop(0, "binding", f"torch::autograd::{name}", "observed", NOT_YET), Event(type="builtin"), None, children
+    )
+
+
+def named(cpp_name: str) -> str:
+    base, _, overload = cpp_name.partition("_")
+    return f"aten::{base}" + (f".{overload}" if overload else "")
+
+
+def matched(claims: list[Claim], text: str) -> list[int | None]:
+    """By claim, in order, the number of its frame."""
+    one = part(1, calls(text))
+    found = align(claims, one.frames, named)
+    return [found[id(c)].number if id(c) in found else None for top in claims for c in top.walk()]
+
+
+ADD, MUL, BOXED = "at::_ops::add_T::call(int)", "at::_ops::mul_T::call(int)", "c10::Dispatcher::callBoxed(int) const"
+
+
+def test_the_same_on_both_sides() -> None:
+    claims = [binding("f", op("add.T", op("mul.T"))), op("add.T")]
+    assert matched(claims, f"torch::autograd::f()\n {ADD}\n  {MUL}\n{ADD}") == [0, 1, 2, 3]
+
+
+def test_calls_that_the_profiler_did_not_record() -> None:
+    assert matched([op("add.T"), op("add.T")], f"{MUL}\n{ADD}\n {MUL}\n{ADD}") == [1, 3]
+
+
+def test_events_without_a_frame() -> None:
+    assert matched([op("sub"), op("add.T"), op("sub")], f"{ADD}\n") == [None, 0, None]
+
+
+def test_another_overload_is_another_operator() -> None:
+    assert matched([op("add.S")], f"{ADD}\n") == [None]
+    assert matched([op("add", known=False)], f"{ADD}\n") == [0], "the event has no overload: the frame tells"
+
+
+def test_what_nests_otherwise_stays_unmatched() -> None:
+    assert matched([op("add.T", op("mul.T"))], f"{ADD}\n{MUL}\n") == [0, None]
+
+
+def test_a_boxed_call_is_the_one_event_that_is_left() -> None:
+    assert matched([op("add.T"), op("own"), op("add.T")], f"{ADD}\n{BOXED}\n{ADD}") == [0, 1, 2]
+    assert matched([op("add.T"), op("own"), op("other")], f"{ADD}\n{BOXED}\n") == [0, None, None]

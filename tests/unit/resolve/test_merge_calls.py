@@ -1,0 +1,120 @@
+"""The user's own calls at the top of the tree: which claim is which call, by the operators that ran inside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.merge import attach, build
+from tests.unit.resolve.making import Event, Small, builtin, call, event, frame, number_of, op, session, shape
+
+FILE = "/site/torch/_refs.py"
+ADD = {"kind": "slot", "table": "Tensor", "method": "__add__", "qualname": "Tensor.__add__"}
+OTHER = {"kind": "other", "qualname": "sum"}
+
+
+def attached(
+    small: Small, base: list[Event], dispatch: list[Event], *calls: dict[str, Any], frames: bool = False
+) -> tuple[Claim, ...]:
+    given = {"frames": base} if frames else {"ops": base}
+    seen = session(**given, dispatch=dispatch, calls=calls)
+    context = small.context(seen)
+    return attach(context, build(context, ()))
+
+
+def numbered(claims: tuple[Claim, ...]) -> list[int | None]:
+    """The number of the user's call that each top claim was given."""
+    return [one.call.call if one.call else None for one in claims]
+
+
+A, B = op("aten::a"), op("aten::b")
+
+
+def test_an_operator_that_operator_syntax_led_to_is_wrapped_in_its_slot(small: Small) -> None:
+    """`a + b`: Python calls the type's slot without any event of its own."""
+    inside = call(1, callable=ADD, source="a + b", syntax="operator")
+    (binding,) = attached(small, [A], [event("call", A, call=1)], inside)
+    assert shape((binding,)) == "Tensor.__add__(aten::a)"
+    assert (binding.hop.kind, binding.hop.status) == ("binding", "derived")
+    assert binding.hop.why == ("`a + b` is operator syntax: Python looks __add__ up on the operand's type",)
+    assert binding.event is not None
+    assert (binding.event.table, binding.event.method) == (ADD["table"], ADD["method"]), (
+        "the next pass finds its table row"
+    )
+
+
+def test_a_builtin_that_was_recorded_is_the_call_itself(small: Small) -> None:
+    torch_a = builtin("torch", "a", A)
+    seen = session(frames=[torch_a], dispatch=[event("call", A, call=1)], calls=[call(1, callable={"method": "a"})])
+    context = small.context(seen)
+    (claim,) = attach(context, build(context, ()))
+    assert (claim.hop.name, numbered((claim,))) == ("torch.a", [1])
+    read = number_of(seen, "dispatch", "call")
+    assert claim.hop.evidence == (number_of(seen, "frames", "event"), read)
+    assert claim.call is not None
+    assert claim.call.observation == read
+
+
+def test_calls_are_told_by_the_operators_that_ran_inside(small: Small) -> None:
+    base = [builtin("torch", "a", A), builtin("torch", "a", B)]
+    dispatch = [event("call", A, call=7), event("call", B, call=8)]
+    claims = attached(small, base, dispatch, call(7), call(8), frames=True)
+    assert numbered(claims) == [7, 8]
+
+
+def test_two_top_operators_of_one_call_are_inside_it(small: Small) -> None:
+    claims = attached(small, [A, B], [event("call", A, B, call=1)], call(1, callable=ADD))
+    assert shape(claims) == "Tensor.__add__(aten::a aten::b)"
+
+
+def test_an_operator_outside_of_every_call_stays_at_the_top(small: Small) -> None:
+    claims = attached(small, [A, B], [A, event("call", B, call=1)], call(1, callable=ADD))
+    assert shape(claims) == "aten::a Tensor.__add__(aten::b)"
+
+
+def test_a_call_of_something_that_is_not_torchs(small: Small) -> None:
+    """Python's own sum() calls operators in turn: it is a Python hop, and no binding of torch's."""
+    (claim,) = attached(small, [A], [event("call", A, call=1)], call(1, callable=OTHER))
+    assert (claim.hop.kind, claim.hop.name, claim.hop.status) == ("python", "sum", "observed")
+    assert shape((claim,)) == "sum(aten::a)"
+
+
+def test_a_dispatch_pass_that_ran_other_operators_says_nothing(small: Small) -> None:
+    claims = attached(small, [A], [event("call", B, call=1)], call(1, callable=ADD))
+    assert (shape(claims), numbered(claims)) == ("aten::a", [None])
+
+
+def test_without_the_dispatch_pass_all_stays_as_it_is(small: Small) -> None:
+    assert shape(attached(small, [A, B], [])) == "aten::a aten::b"
+
+
+@pytest.mark.parametrize(
+    "target, line",
+    [
+        ({"kind": "attribute", "table": "Tensor", "method": "shape", "qualname": "Tensor.shape"}, "Tensor.shape"),
+        ({"kind": "method", "table": "Tensor", "method": "size", "qualname": "Tensor.size"}, "Tensor.size"),
+        ({"kind": "attribute", "table": None, "method": "real", "qualname": "int.real"}, ""),  # an int's
+        ({"kind": "other", "table": None, "method": None, "qualname": "len"}, ""),
+        ({"kind": "python", "table": "torch", "qualname": "helper"}, ""),
+    ],
+)
+def test_a_call_that_ran_no_operator_is_a_line_where_it_is_torchs(
+    small: Small, target: dict[str, Any], line: str
+) -> None:
+    before = attached(small, [A], [event("call", call=1), event("call", A, call=2)],
+                      call(1, callable=target), call(2, callable=ADD))  # fmt: skip
+    assert shape(before) == f"{line} Tensor.__add__(aten::a)".strip()
+    after = attached(small, [A], [event("call", A, call=1), event("call", call=2)],
+                     call(1, callable=ADD), call(2, callable=target))  # fmt: skip
+    assert shape(after) == f"Tensor.__add__(aten::a) {line}".strip()
+
+
+def test_a_python_function_is_the_frame_at_its_line(small: Small) -> None:
+    """Neither ran an operator: file and first line tell them apart."""
+    base = [frame("g", file=FILE, line=9), frame("f", file=FILE, line=3)]
+    g, f = ({"kind": "python", "qualname": name, "file": FILE, "line": line} for name, line in (("g", 9), ("f", 3)))
+    dispatch = [event("call", call=1), event("call", call=2)]
+    assert numbered(attached(small, base, dispatch, call(1, callable=g), call(2, callable=f), frames=True)) == [1, 2]
+    assert numbered(attached(small, base[1:], dispatch, call(1, callable=g), call(2, callable=f), frames=True)) == [2]

@@ -1,0 +1,75 @@
+"""What a reader must know beside the hops: a recorder's own word on its limits, each said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ptexplore.model.trace import Session
+from ptexplore.resolve.trail import OTHER_RESULT, report, resolve
+from tests.unit.resolve.making import Rows, Small, claim, op, operator, session
+
+TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mine.py:3 [kernel]", "schema": ""}
+
+
+@pytest.mark.parametrize(
+    "kind, data, expected",
+    [
+        ("cut", {"text": "too many events"}, ("cut", "too many events")),
+        ("cut", {}, ("cut", "events beyond the cap are not shown")),
+        ("nondeterministic", {"text": "passes differ"}, ("nondeterministic", "passes differ")),
+        ("perturbed", {"text": "a mode was on"}, ("perturbed", "a mode was on")),
+        ("result", {"equal": False}, ("nondeterministic", OTHER_RESULT)),
+        ("result", {"equal": True}, None),
+        ("result", {"equal": None}, None),  # nothing was there to compare
+        ("result", {}, None),
+        ("event", {"text": "x"}, None),
+        (
+            "table",
+            TABLE,
+            (
+                "registrations-changed",
+                "aten::a: its registrations are not those of the catalogue (the traced code changed them)",
+            ),
+        ),
+    ],
+)
+def test_what_a_recorder_reports(
+    small: Small, kind: str, data: Mapping[str, Any], expected: tuple[str, str] | None
+) -> None:
+    context = small.context(session(more=[("native", kind, data)]))
+    claims = (claim("op", "aten::a"),)
+    assert report(context, claims) == claims, "claims pass through"
+    assert [(one.kind, one.text) for one in context.findings] == ([expected] if expected else [])
+
+
+# --- the whole Trail ---
+
+
+def trail(small: Small, seen: Session, rows: Rows | None = None) -> Any:
+    return resolve(seen, small.lookup(rows, small.source()))
+
+
+def test_a_finding_is_said_once(small: Small) -> None:
+    twice = [("ops", "cut", {"text": "too many events"}), ("frames", "cut", {"text": "too many events"})]
+    assert [one.text for one in trail(small, session(more=twice)).findings] == ["too many events"]
+
+
+def test_a_trail_names_its_trees_in_the_order_they_are_asked(small: Small) -> None:
+    found = trail(small, session([op("aten::a", inputs=[])]), Rows(operators=[operator("aten::a() -> ()")]))
+    assert [one.name for one in found.trees] == ["runtime", "tree"]
+    assert [(one.id, one.kind, one.op) for one in found.hops] == [(1, "op", "aten::a")]
+    assert found.expression == "torch.blend(a, b)"
+
+
+def test_a_changed_table_is_read_as_the_catalogues_is(small: Small) -> None:
+    """Its files are those of the machine: a path of torch's becomes the repository's."""
+    rows = Rows(operators=[operator("aten::a() -> ()")])
+    fallthrough = "ADInplaceOrView: fallthrough registered at /elsewhere/mine.py:4 [backend fallback]"
+    changed = {**TABLE, "table": f"BackendSelect: registered at /elsewhere/mine.py:3 [kernel]\n{fallthrough}"}
+    found = trail(small, session([op("aten::a", inputs=[])], more=[("dispatch", "table", changed)]), rows)
+    (key,) = found.hops[0].children
+    assert (key.name, key.status) == ("BackendSelect", "predicted"), "no thread-local set was read"
+    assert [one.kind for one in found.findings] == ["registrations-changed"]
