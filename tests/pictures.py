@@ -21,8 +21,8 @@ from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout
 from ptexplore.render.terminal.pager import open_in_editor
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library

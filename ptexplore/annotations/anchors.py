@@ -1,24 +1,28 @@
-"""Place anchors on a tree: exact, moved, changed, ambiguous, lost; never by guess: a wrong place is worse than none."""
+"""Place anchors on a tree: exact, moved, changed, ambiguous, lost; never by guess: a wrong place is worse than none.
+
+An anchor names a symbol. The candidates are everything in the index that it may mean. If there is one, its tokens and
+those of the anchor's baseline (a hash of them, in anchors.lock) say whether the text changed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ptexplore.annotations import candidates
-from ptexplore.annotations.candidates import AnchorCandidate, NarrowTarget, occurrences, on_lines, target
-from ptexplore.annotations.fingerprint import Token, digest, fingerprint, places, tokens
 from ptexplore.annotations.lock import LockEntry
 from ptexplore.annotations.records import Anchor, Problem
+from ptexplore.cpp.types import unqualified_types
 from ptexplore.model.symbols import DIALECT_KINDS
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Stop, Tour
     from ptexplore.model.places import TreeInfo
-    from ptexplore.model.symbols import Symbol
+    from ptexplore.model.symbols import Dialect, Symbol
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 
@@ -26,10 +30,252 @@ Outcome = Literal["exact", "moved", "changed", "ambiguous", "lost", "unpinned", 
 OUTCOMES: tuple[Outcome, ...] = ("exact", "moved", "changed", "ambiguous", "lost")
 BESIDE: tuple[Outcome, ...] = ("unpinned", "absent")  # placed, but never compared; this tree cannot hold the file
 PLACED: tuple[Outcome, ...] = ("exact", "moved", "changed", "unpinned")
-_NAMED = 5  # of the places a reason names
-_LIKE: dict[str, str] = {"struct": "class", "union": "class", "member": "variable"} | {
-    kind: traits.like for kind, traits in DIALECT_KINDS.items() if traits.like
-}
+_SHOWN = 5  # places that a reason names
+
+# --- tokens and their hash: whether text changed ---
+
+_CPP = re.compile(
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
+    |R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
+    |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+'
+    |[^\W\d]\w*|\d(?:'?[\w.])*|.""",
+    re.DOTALL | re.VERBOSE,
+)
+_PYTHON = re.compile(
+    r"""(?P<skip>\s+|\#[^\n]*)
+    |(?:[rRbBuUfF]{0,2})(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    |[^\W\d]\w*|\d[\w.]*|.""",
+    re.DOTALL | re.VERBOSE,
+)
+_YAML = re.compile(r"(?P<skip>\s+|(?:(?<=\s)|\A)\#[^\n]*)|[^\W\d]\w*|\d[\w.]*|.", re.DOTALL)
+_BY_LANGUAGE = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
+_DIGITS = 20  # of the hash, in hexadecimal: enough to tell texts apart, no way back to them
+
+
+class Token(NamedTuple):
+    """One token and its line, 1-based in the file."""
+
+    text: str
+    line: int
+
+
+def read_tokens(lines: Sequence[str], first: int, last: int, language: str) -> list[Token]:
+    """The tokens of lines `first` to `last` (1-based, both in it) of a file, without comments and white space."""
+    text = "\n".join(lines[first - 1 : last])
+    tokens, line, at = [], first, 0
+    for match in _BY_LANGUAGE.get(language, _CPP).finditer(text):
+        line += text.count("\n", at, match.start())
+        at = match.start()
+        if match["skip"] is None:
+            tokens.append(Token(match[0], line))
+    return tokens
+
+
+def digest(texts: Iterable[str]) -> str:
+    """The hash of these texts in this order."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def fingerprint(tokens: Iterable[Token]) -> str:
+    """The hash of a stretch of source."""
+    return digest(token.text for token in tokens)
+
+
+def _places(tokens: Sequence[Token], hash_: str, size: int) -> list[tuple[int, int]]:
+    """First and last line of every run of `size` tokens that fills its lines and has that hash."""
+    places = []
+    for start, token in enumerate(tokens[: max(len(tokens) - size + 1, 0)]):
+        if start and tokens[start - 1].line == token.line:
+            continue
+        run = tokens[start : start + size]
+        after = tokens[start + size].line if start + size < len(tokens) else 0
+        if after != run[-1].line and fingerprint(run) == hash_:
+            places.append((run[0].line, run[-1].line))
+    return places
+
+
+# --- candidates: what an anchor may mean in an index ---
+
+_BLOCK = re.compile(r"[A-Z][A-Z0-9_]+\(.*\)?")
+_BLOCKS = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "block")
+_ENTRIES = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "entry")
+_NAMED = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "name")
+_CLASSES = ("class", "struct", "union")
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorCandidate:
+    """One thing of that name: where (`begin` <= `line` <= `end`) and what it is. `local`: no other file sees it."""
+
+    path: str
+    name: str
+    kind: str
+    line: int
+    begin: int
+    end: int
+    overload: str = ""
+    declared: bool = False
+    local: bool = False
+
+
+def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known: str | None) -> list[AnchorCandidate]:
+    """What the anchor may mean in its own path. `known` is the qualified name that it had on its baseline.
+
+    With that only what still bears it; else what bears the anchor's own, or ends in it.
+    """
+    block = _squeezed(anchor.symbol)
+    if _BLOCK.fullmatch(block):
+        rows = [row for row in store.dialect_in(anchor.path) if row.kind in _BLOCKS and _is_block(row, block)]
+        return [_of_row(row, _squeezed(row.text)) for row in rows]
+    if _is_yaml(anchor):
+        names = (anchor.symbol, f"aten::{anchor.symbol}")
+        rows = [row for row in store.dialect_in(anchor.path) if row.kind in _ENTRIES and row.name in names]
+        return [_of_row(row, row.name) for row in rows]
+    symbols = [symbol for symbol in outline if symbol.qualified == (known or anchor.symbol)]
+    if not symbols and known is None:
+        symbols = [symbol for symbol in outline if symbol.qualified.endswith(_endings(anchor.symbol))]
+    if anchor.inside is not None:
+        symbols = [symbol for symbol in symbols if _is_inside(symbol, anchor.inside, outline)]
+    if symbols:
+        return _best(symbols, anchor.signature)
+    rows = [row for row in store.dialect_in(anchor.path) if row.kind in _NAMED]
+    return [_of_row(row, row.name) for row in rows if anchor.symbol in (row.name, row.name.rpartition("::")[2])]
+
+
+def _elsewhere(store: IndexStore, anchor: Anchor, qualified: str) -> list[AnchorCandidate]:
+    """Definitions of exactly that qualified name in other files; stubs (.pyi) only repeat what the .py defines."""
+    if _BLOCK.fullmatch(_squeezed(anchor.symbol)):
+        return []
+    if _is_yaml(anchor):
+        name = qualified if "::" in qualified else f"aten::{qualified}"
+        file = anchor.path.rpartition("/")[2]
+        return [_of_row(row, row.name) for row in store.dialect(name, _ENTRIES) if row.path.endswith(file)]
+    symbols = store.definitions(qualified)
+    others = [symbol for symbol in symbols if symbol.path != anchor.path and not symbol.path.endswith(".pyi")]
+    return _best(others, anchor.signature)
+
+
+def _best(symbols: Iterable[Symbol], signature: str | None) -> list[AnchorCandidate]:
+    """Of these those with the signature; definitions rather than declarations; a class rather than its constructors."""
+    left = [_of_symbol(symbol) for symbol in symbols]
+    if signature is not None:
+        wanted = unqualified_types(signature)
+        left = [candidate for candidate in left if candidate.overload == wanted]
+    left = [candidate for candidate in left if not candidate.declared] or left
+    left = [candidate for candidate in left if candidate.kind != "namespace"] or left
+    classes = [candidate.name for candidate in left if candidate.kind in _CLASSES]
+    constructors = {f"{name}::{name.rpartition('::')[2]}" for name in classes}
+    return [candidate for candidate in left if candidate.name not in constructors]
+
+
+def _is_yaml(anchor: Anchor) -> bool:
+    return anchor.path.endswith((".yaml", ".yml"))
+
+
+def _endings(name: str) -> tuple[str, str]:
+    """How a qualified name ends whose last part is `name`, in C++ and in Python."""
+    return f"::{name}", f".{name}"
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _is_block(row: Dialect, wanted: str) -> bool:
+    """Whether `TORCH_LIBRARY_IMPL(aten, CPU, m)` is what `TORCH_LIBRARY_IMPL(aten, CPU)` asks for."""
+    given = _squeezed(row.text)
+    return given == wanted or given.startswith(f"{wanted.removesuffix(')')},")
+
+
+def _is_inside(symbol: Symbol, inside: str, outline: Sequence[Symbol]) -> bool:
+    """Whether a symbol is a member of `inside`, or lies within the lines of it."""
+    for other in outline:
+        if other is symbol or not (other.qualified == inside or other.qualified.endswith(_endings(inside))):
+            continue
+        holds = other.begin <= symbol.begin and symbol.end_line <= other.end_line
+        if holds or symbol.qualified.startswith((f"{other.qualified}::", f"{other.qualified}.")):
+            return True
+    return False
+
+
+def _of_symbol(symbol: Symbol) -> AnchorCandidate:
+    overload = unqualified_types(f"({','.join(symbol.parameters)})") if symbol.parameters is not None else ""
+    return AnchorCandidate(
+        symbol.path, symbol.qualified, symbol.kind, symbol.line, symbol.begin, symbol.end_line, overload,
+        symbol.role == "declaration", symbol.static,
+    )  # fmt: skip
+
+
+def _of_row(row: Dialect, name: str) -> AnchorCandidate:
+    return AnchorCandidate(row.path, name, row.kind, row.line, row.line, row.end_line)
+
+
+# --- the token or lines inside a candidate ---
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowTarget:
+    """First and last line of what is meant; `why` is set where that is the whole symbol for want of anything surer."""
+
+    first: int
+    last: int
+    why: str = ""
+
+
+def _target(
+    anchor: Anchor, candidate: AnchorCandidate, tokens: Sequence[Token], entry: LockEntry | None
+) -> NarrowTarget | None:
+    """What the anchor means inside `candidate`, whose tokens these are; None where it never was there.
+
+    In a symbol whose text is the baseline's own, places count as written. In one that changed they hold only where the
+    tokens on those lines are the same and stand there once, or the anchor's token stood and stands there once.
+    """
+    if anchor.token is None and anchor.lines is None:
+        return NarrowTarget(candidate.line, candidate.end)
+    written = _as_written(anchor, candidate, tokens)
+    if entry is None or not entry.at:
+        return written
+    if fingerprint(tokens) == entry.hash:
+        if anchor.token is not None or not entry.near:
+            return written
+        if written is not None and fingerprint(_on_lines(tokens, written)) == entry.near:
+            return written
+    matches = _places(tokens, entry.near, entry.size) if entry.near else []
+    if len(matches) == 1:
+        return NarrowTarget(*matches[0])
+    lines = _occurrences(tokens, anchor.token)
+    if anchor.token is None:
+        why = "the lines meant are not there as they were"
+    elif entry.count == len(lines) == 1:
+        return NarrowTarget(lines[0], lines[0])
+    elif lines:
+        why = f"{anchor.token} stands there {len(lines)} times, and which is meant cannot be told"
+    else:
+        why = f"{anchor.token} is not there any more"
+    return NarrowTarget(candidate.line, candidate.end, f"{why}: this is the whole symbol")
+
+
+def _as_written(anchor: Anchor, candidate: AnchorCandidate, tokens: Sequence[Token]) -> NarrowTarget | None:
+    if anchor.lines is not None:
+        first, last = candidate.line + anchor.lines[0], candidate.line + anchor.lines[1]
+        return NarrowTarget(first, last) if candidate.begin <= first and last <= candidate.end else None
+    lines = _occurrences(tokens, anchor.token)
+    if len(lines) < anchor.occurrence:
+        return None
+    line = lines[anchor.occurrence - 1]
+    return NarrowTarget(line, line)
+
+
+def _occurrences(tokens: Iterable[Token], identifier: str | None) -> list[int]:
+    """The lines on which an identifier stands, once for each time."""
+    return [token.line for token in tokens if token.text == identifier]
+
+
+def _on_lines(tokens: Iterable[Token], target: NarrowTarget) -> list[Token]:
+    return [token for token in tokens if target.first <= token.line <= target.last]
+
+
+# --- anchors on a tree ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,58 +314,54 @@ class Resolver:
     tree: SourceTree
     store: IndexStore
     _outlines: dict[str, list[Symbol]] = field(default_factory=dict)
-    _kinds: set[tuple[str, str]] | None = None
 
     def resolve(self, name: str, anchor: Anchor, entry: LockEntry | None = None) -> ResolvedAnchor:
         """What became of the anchor of stop `name`, whose place on the baseline is `entry`."""
-        if entry is not None and entry.asked != asked(anchor):
+        if entry is not None and entry.asked != _asked(anchor):
             entry = None  # the anchor was rewritten after it was pinned
-        found = self._here(anchor, entry)
-        if len(found) > 1:
-            found = self._told_apart(found, entry)
-        if not found:
-            found = self._moved(anchor, entry)
-        if len(found) == 1:
-            return self._placed(name, anchor, found[0], entry)
-        if not found:
+        candidates = self._told_apart(self._in_own_file(anchor, entry), entry) or self._moved(anchor, entry)
+        if len(candidates) == 1:
+            return self._placed(name, anchor, candidates[0], entry)
+        if not candidates:
             return self._nowhere(name, anchor, entry)
-        named = ", ".join(f"{one.path}:{one.line}" for one in found[:_NAMED])
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        spots = tuple((one.path, one.line) for one in found)
-        why = f"{anchor.symbol} is {len(found)} things: {named}{more}"
-        return ResolvedAnchor(name, anchor, "ambiguous", why=why, candidates=spots, was=entry)
+        places = tuple((candidate.path, candidate.line) for candidate in candidates)
+        shown = ", ".join(f"{path}:{line}" for path, line in places[:_SHOWN])
+        more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+        why = f"{anchor.symbol} is {len(places)} things: {shown}{more}"
+        return ResolvedAnchor(name, anchor, "ambiguous", why=why, candidates=places, was=entry)
 
-    def _here(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
+    def _in_own_file(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
         outline = self._outline(anchor.path)
-        found = candidates.in_file(self.store, anchor, outline, entry.symbol if entry else None)
         if entry is None:
-            return found
-        found = [one for one in found if _kind(one.kind) == _kind(entry.kind)]
-        if found:
-            return found
+            return in_file(self.store, anchor, outline, None)
         # Under another qualified name (a namespace renamed) it is the same only where it is the same text.
-        loose = candidates.in_file(self.store, anchor, outline, None)
-        return [one for one in loose if self._print(one) == entry.hash]
+        return _of_kind(in_file(self.store, anchor, outline, entry.symbol), entry) or self._of_text(
+            in_file(self.store, anchor, outline, None), entry
+        )
 
-    def _told_apart(self, found: list[AnchorCandidate], entry: LockEntry | None) -> list[AnchorCandidate]:
+    def _of_text(self, candidates: list[AnchorCandidate], entry: LockEntry) -> list[AnchorCandidate]:
+        """Those whose text is the baseline's own."""
+        return [candidate for candidate in candidates if fingerprint(self.tokens(candidate)) == entry.hash]
+
+    def _told_apart(self, candidates: list[AnchorCandidate], entry: LockEntry | None) -> list[AnchorCandidate]:
         """Of several the one that is the baseline's text, or has its parameter types; else all of them."""
-        if entry is None:
-            return found
-        same = [one for one in found if self._print(one) == entry.hash]
+        if entry is None or len(candidates) < 2:
+            return candidates
+        same = self._of_text(candidates, entry)
         if len(same) != 1 and entry.overload:
-            same = [one for one in found if digest([one.overload]) == entry.overload]
-        return same if len(same) == 1 else found
+            same = [candidate for candidate in candidates if digest([candidate.overload]) == entry.overload]
+        return same if len(same) == 1 else candidates
 
     def _moved(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
         """The definitions of its qualified name in other files."""
-        found = candidates.elsewhere(self.store, anchor, entry.symbol if entry else anchor.symbol)
+        candidates = _elsewhere(self.store, anchor, entry.symbol if entry else anchor.symbol)
         if entry is None:
-            return found if self.holds(anchor.path) else []
-        found = [one for one in found if _kind(one.kind) == _kind(entry.kind)]
-        if not self.holds(anchor.path) or any(one.local for one in found):
+            return candidates if self.holds(anchor.path) else []
+        candidates = _of_kind(candidates, entry)
+        if not self.holds(anchor.path) or any(candidate.local for candidate in candidates):
             # What other files define for themselves under one name are different things, unless the text is one.
-            return [one for one in found if self._print(one) == entry.hash]
-        return self._told_apart(found, entry) if len(found) > 1 else found
+            return self._of_text(candidates, entry)
+        return self._told_apart(candidates, entry)
 
     def holds(self, path: str) -> bool:
         """Whether this tree holds files such as `path`: a checkout all but generated ones, a wheel what it installs."""
@@ -127,25 +369,30 @@ class Resolver:
             return True
         if "checkout" in self.tree.info.layers:
             return not path.startswith("build/") and "/generated/" not in path
-        if self._kinds is None:
-            self._kinds = {_folder_and_suffix(one.path) for one in self.store.files()}
-        return _folder_and_suffix(path) in self._kinds
+        return _folder_and_suffix(path) in self._folders_and_suffixes
 
-    def _placed(self, name: str, anchor: Anchor, one: AnchorCandidate, entry: LockEntry | None) -> ResolvedAnchor:
-        found = self.tokens(one)
-        where = target(anchor, one, found, entry)
-        if where is None:
-            what = f"no {anchor.token}" if anchor.token else "no such lines"
-            why = f"{one.name} is at {one.path}:{one.line}, and has {what}"
+    @cached_property
+    def _folders_and_suffixes(self) -> set[tuple[str, str]]:
+        return {_folder_and_suffix(file.path) for file in self.store.files()}
+
+    def _placed(self, name: str, anchor: Anchor, candidate: AnchorCandidate, entry: LockEntry | None) -> ResolvedAnchor:
+        tokens = self.tokens(candidate)
+        target = _target(anchor, candidate, tokens, entry)
+        if target is None:
+            missing = f"no {anchor.token}" if anchor.token else "no such lines"
+            why = f"{candidate.name} is at {candidate.path}:{candidate.line}, and has {missing}"
             return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
         outcome: Outcome = "unpinned"
-        why = where.why if one.path == anchor.path or entry is not None else f"it is not in {anchor.path}"
+        why = target.why
         if entry is not None:
-            still = (one.path, one.line, where.first) == (entry.path, entry.line, entry.at or entry.line)
-            outcome = "changed" if fingerprint(found) != entry.hash else "exact" if still else "moved"
+            place = (candidate.path, candidate.line, target.first)
+            still = place == (entry.path, entry.line, entry.at or entry.line)
+            outcome = "changed" if fingerprint(tokens) != entry.hash else "exact" if still else "moved"
+        elif candidate.path != anchor.path:
+            why = f"it is not in {anchor.path}"
         return ResolvedAnchor(
-            name, anchor, outcome, one.path, where.first, where.last, one.name, one.begin, one.line, one.end,
-            why, (), entry,
+            name, anchor, outcome, candidate.path, target.first, target.last, candidate.name, candidate.begin,
+            candidate.line, candidate.end, why, (), entry,
         )  # fmt: skip
 
     def _nowhere(self, name: str, anchor: Anchor, entry: LockEntry | None) -> ResolvedAnchor:
@@ -158,9 +405,9 @@ class Resolver:
         signature = f" with {anchor.signature}" if anchor.signature else ""
         why = f"{anchor.path} has no {anchor.symbol}{signature}" + (f" in {anchor.inside}" if anchor.inside else "")
         last = anchor.symbol.replace(".", "::").rpartition("::")[2]
-        near = [one for one in self._outline(anchor.path) if one.name == last][:_NAMED]
+        near = [symbol for symbol in self._outline(anchor.path) if symbol.name == last][:_SHOWN]
         if near:
-            why += f"; there is {', '.join(f'{one.qualified}{one.signature} ({one.kind}, {one.line})' for one in near)}"
+            why += "; there is " + ", ".join(f"{s.qualified}{s.signature} ({s.kind}, {s.line})" for s in near)
         return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
 
     def _outline(self, path: str) -> list[Symbol]:
@@ -168,38 +415,44 @@ class Resolver:
             self._outlines[path] = self.store.outline(path)
         return self._outlines[path]
 
-    def _print(self, one: AnchorCandidate) -> str:
-        return fingerprint(self.tokens(one))
-
-    def tokens(self, one: AnchorCandidate) -> list[Token]:
+    def tokens(self, candidate: AnchorCandidate) -> list[Token]:
         """The tokens of a candidate's lines."""
-        known = self.store.file(one.path)
-        return tokens(self.tree.lines(one.path), one.begin, one.end, known.language if known else "cpp")
+        file = self.store.file(candidate.path)
+        language = file.language if file else "cpp"
+        return read_tokens(self.tree.lines(candidate.path), candidate.begin, candidate.end, language)
 
     def pin(self, resolved: ResolvedAnchor, baseline: str) -> LockEntry:
         """The entry of an anchor that is placed on its baseline's tree."""
         anchor = resolved.anchor
-        found = candidates.in_file(self.store, anchor, self._outline(anchor.path), resolved.name)
-        one = next(each for each in found if (each.line, each.end) == (resolved.symbol, resolved.symbol_end))
-        whole = self.tokens(one)
+        candidates = in_file(self.store, anchor, self._outline(anchor.path), resolved.name)
+        symbol = next(c for c in candidates if (c.line, c.end) == (resolved.symbol, resolved.symbol_end))
+        tokens = self.tokens(symbol)
         entry = LockEntry(
-            resolved.stop, asked(anchor), baseline, one.path, one.name, one.kind, one.line, one.end,
-            fingerprint(whole), digest([one.overload]) if one.overload else "",
+            resolved.stop, _asked(anchor), baseline, symbol.path, symbol.name, symbol.kind, symbol.line, symbol.end,
+            fingerprint(tokens), digest([symbol.overload]) if symbol.overload else "",
         )  # fmt: skip
         if anchor.token is None and anchor.lines is None:
             return entry
-        where = NarrowTarget(resolved.line, resolved.end_line)
-        run = on_lines(whole, where)
+        target = NarrowTarget(resolved.line, resolved.end_line)
+        run = _on_lines(tokens, target)
         near = fingerprint(run)
-        alone = len(places(whole, near, len(run))) == 1
+        alone = len(_places(tokens, near, len(run))) == 1
         return replace(
-            entry, at=where.first, at_end=where.last, near=near if alone else "", size=len(run),
-            count=len(occurrences(whole, anchor.token)),
+            entry, at=target.first, at_end=target.last, near=near if alone else "", size=len(run),
+            count=len(_occurrences(tokens, anchor.token)),
         )  # fmt: skip
 
 
-def _kind(kind: str) -> str:
-    return _LIKE.get(kind, kind)
+# The kinds that may stand for one another on different trees.
+_LIKE: dict[str, str] = {"struct": "class", "union": "class", "member": "variable"} | {
+    kind: traits.like for kind, traits in DIALECT_KINDS.items() if traits.like
+}
+
+
+def _of_kind(candidates: list[AnchorCandidate], entry: LockEntry) -> list[AnchorCandidate]:
+    """Those that are what the anchor meant on its baseline: a class, a function, …"""
+    kind = _LIKE.get(entry.kind, entry.kind)
+    return [candidate for candidate in candidates if _LIKE.get(candidate.kind, candidate.kind) == kind]
 
 
 def _folder_and_suffix(path: str) -> tuple[str, str]:
@@ -207,7 +460,7 @@ def _folder_and_suffix(path: str) -> tuple[str, str]:
     return folder, name.rpartition(".")[2]
 
 
-def asked(anchor: Anchor) -> str:
+def _asked(anchor: Anchor) -> str:
     """A hash of what the anchor asks for: an entry that was made for something else says nothing of it."""
     parts = (anchor.path, anchor.symbol, anchor.signature, anchor.inside, anchor.token, anchor.occurrence, anchor.lines)
     return digest(map(str, parts))[:12]
@@ -224,24 +477,24 @@ def resolve_all(
 ) -> list[tuple[Tour, Stop, ResolvedAnchor]]:
     """Every stop of the library (or of `only` these tours and stops) with what became of its anchor."""
     wanted = None if only is None else set(only)
-    found = []
+    rows = []
     for tour, stop in library.stops():
         name = tour.name_of(stop)
         if wanted is None or name in wanted or tour.id in wanted:
-            found.append((tour, stop, resolver.resolve(name, stop.anchor, library.entries.get(name))))
-    return found
+            rows.append((tour, stop, resolver.resolve(name, stop.anchor, library.entries.get(name))))
+    return rows
 
 
-def broken_links(found: Iterable[tuple[Tour, Stop, ResolvedAnchor]], resolver: Resolver) -> Iterator[Problem]:
+def broken_links(stops: Iterable[tuple[Tour, Stop, ResolvedAnchor]], resolver: Resolver) -> Iterator[Problem]:
     """The `src:` links that lead nowhere on the very tree that they were written on; to several places is no fault."""
-    for tour, stop, _ in found:
+    for tour, stop, _ in stops:
         for see in stop.anchor.see if is_baseline(resolver.tree.info, tour.baseline) else ():
             if see.kind == "src":
-                there = resolver.resolve(see.text, Anchor(see.where, see.path, see.symbol))
-                if there.outcome == "lost":
-                    yield Problem(see.where, f"{see.text!r} leads nowhere: {there.why}")
+                resolved = resolver.resolve(see.text, Anchor(see.where, see.path, see.symbol))
+                if resolved.outcome == "lost":
+                    yield Problem(see.where, f"{see.text!r} leads nowhere: {resolved.why}")
 
 
-def count(found: Sequence[ResolvedAnchor]) -> dict[str, int]:
+def count(resolved: Sequence[ResolvedAnchor]) -> dict[str, int]:
     """How many of each outcome, those of the issue first."""
-    return {outcome: sum(one.outcome == outcome for one in found) for outcome in (*OUTCOMES, *BESIDE)}
+    return {outcome: sum(anchor.outcome == outcome for anchor in resolved) for outcome in (*OUTCOMES, *BESIDE)}

@@ -1,12 +1,18 @@
-"""The two blocks of a stop, read from their YAML: the anchor that says what it is about, and the labs."""
+"""The blocks of YAML in notes: fields with their lines, and what is made of them, the anchor and the labs of a stop.
+
+No aliases, no tags, no key twice, nothing that nests far.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, get_args
 
-from ptexplore.annotations.fields import Field, Wrong, read, required
-from ptexplore.annotations.records import Anchor, Lab, See, Where
+from ptexplore.annotations.records import Anchor, Lab, See, Unreadable, Where
+from ptexplore.model.trace import HopKind
 from ptexplore.source.tree import is_plain
 
 ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
@@ -15,19 +21,157 @@ _TOKEN = re.compile(r"([^\W\d]\w*)(?:#([1-9][0-9]{0,2}))?")
 _ANCHOR = ("path", "symbol", "signature", "in", "token", "lines", "see")
 _LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect")
 _EXPECT = ("trail", "value")
-KINDS = ("python", "binding", "op", "key", "kernel", "impl", "stub", "native", "node", "closed")  # of a Trail's hops
+_KINDS: tuple[HopKind, ...] = get_args(HopKind)
+_LARGEST = 16 * 1024  # characters of one block
+_DEEPEST = 6
+_LONGEST = 2000  # characters of one value
+_MOST = 200  # entries of one list or mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One node: its line in the file, and the text it was written as where it is a single value.
+
+    Every method raises Unreadable where something else stands there.
+    """
+
+    line: int
+    node: Any  # yaml.Node; its `id` is "scalar", "sequence" or "mapping"
+    first: int  # line of the block's first line
+    source: str
+
+    def text(self) -> str:
+        """One line of text, as written: `1.0` stays "1.0"."""
+        value = self._scalar("a text").strip()
+        if "\n" in value:
+            raise Unreadable(self.line, "it must be one line")
+        return self._short(value)
+
+    def code(self) -> str:
+        """Text that may have several lines."""
+        return self._short(self._scalar("a piece of code").strip("\n"))
+
+    def raw(self) -> str:
+        """The value as written in the file, brackets and all; what is quoted or a block without its quotes."""
+        if self.node.id == "scalar" and self.node.style is not None:
+            return self._short(str(self.node.value).strip())
+        return self._short(self.source[self.node.start_mark.index : self.node.end_mark.index].strip())
+
+    def _scalar(self, wanted: str) -> str:
+        if self.node.id != "scalar" or not self.node.value.strip():
+            raise Unreadable(self.line, f"{wanted} must stand here")
+        return str(self.node.value)
+
+    def _short(self, value: str) -> str:
+        if len(value) > _LONGEST:
+            raise Unreadable(self.line, f"it has {len(value)} characters, and {_LONGEST} is the limit")
+        return value
+
+    def flag(self) -> bool:
+        """`true` or `false`."""
+        if self.node.value not in ("true", "false"):
+            raise Unreadable(self.line, "true or false must stand here")
+        return bool(self.node.value == "true")
+
+    def whole_number(self) -> int:
+        """A whole number of at most six digits."""
+        if self.node.id != "scalar" or not re.fullmatch(r"-?[0-9]{1,6}", self.node.value):
+            raise Unreadable(self.line, "a whole number must stand here")
+        return int(self.node.value)
+
+    def items(self) -> list[Field]:
+        """The entries of a list."""
+        if self.node.id != "sequence":
+            raise Unreadable(self.line, "a list must stand here")
+        return [self._child(node, self.first + node.start_mark.line) for node in self.node.value]
+
+    def texts(self) -> tuple[str, ...]:
+        """The entries of a list of one-line texts."""
+        return tuple(item.text() for item in self.items())
+
+    def fields(self, known: Collection[str] = ()) -> dict[str, Field]:
+        """The entries of a mapping; only of `known` keys where given, and no key twice."""
+        if self.node.id != "mapping":
+            raise Unreadable(self.line, "keys with values must stand here")
+        fields: dict[str, Field] = {}
+        for key, value in self.node.value:
+            line = self.first + key.start_mark.line
+            name = key.value if key.id == "scalar" else None
+            if name is None or (known and name not in known):
+                keys = f"; there are {', '.join(known)}" if known else ""
+                raise Unreadable(line, f"there is no key {str(name)[:60]!r}{keys}")
+            if name in fields:
+                raise Unreadable(line, f"the key {name!r} is here twice")
+            fields[name] = self._child(value, line)
+        return fields
+
+    def _child(self, node: Any, line: int) -> Field:
+        return Field(line, node, self.first, self.source)
+
+
+def read_fields(
+    source: str, first: int, known: Collection[str], needed: Collection[str], block: int = 0
+) -> dict[str, Field]:
+    """The fields of the block whose YAML begins at line `first`; the block itself begins at line `block`, if given.
+
+    Raises Unreadable where it is no YAML, or YAML that is not read here, and where one of `needed` is missing.
+    """
+    fields = _read(source, first).fields(known)
+    for name in needed:
+        if name not in fields:
+            raise Unreadable(block or first, f"the key {name!r} is missing")
+    return fields
+
+
+def _read(source: str, first: int) -> Field:
+    import yaml
+
+    if len(source) > _LARGEST:
+        raise Unreadable(first, f"the block has {len(source):,} characters, and {_LARGEST:,} is the limit")
+    try:
+        _refuse_sharing(source, first)
+        node = yaml.compose(source, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = first + (mark.line if mark else 0)
+        raise Unreadable(line, f"this is no YAML: {error.problem or error.context}") from None
+    except Unreadable:
+        raise
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise Unreadable(first, f"this is no YAML: {(str(error) or 'it nests').splitlines()[0]}") from None
+    if node is None:
+        raise Unreadable(first, "the block is empty")
+    return Field(first, node, first, source)
+
+
+def _refuse_sharing(source: str, first: int) -> None:
+    """Aliases can make a few lines mean gigabytes, and tags make objects: neither has a use here."""
+    import yaml
+
+    depth = 0
+    events: Iterable[Any] = yaml.parse(source, Loader=yaml.SafeLoader)
+    for number, event in enumerate(events):
+        line = first + event.start_mark.line
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise Unreadable(
+                line, "YAML anchors (&) and aliases (*) are not read; quote the text where it begins with one"
+            )
+        if getattr(event, "tag", None) is not None:
+            raise Unreadable(line, "YAML tags (!) are not read; quote the text where it begins with one")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST or number > 10 * _MOST:
+            raise Unreadable(line, "it nests further, or holds more, than any note needs")
 
 
 def anchor(source: str, first: int, file: str) -> Anchor:
-    """The anchor of a block whose YAML begins at line `first` of `file`. Raises Wrong."""
-    fields = read(source, first).fields(dict.fromkeys(_ANCHOR))
-    required(fields, ("path", "symbol"), first)
+    """The anchor of a block whose YAML begins at line `first` of `file`. Raises Unreadable."""
+    fields = read_fields(source, first, _ANCHOR, ("path", "symbol"))
     path = fields["path"].text()
     if not is_plain(path):
-        raise Wrong(fields["path"].line, f"{path!r} is no path inside the tree")
+        raise Unreadable(fields["path"].line, f"{path!r} is no path inside the tree")
     token, occurrence = _token(fields["token"]) if "token" in fields else (None, 1)
     if token is not None and "lines" in fields:
-        raise Wrong(fields["lines"].line, "an anchor has `token` or `lines`, not both")
+        raise Unreadable(fields["lines"].line, "an anchor has `token` or `lines`, not both")
     return Anchor(
         where=Where(file, first),
         path=path,
@@ -37,35 +181,35 @@ def anchor(source: str, first: int, file: str) -> Anchor:
         token=token,
         occurrence=occurrence,
         lines=_lines(fields["lines"]) if "lines" in fields else None,
-        see=tuple(_see(one, file) for one in fields["see"].items()) if "see" in fields else (),
+        see=tuple(_see(field, file) for field in fields["see"].items()) if "see" in fields else (),
     )
 
 
 def _symbol(field: Field) -> str:
     name = field.text().removeprefix("::")
     if not name:
-        raise Wrong(field.line, "the symbol has no name")
+        raise Unreadable(field.line, "the symbol has no name")
     return name
 
 
 def _signature(field: Field) -> str:
     text = field.text()
     if not (text.startswith("(") and ")" in text):
-        raise Wrong(field.line, "a signature is parameter types in brackets: (const Tensor&, int64_t)")
+        raise Unreadable(field.line, "a signature is parameter types in brackets: (const Tensor&, int64_t)")
     return text
 
 
 def _token(field: Field) -> tuple[str, int]:
     match = _TOKEN.fullmatch(field.text())
     if match is None:
-        raise Wrong(field.line, "a token is one identifier; `name#2` is its second occurrence")
+        raise Unreadable(field.line, "a token is one identifier; `name#2` is its second occurrence")
     return match[1], int(match[2] or 1)
 
 
 def _lines(field: Field) -> tuple[int, int]:
-    numbers = [one.whole() for one in field.items()]
+    numbers = [number.whole_number() for number in field.items()]
     if len(numbers) != 2 or numbers[0] > numbers[1]:
-        raise Wrong(field.line, "lines are [first, last], counted from the symbol's own line, which is 0")
+        raise Unreadable(field.line, "lines are [first, last], counted from the symbol's own line, which is 0")
     return numbers[0], numbers[1]
 
 
@@ -78,19 +222,18 @@ def _see(field: Field, file: str) -> See:
     path, _, symbol = text.removeprefix("src:").partition("::")
     if text.startswith("src:") and symbol and is_plain(path):
         return See(where, "src", text, path, symbol)
-    raise Wrong(field.line, f"`see` holds tour#stop, op:add.Tensor and src:path::symbol, not {text[:60]!r}")
+    raise Unreadable(field.line, f"`see` holds tour#stop, op:add.Tensor and src:path::symbol, not {text[:60]!r}")
 
 
 def lab(source: str, first: int, file: str) -> Lab:
-    """The lab of a block whose YAML begins at line `first` of `file`. Raises Wrong."""
-    fields = read(source, first).fields(dict.fromkeys(_LAB))
-    required(fields, ("id", "run", "expect"), first)
+    """The lab of a block whose YAML begins at line `first` of `file`. Raises Unreadable."""
+    fields = read_fields(source, first, _LAB, ("id", "run", "expect"))
     name = fields["id"].text()
     if not ID.fullmatch(name):
-        raise Wrong(fields["id"].line, f"{name!r} is no id: lower-case letters, digits and hyphens")
-    expect = fields["expect"].fields(dict.fromkeys(_EXPECT))
+        raise Unreadable(fields["id"].line, f"{name!r} is no id: lower-case letters, digits and hyphens")
+    expect = fields["expect"].fields(_EXPECT)
     if not expect:
-        raise Wrong(fields["expect"].line, "a lab expects a `trail` or a `value`, else it shows nothing")
+        raise Unreadable(fields["expect"].line, "a lab expects a `trail` or a `value`, else it shows nothing")
     return Lab(
         where=Where(file, first),
         id=name,
@@ -98,8 +241,8 @@ def lab(source: str, first: int, file: str) -> Lab:
         grad="grad" in fields and fields["grad"].flag(),
         backward="backward" in fields and fields["backward"].flag(),
         variables=_variables(fields["var"]) if "var" in fields else (),
-        setup=tuple(_python(one, "exec") for one in fields["setup"].items()) if "setup" in fields else (),
-        contexts=tuple(_python(one, "eval") for one in fields["with"].items()) if "with" in fields else (),
+        setup=tuple(_python(field, "exec") for field in fields["setup"].items()) if "setup" in fields else (),
+        contexts=tuple(_python(field, "eval") for field in fields["with"].items()) if "with" in fields else (),
         trail=_trail(expect["trail"]) if "trail" in expect else (),
         value=_value(expect["value"]) if "value" in expect else None,
     )
@@ -111,32 +254,30 @@ def _python(field: Field, mode: str) -> str:
     try:
         ast.parse(code.strip() if mode == "eval" else code, mode=mode)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        what = "expression" if mode == "eval" else "statement"
-        raise Wrong(field.line, f"this is no Python {what}: {getattr(error, 'msg', error)}") from None
+        kind = "expression" if mode == "eval" else "statement"
+        raise Unreadable(field.line, f"this is no Python {kind}: {getattr(error, 'msg', error)}") from None
     return code
 
 
 def _variables(field: Field) -> tuple[tuple[str, str], ...]:
-    found = []
-    for name, value in field.fields().items():
+    variables = field.fields()
+    for name, value in variables.items():
         if not name.isidentifier():
-            raise Wrong(value.line, f"{name!r} is no name of a variable")
-        found.append((name, _python(value, "eval")))
-    return tuple(found)
+            raise Unreadable(value.line, f"{name!r} is no name of a variable")
+    return tuple((name, _python(value, "eval")) for name, value in variables.items())
 
 
 def _trail(field: Field) -> tuple[tuple[str, str], ...]:
-    found = []
+    hops = []
     for item in field.items():
         kind, _, name = item.text().partition(" ")
-        if kind not in KINDS or not name.strip():
-            raise Wrong(
-                item.line, f"a hop is its kind and its name, as `op aten::add.Tensor`; kinds: {', '.join(KINDS)}"
-            )
-        found.append((kind, name.strip()))
-    if not found:
-        raise Wrong(field.line, "a trail of no hops shows nothing")
-    return tuple(found)
+        if kind not in _KINDS or not name.strip():
+            kinds = ", ".join(_KINDS)
+            raise Unreadable(item.line, f"a hop is its kind and its name, as `op aten::add.Tensor`; kinds: {kinds}")
+        hops.append((kind, name.strip()))
+    if not hops:
+        raise Unreadable(field.line, "a trail of no hops shows nothing")
+    return tuple(hops)
 
 
 def _value(field: Field) -> str:
@@ -145,5 +286,5 @@ def _value(field: Field) -> str:
         ast.literal_eval(text)
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         hint = "a text needs both quotes: value: \"'text'\""
-        raise Wrong(field.line, f"the value must be a Python literal, not {text[:60]!r} ({hint})") from None
+        raise Unreadable(field.line, f"the value must be a Python literal, not {text[:60]!r} ({hint})") from None
     return text

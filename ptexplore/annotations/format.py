@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ptexplore.annotations import blocks
-from ptexplore.annotations.fields import Field, Wrong, read, required
-from ptexplore.annotations.markdown import tokens, troubles
-from ptexplore.annotations.records import LEVELS, Anchor, Level, Problem, Stop, StopPart, Tour, Where
+from ptexplore.annotations.blocks import Field, read_fields
+from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
+from ptexplore.annotations.records import LEVELS, Anchor, Level, Problem, Stop, StopPart, Tour, Unreadable, Where
 from ptexplore.safe_text import UNSAFE
 
 if TYPE_CHECKING:
@@ -26,27 +26,31 @@ _DECLARED = re.compile(rb"^encoding:[ \t]*[\"']?([A-Za-z0-9_-]*)[\"']?[ \t]*(?:#
 _CONTROL = re.compile(f"[{''.join(UNSAFE)}\ufeff]")  # a byte order mark inside a text is no better
 _NAMES = {"utf8": "utf-8", "gb18030": "gb18030"}
 _MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x84\x31\x95\x33", "GB18030"))
-
-
-class Unreadable(ValueError):
-    """The file is no text that may be read; `line` is where."""
-
-    def __init__(self, line: int, text: str) -> None:
-        super().__init__(text)
-        self.line = line
+Kind = Literal["tour", "note"]
+_MOST_STOPS = 300
+_MOST_CODES = 20  # lines with control characters that are told of
+_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
+_HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
+_BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+_KEYS: dict[Kind, tuple[str, ...]] = {
+    "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
+    "note": ("id", "title", "baseline", "encoding"),
+}
+_NEEDED: dict[Kind, tuple[str, ...]] = {
+    "tour": ("id", "title", "level", "summary", "baseline"),
+    "note": ("id", "title", "baseline"),
+}
 
 
 def decode(data: bytes) -> str:
     """The text, line ends made one. Raises Unreadable that names the byte."""
     if len(data) > LARGEST:
         raise Unreadable(1, f"the file has {len(data):,} bytes, and {LARGEST:,} is the limit")
-    declared = _declared(data)
+    declared, skipped = _declared(data), 0
     if data.startswith(b"\xef\xbb\xbf"):
         if declared not in (None, "utf-8"):
             raise Unreadable(1, f"it begins with UTF-8's mark (byte 0) and declares {declared}")
         data, declared, skipped = data[3:], "utf-8", 3
-    else:
-        skipped = 0
     for mark, name in _MARKS:
         if data.startswith(mark) and not (name == "GB18030" and declared == "gb18030"):
             raise Unreadable(1, f"it begins with {name}'s mark at byte 0: write it in UTF-8")
@@ -66,13 +70,13 @@ def decode(data: bytes) -> str:
 def _declared(data: bytes) -> str | None:
     """The encoding that the front matter names. Raises Unreadable where it is not one of those that may be."""
     front = _FRONT.match(data.removeprefix(b"\xef\xbb\xbf").removeprefix(b"\x84\x31\x95\x33"))
-    found = _DECLARED.search(front[1]) if front else None
-    if front is None or found is None:
+    match = _DECLARED.search(front[1]) if front else None
+    if front is None or match is None:
         return None
-    name = found[1].decode()
+    name = match[1].decode()
     known = _NAMES.get(name.lower().replace("-", "").replace("_", ""))
     if known is None:
-        line = front[1].count(b"\n", 0, found.start()) + 2
+        line = front[1].count(b"\n", 0, match.start()) + 2
         raise Unreadable(line, f"encoding {name!r} is not read: utf-8 and gb18030 are")
     return known
 
@@ -82,27 +86,9 @@ def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
 
     They would act on a terminal, or make a line read as what it is not.
     """
-    found: dict[int, str] = {}
-    for match in _CONTROL.finditer(text):
-        found.setdefault(text.count("\n", 0, match.start()) + 1, f"U+{ord(match[0]):04X}")
-        if len(found) >= 20:
-            break
-    return (_CONTROL.sub("\ufffd", text) if found else text), list(found.items())
-
-
-Kind = Literal["tour", "note"]
-MOST_STOPS = 300
-_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
-_HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
-_BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
-_KEYS: dict[Kind, tuple[str, ...]] = {
-    "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
-    "note": ("id", "title", "baseline", "encoding"),
-}
-_NEEDED: dict[Kind, tuple[str, ...]] = {
-    "tour": ("id", "title", "level", "summary", "baseline"),
-    "note": ("id", "title", "baseline"),
-}
+    matches = ((number, _CONTROL.search(line)) for number, line in enumerate(text.split("\n"), 1))
+    codes = [(number, f"U+{ord(match[0]):04X}") for number, match in matches if match is not None]
+    return _CONTROL.sub("\ufffd", text), codes[:_MOST_CODES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +129,16 @@ def parse(data: bytes, kind: Kind, origin: Origin) -> tuple[Tour | None, list[Pr
     try:
         end, front = _front(reading, kind)
         level = _level(front["level"]) if "level" in front else None
-        header = {key: front[key].text() for key in ("id", "title", "baseline")}
+        name, title, baseline = (front[key].text() for key in ("id", "title", "baseline"))
         summary = front["summary"].text() if "summary" in front else ""
         prerequisites, concepts = (_ids(front[key]) if key in front else () for key in ("prerequisites", "concepts"))
-    except Wrong as error:
+    except Unreadable as error:
         reading.problem(error.line, str(error))
         return None, reading.problems
     intro, stops = _body(reading, end)
     sha = hashlib.sha256(data).hexdigest()
     tour = Tour(
-        Where(origin.shown, 1), kind, header["id"], header["title"], header["baseline"], intro, stops, origin.folder,
+        Where(origin.shown, 1), kind, name, title, baseline, intro, stops, origin.folder,
         sha, level, summary, prerequisites, concepts, origin.shipped,
     )  # fmt: skip
     return tour, reading.problems
@@ -167,17 +153,16 @@ def is_note(data: bytes) -> bool:
 
 
 def _front(reading: _Reading, kind: Kind) -> tuple[int, dict[str, Field]]:
-    """The line that ends the front matter, and its fields. Raises Wrong."""
+    """The line that ends the front matter, and its fields. Raises Unreadable."""
     ends = (number for number, line in enumerate(reading.lines[1:], 2) if line.rstrip() == "---")
     end = next(ends, None) if reading.lines[0].rstrip() == "---" else None
     if end is None:
-        raise Wrong(1, "the file must begin with front matter: ---, its keys, ---")
-    fields = read(reading.source(2, end - 1), 2).fields(dict.fromkeys(_KEYS[kind]))
-    required(fields, _NEEDED[kind], 1)
+        raise Unreadable(1, "the file must begin with front matter: ---, its keys, ---")
+    fields = read_fields(reading.source(2, end - 1), 2, _KEYS[kind], _NEEDED[kind], block=1)
     if not blocks.ID.fullmatch(fields["id"].text()):
-        raise Wrong(fields["id"].line, "an id has lower-case letters, digits and hyphens")
+        raise Unreadable(fields["id"].line, "an id has lower-case letters, digits and hyphens")
     if not _BASELINE.fullmatch(fields["baseline"].text()):
-        raise Wrong(fields["baseline"].line, "the baseline is the release that it was written on: v2.6.0")
+        raise Unreadable(fields["baseline"].line, "the baseline is the release that it was written on: v2.6.0")
     return end, fields
 
 
@@ -186,15 +171,15 @@ def _level(given: Field) -> Level:
     for level in LEVELS:
         if value == level:
             return level
-    raise Wrong(given.line, f"there is no level {value!r}; there are {', '.join(LEVELS)}")
+    raise Unreadable(given.line, f"there is no level {value!r}; there are {', '.join(LEVELS)}")
 
 
 def _ids(given: Field) -> tuple[str, ...]:
-    found = given.texts()
-    for one in found:
-        if not blocks.ID.fullmatch(one):
-            raise Wrong(given.line, f"{one!r} is no id")
-    return found
+    names = given.texts()
+    for name in names:
+        if not blocks.ID.fullmatch(name):
+            raise Unreadable(given.line, f"{name!r} is no id")
+    return names
 
 
 # --- the body ---
@@ -202,33 +187,27 @@ def _ids(given: Field) -> tuple[str, ...]:
 
 def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
     """The introduction and every stop that can be used."""
-    found = _tokens(reading, end)
-    bad = {line + 1: text for line, text in reversed(list(troubles(found)))}
+    document = _tokens(reading, end)
+    bad = dict(reversed(list(troubles(document))))  # the first trouble of each line
     for line in sorted(bad):
         reading.problem(line, bad[line])
     last = len(reading.lines)
-    heads = [
-        (token, found[number + 1].content)
-        for number, token in enumerate(found)
-        if token.type == "heading_open" and token.tag == "h2" and token.level == 0
-    ]
-    begins = [token.map[0] + 1 for token, _ in heads if token.map]
-    first = begins[0] if begins else last + 1
+    parts = sections(document, ("h2",), last)
+    first = parts[0].first if parts else last + 1
     intro = "" if any(line < first for line in bad) else reading.source(end + 1, first - 1).strip()
-    if not heads:
+    if not parts:
         reading.problem(end, "there are no stops: a stop is a ## heading with an id, as ## Title {#id}")
     stops: dict[str, Stop] = {}
-    for number, (token, title) in enumerate(heads[:MOST_STOPS]):
-        until = begins[number + 1] - 1 if number + 1 < len(begins) else last
-        stop = _stop(reading, _Region(token, title, begins[number], until), found)
-        if stop is None or any(begins[number] <= line <= until for line in bad):
+    for section in parts[:_MOST_STOPS]:
+        stop = _stop(reading, section)
+        if stop is None or any(section.first <= line <= section.last for line in bad):
             continue
         if stop.id in stops:
             reading.problem(stop.where.line, f"the id {stop.id!r} is that of line {stops[stop.id].where.line} already")
         else:
             stops[stop.id] = stop
-    if len(heads) > MOST_STOPS:
-        reading.problem(begins[MOST_STOPS], f"a file has at most {MOST_STOPS} stops")
+    if len(parts) > _MOST_STOPS:
+        reading.problem(parts[_MOST_STOPS].first, f"a file has at most {_MOST_STOPS} stops")
     return intro, tuple(stops.values())
 
 
@@ -246,73 +225,58 @@ def _tokens(reading: _Reading, end: int) -> list[Token]:
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """A heading and the lines of its stop."""
-
-    token: Token
-    heading: str
-    first: int
-    last: int
-
-
-def _stop(reading: _Reading, region: _Region, found: Sequence[Token]) -> Stop | None:
-    match = _HEADING.fullmatch(region.heading)
+def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
+    match = _HEADING.fullmatch(section.heading)
     if match is None or not blocks.ID.fullmatch(match[2]):
-        reading.problem(region.first, "a stop's heading ends in an id of small letters: ## Title {#an-id}")
+        reading.problem(section.first, "a stop's heading ends in an id of small letters: ## Title {#an-id}")
         return None
     anchor: Anchor | None = None
     held: list[tuple[int, int, Lab | None]] = []
-    whole = True
-    for token, kind in _fences(reading, region, found):
-        first, last = (token.map[0] + 1, token.map[1]) if token.map else (0, 0)
+    is_told = False
+    for token, kind in _fences(reading, section):
+        first, last = line_of(token), token.map[1] if token.map else section.last
         lab = None
         try:
             if kind == "lab":
                 lab = blocks.lab(token.content, first + 1, reading.shown)
             elif anchor is not None:
-                raise Wrong(first, "a stop has one anchor; further places go under its `see`")
+                raise Unreadable(first, "a stop has one anchor; further places go under its `see`")
             else:
                 anchor = blocks.anchor(token.content, first + 1, reading.shown)
-        except Wrong as error:
+        except Unreadable as error:
             reading.problem(error.line, str(error))
-            whole = whole and kind == "lab"
+            is_told = is_told or kind == "anchor"
         held.append((first, last, lab))
     if anchor is None:
-        if whole:
-            reading.problem(region.first, f"the stop {match[2]!r} has no anchor block")
+        if not is_told:
+            reading.problem(section.first, f"the stop {match[2]!r} has no anchor block")
         return None
-    start = region.token.map[1] + 1 if region.token.map else region.first + 1
-    parts = tuple(_parts(reading, start, region.last, held))
-    _one_each(reading, [part.lab for part in parts if part.lab is not None])
-    return Stop(Where(reading.shown, region.first), match[2], match[1].strip(), anchor, parts, region.last)
-
-
-def _fences(reading: _Reading, region: _Region, found: Sequence[Token]) -> Iterator[tuple[Token, str]]:
-    """The anchor and lab blocks of a stop."""
-    for token in found:
-        kind = token.info.strip()
-        if token.type != "fence" or kind not in ("anchor", "lab") or not token.map:
-            continue
-        if region.first <= token.map[0] + 1 <= region.last:
-            if token.level:
-                reading.problem(token.map[0] + 1, f"the {kind} block must stand at the margin, in no list or quote")
-            else:
-                yield token, kind
-
-
-def _one_each(reading: _Reading, labs: Sequence[Lab]) -> None:
-    seen: set[str] = set()
-    for lab in labs:
-        if lab.id in seen:
+    parts = tuple(_parts(reading, section, held))
+    stop = Stop(Where(reading.shown, section.first), match[2], match[1].strip(), anchor, parts, section.last)
+    for number, lab in enumerate(stop.labs):
+        if lab.id in {other.id for other in stop.labs[:number]}:
             reading.problem(lab.where.line, f"the stop has two labs of the id {lab.id!r}")
-        seen.add(lab.id)
+    return stop
 
 
-def _parts(reading: _Reading, start: int, last: int, held: Sequence[tuple[int, int, Lab | None]]) -> Iterator[StopPart]:
+def _fences(reading: _Reading, section: HeadedSection) -> Iterator[tuple[Token, str]]:
+    """The anchor and lab blocks of a stop."""
+    for token in section.tokens:
+        kind = token.info.strip()
+        if token.type != "fence" or kind not in ("anchor", "lab"):
+            continue
+        if token.level:
+            reading.problem(line_of(token), f"the {kind} block must stand at the margin, in no list or quote")
+        else:
+            yield token, kind
+
+
+def _parts(
+    reading: _Reading, section: HeadedSection, held: Sequence[tuple[int, int, Lab | None]]
+) -> Iterator[StopPart]:
     """Prose and labs in order; the anchor, and a lab that cannot be used, are left out."""
-    at = start
-    for first, end, lab in [*held, (last + 1, last + 1, None)]:
+    at = section.body
+    for first, end, lab in [*held, (section.last + 1, section.last + 1, None)]:
         prose = reading.source(at, first - 1)
         if prose.strip():
             blank = len(prose) - len(prose.lstrip("\n"))

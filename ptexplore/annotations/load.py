@@ -41,15 +41,15 @@ class NoteLibrary:
 
     def stops(self) -> Iterator[tuple[Tour, Stop]]:
         """Every stop with its tour: tours first, in order of their ids."""
-        for tour in sorted(self.tours.values(), key=lambda one: (one.kind == "note", one.id)):
+        for tour in sorted(self.tours.values(), key=lambda tour: (tour.kind == "note", tour.id)):
             for stop in tour.stops:
                 yield tour, stop
 
     def stop(self, name: str) -> tuple[Tour, Stop] | None:
         """The stop called "tour#stop"; None where there is none."""
-        tour = self.tours.get(name.partition("#")[0])
-        stop = next((one for one in tour.stops if one.id == name.partition("#")[2]), None) if tour else None
-        return (tour, stop) if tour is not None and stop is not None else None
+        tour_id, _, stop_id = name.partition("#")
+        tour = self.tours.get(tour_id)
+        return next(((tour, stop) for stop in tour.stops if stop.id == stop_id), None) if tour is not None else None
 
 
 def shipped_folder() -> Path | None:
@@ -72,21 +72,16 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
     Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
     folder that was asked for is not there, and as `find_project` does.
     """
-    found = []
+    start = start or Path.cwd()
     folder = shipped_folder() if shipped else None
-    if folder is not None:
-        found.append(Layer(folder, "annotations", shipped=True))
-    here = start or Path.cwd()
-    found += [_asked(here / name, name, "--notes names it") for name in notes]
+    own = [Layer(folder, "annotations", shipped=True)] if folder is not None else []
     if notes:
-        return tuple(found)
-    project = find_project(here)
+        return (*own, *(_asked(start / name, name, "--notes names it") for name in notes))
+    project = find_project(start)
     if project is not None and project.notes:
         why = f"{project.file} names it"
-        found += [_asked(path, os.path.relpath(path, here), why) for path in project.notes]
-    elif (here / OWN).is_dir():
-        found.append(Layer(here / OWN, OWN, quiet=True))
-    return tuple(found)
+        return (*own, *(_asked(path, os.path.relpath(path, start), why) for path in project.notes))
+    return (*own, Layer(start / OWN, OWN, quiet=True)) if (start / OWN).is_dir() else tuple(own)
 
 
 def _asked(path: Path, shown: str, why: str) -> Layer:
@@ -120,27 +115,23 @@ def load(folders: Sequence[Layer]) -> NoteLibrary:
     return library
 
 
-def _files(library: NoteLibrary, layer: Layer) -> Iterator[tuple[Kind, Path]]:
+def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
     """A layer's files by name: loose notes at its top and under notes/, tours under tours/."""
-    count = 0
     folders: tuple[tuple[Kind, Path], ...] = (
         ("tour", layer.root / "tours"), ("note", layer.root), ("note", layer.root / "notes"),
     )  # fmt: skip
-    for kind, folder in folders:
-        try:
-            names = sorted(name for name in os.listdir(folder) if name.lower().endswith(".md"))
-        except OSError:
-            continue
-        for name in names:
-            if name.lower() in NOT_NOTES or name.startswith("."):
-                continue
-            count += 1
-            if count > _MOST:
-                library.problems.append(
-                    Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out")
-                )
-                return
-            yield kind, folder / name
+    files = [(kind, folder / name) for kind, folder in folders for name in _names(folder)]
+    if len(files) > _MOST:
+        library.problems.append(Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out"))
+    return files[:_MOST]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if name.lower().endswith(".md") and name.lower() not in NOT_NOTES and name[0] != "."]
 
 
 def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | None:

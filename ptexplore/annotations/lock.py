@@ -13,8 +13,6 @@ from ptexplore.annotations.records import Problem, Where
 LOCK = "anchors.lock"
 FORMAT = 1
 _LARGEST = 8 * 1024 * 1024  # bytes
-_TEXTS = ("stop", "asked", "baseline", "path", "symbol", "kind", "hash", "overload", "near")
-_COUNTS = ("line", "end", "at", "at_end", "size", "count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +42,11 @@ class LockEntry:
     count: int = 0
 
 
+_KINDS = {field.name: {"str": str, "int": int}[str(field.type)] for field in fields(LockEntry)}
+
+
 def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Problem]]:
     """The entries by stop, and the lines that are none."""
-    entries: dict[str, LockEntry] = {}
-    problems: list[Problem] = []
     try:
         with file.open("rb") as stream:
             data = stream.read(_LARGEST + 1)
@@ -57,43 +56,57 @@ def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Proble
         return {}, [Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}")]
     if len(data) > _LARGEST:
         return {}, [Problem(Where(shown, 1), f"it is larger than {_LARGEST:,} bytes")]
+    entries: dict[str, LockEntry] = {}
+    problems: list[Problem] = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-        if not line.strip():
-            continue
-        found = _line(line, number)
-        if isinstance(found, str):
-            problems.append(Problem(Where(shown, number), found))
+        try:
             if number == 1:
-                return {}, problems
-        elif found is not None and found.stop in entries:
-            problems.append(Problem(Where(shown, number), f"{found.stop!r} is here twice"))
-        elif found is not None:
-            entries[found.stop] = found
+                _check_head(line)
+            elif line.strip():
+                entry = _entry(line)
+                if entries.setdefault(entry.stop, entry) is not entry:
+                    raise ValueError(f"{entry.stop!r} is here twice")
+        except ValueError as error:
+            problems.append(Problem(Where(shown, number), str(error)))
+            if number == 1:
+                break
     return entries, problems
 
 
-def _line(line: str, number: int) -> LockEntry | str | None:
-    """An entry, None for the head, or what is wrong."""
+def _check_head(line: str) -> None:
+    """Raises ValueError where this is no first line of such a file."""
+    head = _json(line)
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise ValueError(f"its format is not {FORMAT}")
+
+
+def _entry(line: str) -> LockEntry:
+    """The entry of a line. Raises ValueError that says why it is none."""
+    values = _json(line)
+    if not isinstance(values, dict) or not all(_fits(name, value) for name, value in values.items()):
+        raise ValueError("this is no entry of a lock")
     try:
-        data: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return "this is no line of JSON: `ptexplore notes pin` writes the file anew"
-    if number == 1:
-        return None if isinstance(data, dict) and data.get("format") == FORMAT else f"its format is not {FORMAT}"
-    known = {one.name for one in fields(LockEntry)}
-    right = isinstance(data, dict) and data.keys() <= known
-    right = right and all(isinstance(data.get(name, ""), str) for name in _TEXTS)
-    right = right and all(type(data.get(name, 0)) is int and 0 <= data.get(name, 0) < 1 << 31 for name in _COUNTS)
-    try:
-        return LockEntry(**data) if right else "this is no entry of a lock"
+        return LockEntry(**values)
     except TypeError:
-        return "this is no whole entry of a lock"
+        raise ValueError("this is no whole entry of a lock") from None
+
+
+def _fits(name: str, value: object) -> bool:
+    is_small = not isinstance(value, int) or 0 <= value < 1 << 31
+    return type(value) is _KINDS.get(name) and is_small
+
+
+def _json(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError("this is no line of JSON: `ptexplore notes pin` writes the file anew") from None
 
 
 def lock_text(entries: Iterable[LockEntry]) -> str:
     """The file's text: a head, then one line a stop, in order; what is empty is left out."""
     rows = [json.dumps({"format": FORMAT})]
-    for entry in sorted(entries, key=lambda one: one.stop):
+    for entry in sorted(entries, key=lambda entry: entry.stop):
         filled = {key: value for key, value in asdict(entry).items() if value not in ("", 0)}
-        rows += [json.dumps(filled, ensure_ascii=False)]
+        rows.append(json.dumps(filled, ensure_ascii=False))
     return "\n".join(rows) + "\n"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-SCHEMES = ("http", "https")
+_SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
@@ -19,50 +22,81 @@ def parser(*, html: bool = False) -> MarkdownIt:
     """The parser for showing notes: HTML is text to it, and what `link_trouble` refuses is no link."""
     from markdown_it import MarkdownIt
 
-    found = MarkdownIt("commonmark", {"html": html}).enable("table")
-    found.validateLink = lambda url: link_trouble(url) is None  # type: ignore[method-assign]
-    return found
+    parser = MarkdownIt("commonmark", {"html": html}).enable("table")
+    parser.validateLink = lambda url: link_trouble(url) is None  # type: ignore[method-assign]
+    return parser
 
 
 def tokens(text: str) -> list[Token]:
     """The tokens of `text` with HTML and every link told apart, for `troubles`."""
-    found = parser(html=True)
-    found.validateLink = lambda url: bool(url) or True  # type: ignore[method-assign]
-    return found.parse(text)
+    reading = parser(html=True)
+    reading.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
+    return reading.parse(text)
 
 
-def troubles(found: list[Token]) -> Iterator[tuple[int, str]]:
-    """Line (0-based) and text of everything that may not stand in a note."""
-    for token in found:
-        line = token.map[0] if token.map else 0
+def line_of(token: Token) -> int:
+    """The line of a block, 1-based."""
+    return token.map[0] + 1 if token.map else 1
+
+
+@dataclass(frozen=True, slots=True)
+class HeadedSection:
+    """A heading, and what stands below it up to the next one: tokens, and lines `first` (the heading's) to `last`."""
+
+    level: str  # "h2"
+    heading: str
+    tokens: list[Token]
+    first: int
+    body: int  # the first line below the heading
+    last: int
+
+
+def sections(document: list[Token], levels: tuple[str, ...], last: int) -> list[HeadedSection]:
+    """The sections below headings of these levels ("h2") that stand in no list or quote.
+
+    `last` is the last line of the text.
+    """
+    starts = [n for n, token in enumerate(document) if token.type == "heading_open" and token.tag in levels]
+    starts = [start for start in starts if not document[start].level]
+    made = []
+    for start, end in pairwise([*starts, len(document)]):
+        head = document[start]
+        below = head.map[1] + 1 if head.map else last
+        until = line_of(document[end]) - 1 if end < len(document) else last
+        # A heading is three tokens: it opens, its text, it closes.
+        made.append(
+            HeadedSection(head.tag, document[start + 1].content, document[start + 3 : end], line_of(head), below, until)
+        )
+    return made
+
+
+def troubles(document: list[Token]) -> Iterator[tuple[int, str]]:
+    """Line (1-based) and text of everything that may not stand in a note."""
+    for token in document:
+        line = line_of(token)
         if token.type == "html_block":
             yield line, "raw HTML is not read: write Markdown"
         if token.type == "fence" and token.info.strip() == "mermaid" and "javascript:" in token.content.lower():
             yield line, "a picture may not hold javascript: links"
         for child in token.children or ():
+            trouble = None
             if child.type in ("softbreak", "hardbreak"):
                 line += 1
             elif child.type == "html_inline":
-                yield line, f"raw HTML is not read: {child.content[:40]!r} (code goes between `backticks`)"
+                trouble = f"raw HTML is not read: {child.content[:40]!r} (code goes between `backticks`)"
             elif child.type == "link_open":
-                yield from _refused(line, str(child.attrGet("href") or ""), picture=False)
+                trouble = link_trouble(str(child.attrGet("href") or ""))
             elif child.type == "image":
-                yield from _refused(line, str(child.attrGet("src") or ""), picture=True)
-
-
-def _refused(line: int, url: str, *, picture: bool) -> Iterator[tuple[int, str]]:
-    trouble = picture_trouble(url) if picture else link_trouble(url)
-    if trouble is not None:
-        yield line, trouble
+                trouble = picture_trouble(str(child.attrGet("src") or ""))
+            if trouble is not None:
+                yield line, trouble
 
 
 def link_trouble(url: str) -> str | None:
     """Why a link may not be followed; None where it may: http(s), or a relative one."""
-    from urllib.parse import unquote
-
     plain = re.sub(r"[\x00-\x20\x7f-\x9f]", "", unquote(url))
     scheme = _SCHEME.match(plain)
-    if scheme is not None and scheme[1].lower() not in SCHEMES:
+    if scheme is not None and scheme[1].lower() not in _SCHEMES:
         return f"a link to {scheme[1].lower()}: is not allowed: http, https and relative ones are"
     if scheme is None and (plain.startswith(("/", "\\")) or "\\" in plain):
         return f"a link must be http(s) or relative to the file, not {url[:60]!r}"

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.locations import marks_file
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 
-FORMAT = 1
+FORMAT = 2
 _KEPT = 50  # files of marks; older ones go
 
 
@@ -63,20 +63,21 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
     """Every stop of the library, placed on the tree where its anchor is."""
     from ptexplore.annotations.anchors import Resolver, resolve_all
 
-    found = []
-    for tour, stop, one in resolve_all(library, Resolver(tree, store)):
-        ops = tuple(see.text.removeprefix("op:") for see in stop.anchor.see if see.kind == "op")
-        kind = next((s.kind for s in store.outline(one.path) if s.line == one.symbol), "") if one.placed else ""
-        place = (
-            (one.path, one.line, one.end_line, one.begin, one.symbol, one.symbol_end, one.name)
-            if one.placed
-            else ("", 0, 0, 0, 0, 0, "")
-        )
-        words = " ".join(stop.prose.split())
-        found.append(
-            Mark(one.stop, stop.title, tour.title, one.outcome, tour.baseline, *place, kind=kind, ops=ops, text=words)
-        )
-    return found
+    placed = []
+    for tour, stop, resolved in resolve_all(library, Resolver(tree, store)):
+        mark = Mark(
+            resolved.stop, stop.title, tour.title, resolved.outcome, tour.baseline, text=" ".join(stop.prose.split()),
+            ops=tuple(see.text.removeprefix("op:") for see in stop.anchor.see if see.kind == "op"),
+        )  # fmt: skip
+        if resolved.placed:
+            outline = store.outline(resolved.path)
+            mark = replace(
+                mark, path=resolved.path, line=resolved.line, end_line=resolved.end_line, begin=resolved.begin,
+                symbol=resolved.symbol, symbol_end=resolved.symbol_end, name=resolved.name,
+                kind=next((symbol.kind for symbol in outline if symbol.line == resolved.symbol), ""),
+            )  # fmt: skip
+        placed.append(mark)
+    return placed
 
 
 def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore) -> list[Mark]:
@@ -99,48 +100,39 @@ def _key(layers: Sequence[Layer], index: Path) -> str:
         digest.update(f"\0{layer.root}\0{layer.shown}\0{layer.quiet}".encode())
         for folder in (layer.root, layer.root / "tours", layer.root / "notes"):
             digest.update("".join(sorted(_stamps(folder))).encode("utf-8", "surrogatepass"))
-    digest.update(_stamp(index).encode())
+    with contextlib.suppress(OSError):
+        digest.update(_stamp(index, index.stat()).encode())
     return digest.hexdigest()[:32]
 
 
 def _stamps(folder: Path) -> Iterable[str]:
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith((".md", ".MD", ".lock")):
-                    known = entry.stat(follow_symlinks=False)
-                    yield f"\0{entry.path} {known.st_size} {known.st_mtime_ns}"
+            files = [entry for entry in entries if entry.name.endswith((".md", ".MD", ".lock"))]
+            return [_stamp(file.path, file.stat(follow_symlinks=False)) for file in files]
     except OSError:
-        return
+        return []
 
 
-def _stamp(file: Path) -> str:
-    try:
-        known = file.stat()
-    except OSError:
-        return ""
-    return f"\0{file} {known.st_size} {known.st_mtime_ns}"
+def _stamp(file: str | Path, state: os.stat_result) -> str:
+    return f"\0{file} {state.st_size} {state.st_mtime_ns}"
 
 
 def _read(name: str) -> list[Mark] | None:
     """The marks that are kept under this key; None where there are none, or they cannot be used."""
     try:
-        data: Any = json.loads(marks_file(name).read_bytes())
-        order = [one.name for one in fields(Mark)]
-        rows = [dict(zip(order, row, strict=True)) for row in data["marks"]]
+        rows = json.loads(marks_file(name).read_bytes())["marks"]
         return [Mark(**row | {"ops": tuple(row["ops"])}) for row in rows]
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
 
 
-def _write(name: str, found: Sequence[Mark]) -> None:
+def _write(name: str, marks: Sequence[Mark]) -> None:
     """Keep the marks, and let the oldest files go. Where the cache cannot be written nothing is kept."""
     file = marks_file(name)
-    order = [one.name for one in fields(Mark)]
-    rows = [[values[each] for each in order] for values in map(asdict, found)]
     with contextlib.suppress(OSError, UnicodeError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps({"marks": rows}, ensure_ascii=False))
-        kept = sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime_ns)
-        for old in kept[:-_KEPT]:
+        write_whole(file, json.dumps({"marks": [asdict(mark) for mark in marks]}, ensure_ascii=False))
+        by_age = sorted(file.parent.glob("*.json"), key=lambda kept: kept.stat().st_mtime_ns)
+        for old in by_age[:-_KEPT]:
             old.unlink(missing_ok=True)

@@ -14,8 +14,6 @@ from ptexplore.locations import progress_file
 from ptexplore.writing import write_whole
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ptexplore.annotations.records import Tour
 
 FORMAT = 1
@@ -55,17 +53,16 @@ def load_progress() -> ReadingProgress:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         return ReadingProgress(trouble=f"{file} is not of format {FORMAT}")
     last = data.get("last")
+    left_at = last.items() if isinstance(last, dict) else ()
     return ReadingProgress(
-        {one for one in _texts(data.get("done")) if STOP.fullmatch(one)},
-        {one for one in _texts(data.get("labs")) if STOP.fullmatch(one.partition("/")[0])},
-        {k: v for k, v in last.items() if ID.fullmatch(k) and isinstance(v, str) and ID.fullmatch(v)}
-        if isinstance(last, dict)
-        else {},
+        {stop for stop in _texts(data.get("done")) if STOP.fullmatch(stop)},
+        {lab for lab in _texts(data.get("labs")) if STOP.fullmatch(lab.partition("/")[0])},
+        {tour: stop for tour, stop in left_at if ID.fullmatch(tour) and isinstance(stop, str) and ID.fullmatch(stop)},
     )
 
 
 def _texts(value: Any) -> Iterable[str]:
-    return (one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return (text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None) -> None:
@@ -73,17 +70,13 @@ def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str
 
     Read anew first: another terminal may have written since.
     """
-    known = load_progress()
+    file, known = progress_file(), load_progress()
     if known.trouble:
         with contextlib.suppress(FileNotFoundError):
-            os.replace(progress_file(), progress_file().with_name(f"{progress_file().name}.damaged"))
+            os.replace(file, file.with_name(f"{file.name}.damaged"))
     known.done |= {done} if done else set()
     known.labs |= {lab} if lab else set()
     known.last |= dict([last]) if last else {}
-    _write(progress_file(), known)
-
-
-def _write(file: Path, known: ReadingProgress) -> None:
     data = {"format": FORMAT, "done": sorted(known.done), "labs": sorted(known.labs), "last": known.last}
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, json.dumps(data, indent=1))

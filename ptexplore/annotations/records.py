@@ -28,6 +28,14 @@ class Problem:
     text: str
 
 
+class Unreadable(ValueError):
+    """A file of notes, or a part of it, that cannot be used; `line` is where."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
+
+
 @dataclass(frozen=True, slots=True)
 class See:
     """A link to another place. `stop`: "tour#stop"; `op`: an operator; `src`: `path` and `symbol` in the source."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import trust_file
@@ -21,8 +20,8 @@ def trusted() -> dict[str, str]:
         data = json.loads(trust_file().read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    found = data.get("trusted") if isinstance(data, dict) else None
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
+    known = data.get("trusted") if isinstance(data, dict) else None
+    return {str(sha): str(name) for sha, name in known.items()} if isinstance(known, dict) else {}
 
 
 def may_run(tour: Tour, known: dict[str, str]) -> bool:
@@ -42,6 +41,5 @@ def forget(tours: Iterable[Tour]) -> None:
 
 
 def _write(known: dict[str, str]) -> None:
-    file: Path = trust_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps({"format": 1, "trusted": known}, indent=0))
+    trust_file().parent.mkdir(parents=True, exist_ok=True)
+    write_whole(trust_file(), json.dumps({"format": 1, "trusted": known}, indent=0))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptexplore.tui.app import Start
-    from ptexplore.tui.library import Job, Library
+    from ptexplore.tui.jobs import Job
+    from ptexplore.tui.library import Library
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
@@ -47,6 +48,8 @@ sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
 from ptexplore.cli.app import entry
 entry()"""
 _MESSAGE = re.compile(r"^(error|why|try): +(.*)$")
+
+_AREAS = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}  # folders by a short name
 
 
 def browse(
@@ -127,7 +130,7 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     if ID.fullmatch(tour_id) and library.notes.tours.get(tour_id) is not None:
         tour = find_tour(library.notes, tour_id)
         return Start("tour", tour_id, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
-    named = candidates(library.trees, library.catalogue, target)
+    named = candidates(library.trees, library.workspace.catalogue_at_hand(library.trees), target)
     if not named:
         raise nothing(library.trees, target, None)
     return Start("candidates", target, candidates=named)
@@ -136,15 +139,14 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
 def _folder(trees: Sequence[IndexedTree], target: str) -> Start | None:
     """A folder of the first tree that has it: one of the short names, or a path."""
     from ptexplore.tui.app import Start
-    from ptexplore.tui.reading.folders import AREAS
 
-    if "/" not in target and target not in AREAS:
+    if "/" not in target and target not in _AREAS:
         return None
-    path = AREAS.get(target, target.rstrip("/"))
+    path = _AREAS.get(target, target.rstrip("/"))
     for indexed in trees:
         if indexed.store.has_folder(path):
             return Start("folder", path, tree=indexed.tree.info.name)
-    if target in AREAS:
+    if target in _AREAS:
         why = f"no tree here has {path}"
         raise PtexploreError(f"there is no {target} to browse", why, "ptexplore fetch", FAILED)
     return None

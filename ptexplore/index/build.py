@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from ptexplore.store.index.read_ahead import PackedFile, ReadAhead, kept, unpack
 from ptexplore.store.index.reader import IndexStore, Known, StaleIndex
 from ptexplore.store.index.rows import Rows
 from ptexplore.store.index.writer import IndexWriter
+from ptexplore.writing import locked
 
 _WAIT = 1800  # seconds for another indexer to finish
 
@@ -222,28 +224,12 @@ def _is_worn(store: IndexStore, files: int) -> bool:
     return int(store.meta("worn") or 0) > max(files, 1000)
 
 
-@contextlib.contextmanager
-def _locked(target: Path, watcher: Progress) -> Iterator[bool]:
+def _locked(target: Path, watcher: Progress) -> AbstractContextManager[bool]:
     """Hold the lock; the value is whether another process had it."""
-    import filelock
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(lock_file(target))
-    waited = False
-    try:
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            waited = True
-            watcher.step("waiting for another ptexplore to finish indexing")
-            lock.acquire(timeout=_WAIT)
-    except filelock.Timeout as error:
-        why = f"another process has held {lock_file(target)} for half an hour"
-        raise PtexploreError("the index is in use", why, "end that process, then: ptexplore index") from error
-    try:
-        yield waited
-    finally:
-        lock.release()
+    lock = lock_file(target)
+    why = f"another process has held {lock} for half an hour"
+    refusal = PtexploreError("the index is in use", why, "end that process, then: ptexplore index")
+    return locked(lock, _WAIT, lambda: watcher.step("waiting for another ptexplore to finish indexing"), refusal)
 
 
 @contextlib.contextmanager

@@ -86,18 +86,18 @@ def installed_path(file: str, folders: InstalledFolders, head: str = "") -> str 
     `head` is how the file's text begins; only needed for headers.
     """
     file = posixpath.normpath(file)
-    inside = _below(file, folders.torch)
+    inside = _path_inside(file, folders.torch)
     if inside is not None:
         if inside.startswith("include/"):
             return header_path(inside.removeprefix("include/"), head)
         return f"torch/{inside}"
-    inside = _below(file, folders.packaged)
+    inside = _path_inside(file, folders.packaged)
     if inside is not None:
         if inside.startswith("ATen/"):
             return f"aten/src/{inside}"
         return f"tools/{inside}" if inside.startswith("autograd/") else None
     for name, folder in (("torchgen", folders.torchgen), ("functorch", folders.functorch)):
-        inside = _below(file, folder)
+        inside = _path_inside(file, folder)
         if inside is not None:
             return f"{name}/{inside}"
     return None
@@ -105,17 +105,15 @@ def installed_path(file: str, folders: InstalledFolders, head: str = "") -> str 
 
 def installed_candidates(path: str, folders: InstalledFolders) -> list[str]:
     """The installed files (absolute) that could hold canonical `path`, likeliest first; none need exist."""
-    if path.startswith("aten/src/ATen/") and folders.packaged:
-        packaged = [f"{folders.packaged}/{path.removeprefix('aten/src/')}"]
-    elif path.startswith("tools/autograd/") and folders.packaged:
-        packaged = [f"{folders.packaged}/{path.removeprefix('tools/')}"]
-    else:
-        packaged = []
-    found = [f"{folders.torch}/include/{header}" for header in header_candidates(path)]
+    files = []
+    for parent, inside in (("aten/src/", "ATen/"), ("tools/", "autograd/")):
+        if path.startswith(parent + inside) and folders.packaged:
+            files.append(f"{folders.packaged}/{path.removeprefix(parent)}")
+    files += [f"{folders.torch}/include/{header}" for header in header_candidates(path)]
     for name, folder in (("torch", folders.torch), ("torchgen", folders.torchgen), ("functorch", folders.functorch)):
         if folder and path.startswith(f"{name}/"):
-            found.append(f"{folder}/{path.removeprefix(name + '/')}")
-    return packaged + found
+            files.append(f"{folder}/{path.removeprefix(name + '/')}")
+    return files
 
 
 def recorded_path(recorded: str, folders: InstalledFolders | None = None) -> str | None:
@@ -149,10 +147,11 @@ def unwrap(text: str) -> tuple[str, int]:
     return _WRAPPER_LAST.sub("", text[len(_WRAPPER_FIRST) :]), 1
 
 
-def _below(file: str, folder: str | None) -> str | None:
-    if folder and file.startswith(folder.rstrip("/") + "/"):
-        return file[len(folder.rstrip("/")) + 1 :]
-    return None
+def _path_inside(file: str, folder: str | None) -> str | None:
+    if not folder:
+        return None
+    start = folder.rstrip("/") + "/"
+    return file.removeprefix(start) if file.startswith(start) else None
 
 
 def is_test_file(path: str) -> bool:

@@ -11,7 +11,7 @@ from ptexplore.model.places import Checkout, Layer, Runtime
 from ptexplore.source import canonical
 from ptexplore.source.runtime.generated import AIDS
 from ptexplore.source.runtime.generated import find as find_generated
-from ptexplore.source.tree import LARGEST, folders, is_plain
+from ptexplore.source.tree import LARGEST, NOT_SOURCE, folders
 
 CPP = frozenset(  # with CUDA, Objective-C++ and Metal
     {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl", ".inc", ".cu", ".cuh", ".m", ".mm", ".metal"}
@@ -21,11 +21,10 @@ YAML = frozenset({".yaml", ".yml"})
 SUFFIXES = CPP | PYTHON | YAML
 ROOTS = ("aten", "c10", "torch", "torchgen", "tools", "caffe2", "functorch")  # of PyTorch's repository
 
-# What building leaves inside a checkout: copies and generated text of whatever was built last, not the source itself.
-BUILT = ("build/", "torch/include/", "torch/bin/", "torch/share/", "torch/csrc/autograd/generated/", "torch/version.py")
-_NOT_OURS = (".git/", *BUILT)
 _GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")
-_NO_SOURCE = frozenset({"__pycache__", "node_modules"})  # and, of an extension, what its own build leaves: see BUILT
+_NO_SOURCE = frozenset(
+    {"__pycache__", "node_modules"}
+)  # and, of an extension, what its own build leaves: see NOT_SOURCE
 
 
 class Listed(NamedTuple):
@@ -54,22 +53,17 @@ def checkout_files(checkout: Checkout) -> list[Listed]:
     """C, C++, CUDA, Objective-C++, Metal, Python and YAML: below PyTorch's own roots, or all of an extension's."""
     root = os.path.realpath(checkout.root)
     roots = [f"{root}/{name}" for name in ROOTS] if checkout.project == "pytorch" else [root]
-    found = (
+    listed = (
         Listed(path, file, "checkout", state)
         for top in roots
         for file, state in _walk(top)
-        if _is_plain(path := file[len(root) + 1 :]) and not path.startswith(_NOT_OURS)
+        if _is_plain(path := file[len(root) + 1 :]) and not path.startswith(NOT_SOURCE)
     )
-    return sorted(found)
-
-
-def is_checkout_source(path: str) -> bool:
-    """Whether canonical `path` may be a checkout's own source: not git's, not what a build left there."""
-    return is_plain(path) and not path.startswith(_NOT_OURS)
+    return sorted(listed)
 
 
 def _is_plain(path: str) -> bool:
-    """What `is_plain` says of a path whose parts are names out of folders: none of them is empty or dots alone."""
+    """What `tree.is_plain` says of a path whose parts are names out of folders: none of them is empty or dots alone."""
     return "\\" not in path and "\n" not in path
 
 
@@ -77,10 +71,10 @@ def runtime_files(runtime: Runtime, generated: Path | None = None) -> list[Liste
     """The generated C++, PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
     where = folders(runtime)
     root = generated or find_generated(runtime)
-    found: dict[str, Listed] = {}
+    by_path: dict[str, Listed] = {}
     for listed in (*_generated_files(root), *_wheel_files(where)):
-        found.setdefault(listed.path, listed)  # as in the runtime tree, the first layer that holds a path gives it
-    return sorted(found.values())
+        by_path.setdefault(listed.path, listed)  # as in the runtime tree, the first layer that holds a path gives it
+    return sorted(by_path.values())
 
 
 def _generated_files(root: Path | None) -> Iterator[Listed]:
@@ -150,7 +144,7 @@ def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, t
 
 
 def _state(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """The state of a file to index; None of what is none."""
+    """The state of a file to index; None if it is not to be indexed."""
     name = entry.name  # cut here: os.path.splitext takes four times as long
     if name[name.rfind(".") :] not in SUFFIXES or not name[: name.rfind(".")].strip("."):
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from ptexplore.source.fetch.releases import releases
+
 if TYPE_CHECKING:
     from ptexplore.model.places import Checkout
     from ptexplore.source.tree import SourceTree
@@ -16,10 +18,10 @@ _MADE = ("torch/version.py", "torch/return_types.pyi", "torch/_VF.pyi", "torch/_
 
 def permalink(revision: str, path: str, line: int | None = None) -> str:
     """The address of a file, or of a line of it, at a commit or tag of PyTorch's repository."""
-    return below(f"{SITE}/{revision}", path, line)
+    return page_on(f"{SITE}/{revision}", path, line)
 
 
-def below(site: str, path: str, line: int | None = None) -> str:
+def page_on(site: str, path: str, line: int | None = None) -> str:
     """The same on any site: `site` is the address before a path."""
     return f"{site}/{quote(path)}" + (f"#L{line}" if line else "")
 
@@ -34,9 +36,7 @@ def origin_commit(checkout: Checkout) -> str | None:
     """The commit that the text is, or was before it was modified; None where that is not known."""
     if checkout.commit is not None:
         return checkout.commit
-    from ptexplore.source.fetch.releases import releases
-
-    return next((one.commit for one in releases() if one.version == checkout.release), None)
+    return next((release.commit for release in releases() if release.version == checkout.release), None)
 
 
 def permalink_of(tree: SourceTree, checkout: Checkout | None, path: str, line: int) -> tuple[str | None, str]:

@@ -12,6 +12,13 @@ class Progress(Protocol):
         """`name` is running; `done` is the part finished, 0.0 to 1.0, None where unknown."""
 
 
+class Watcher(Progress, Protocol):
+    """A Progress that also shows a word on the step that is running (how much, how fast)."""
+
+    def detail(self, text: str) -> None:
+        """`text` belongs to the step that is running."""
+
+
 class Silent:
     """A Progress nobody watches."""
 

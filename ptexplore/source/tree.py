@@ -1,4 +1,7 @@
-"""A tree of source files under canonical paths, read from layers; the runtime tree is generated C++ plus the wheel."""
+"""A tree of source files under canonical paths, read from layers: a checkout, or the installed torch.
+
+The installed torch's tree, the runtime tree, is its generated C++ over the files of the wheel.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from ptexplore.model.places import FileText, Layer, Runtime, TreeInfo
+from ptexplore.model.places import Checkout, FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
 from ptexplore.source.runtime.generated import AIDS
 from ptexplore.source.runtime.generated import find as find_generated
 
 LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
+# What building leaves inside a checkout: copies and generated text of whatever was built last, not the source itself.
+BUILT = ("build/", "torch/include/", "torch/bin/", "torch/share/", "torch/csrc/autograd/generated/", "torch/version.py")
+NOT_SOURCE = (".git/", *BUILT)  # of a checkout
+Relation = Literal["matches", "consistent", "version-skew"]
 
 
 def is_plain(path: str) -> bool:
@@ -54,8 +62,8 @@ class SourceTree:
     def lines(self, path: str) -> list[str]:
         """The lines of `path` without their ends; empty where it is not there."""
         if path not in self._lines:
-            found = self.read(path)
-            self._lines[path] = found.text.split("\n") if found else []
+            file = self.read(path)
+            self._lines[path] = file.text.split("\n") if file else []
         return self._lines[path]
 
     def line(self, path: str, line: int) -> str | None:
@@ -65,13 +73,13 @@ class SourceTree:
 
     def file_of(self, path: str) -> str | None:
         """The file that holds canonical `path`; None where no layer does."""
-        found = self.read(path)
-        return found.file if found else None
+        file = self.read(path)
+        return file.file if file else None
 
     def place_of(self, path: str, line: int) -> tuple[str, int] | None:
         """The file that holds `path` and the line there: an installed header can lie lower than in the repository."""
-        found = self.read(path)
-        return (found.file, line + found.shift) if found else None
+        file = self.read(path)
+        return (file.file, line + file.shift) if file else None
 
     def aid(self, name: str) -> str | None:
         """The text of one of the files made along with the generated layer (see source/runtime/generated.py)."""
@@ -92,18 +100,17 @@ class SourceTree:
         for layer in self.layers:
             for file in layer.candidates(path):
                 text = _read_inside(file, layer.roots)
-                if text is None or not self._is_it(path, file, text):
+                if text is None or not _serves(file, text, path):
                     continue
                 text, shift = canonical.unwrap(text) if layer.layer == "wheel" else (text, 0)
                 return FileText(path, layer.layer, file, text, shift)
         return None
 
-    def _is_it(self, path: str, file: str, text: str) -> bool:
-        """An installed header serves `aten/…` or `build/aten/…`, never both: its text decides."""
-        marker = "/torch/include/"
-        if marker not in file:
-            return True
-        return canonical.header_path(file.rsplit(marker, 1)[1], text[:600]) == path
+
+def _serves(file: str, text: str, path: str) -> bool:
+    """Whether `file` holds `path`: the text of an installed header says whether it is `aten/…` or `build/aten/…`."""
+    _, installed, header = file.rpartition("/torch/include/")
+    return not installed or canonical.header_path(header, text[:600]) == path
 
 
 def _read_inside(file: str, roots: tuple[str, ...]) -> str | None:
@@ -151,3 +158,14 @@ def _generated_candidates(root: str, path: str) -> list[str]:
     """Only generated files: a source build's root is a whole checkout."""
     is_ours = path.startswith("build/") or "/generated/" in path
     return [f"{root}/{path}"] if is_ours else []
+
+
+def checkout_tree(checkout: Checkout, relation: Relation = "version-skew") -> SourceTree:
+    """The tree of `checkout`. Links that lead out of it are not followed, and what a build left there is not read.
+
+    `relation` is how it relates to the running torch; who has not decided that claims the least.
+    """
+    root = os.path.realpath(checkout.root)
+    layer = LayerFiles("checkout", lambda path: [] if path.startswith(NOT_SOURCE) else [f"{root}/{path}"], (root,))
+    version = checkout.release or checkout.version or "unknown"
+    return SourceTree(TreeInfo(checkout.name, version, ("checkout",), checkout.commit, relation), (layer,))

@@ -15,13 +15,12 @@ from textual.worker import WorkerFailed
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui import hangup, messages
-from ptexplore.tui.background import JobRunner
-from ptexplore.tui.library import Place
+from ptexplore.tui.asking import Ask
+from ptexplore.tui.jobs import JobRunner, end_with_terminal
+from ptexplore.tui.messages import OpenDefinition, OpenOperator, OpenPlace, OpenTour, OpenTrail
 from ptexplore.tui.navigation import Navigator
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
-from ptexplore.tui.widgets.source import SourceView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
-    from ptexplore.tui.reading.searching import Searcher
+    from ptexplore.tui.screens.palette import Searcher
     from ptexplore.view.search.show import Candidate
     from ptexplore.view.trees import IndexedTree
 
@@ -60,10 +59,10 @@ class Browser(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+p,s", "palette", "Search", key_display="^p"),
-        Binding("greater_than_sign", "tour_next", "Next stop", key_display=">"),
-        Binding("less_than_sign", "tour_back", "Stop before", key_display="<", show=False),
-        Binding("equals_sign", "tour_here", key_display="=", show=False),
-        Binding("c", "tour_contents", "Contents"),
+        Binding("greater_than_sign", "tour('forward')", "Next stop", key_display=">"),
+        Binding("less_than_sign", "tour('back')", "Stop before", key_display="<", show=False),
+        Binding("equals_sign", "tour('show_source')", key_display="=", show=False),
+        Binding("c", "tour('contents')", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
         Binding("J", "scroll_notes(3)", show=False),
         Binding("K", "scroll_notes(-3)", show=False),
@@ -78,7 +77,7 @@ class Browser(App[None]):
     def __init__(self, library: Library, begin: Callable[[Library], Start], missing: Sequence[str] = ()) -> None:
         """`begin` says what is opened once there are indexes; `missing` names the trees that have none."""
         super().__init__()
-        self._start = begin
+        self._begin = begin
         self._missing = missing
         self._searcher: Searcher | None = None
         self.crash: Exception | None = None
@@ -88,13 +87,10 @@ class Browser(App[None]):
     def _read(self, library: Library) -> None:
         """Read these trees and notes: what showed others is made anew."""
         self.library = library
-        self.reader = ReadingScreen(library, self._stop_job)
+        self.reader = ReadingScreen(library)
         self.jobs = JobRunner(self, self.reader)
         self.navigator = Navigator(self, library, self.reader)
         self.touring = Touring(self, library, self.reader, self.jobs, self._keep_trail)
-        if self._searcher is not None:
-            self._searcher.close()
-            self._searcher = None
 
     # --- the first screen ---
 
@@ -103,31 +99,32 @@ class Browser(App[None]):
         for name in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(name, self.exit)
-        hangup.watch()
+        end_with_terminal()
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
         if self._missing:
             from ptexplore.tui.screens.building import Building
 
             self.push_screen(Building(self.library, self._missing), self._built)
         else:
-            self._begin()
+            self._show_reader()
         self.set_timer(0.7, lambda: self.run_worker(self._settle, thread=True, exit_on_error=False))
 
     def _built(self, trees: Sequence[IndexedTree] | None) -> None:
-        self._read(self.library if trees is None else replace(self.library, trees=trees, _marks=None))
+        self._close()
+        self._read(self.library if trees is None else replace(self.library, trees=trees))
         if self.library.trees:
-            self._begin()
+            self._show_reader()
         else:
             self.exit()
 
-    def _begin(self) -> None:
+    def _show_reader(self) -> None:
         try:
-            start = self._start(self.library)
+            start = self._begin(self.library)
         except PtexploreError as error:  # a target can be looked up only once there is an index
             self.crash = error
             self.exit()
             return
-        self.reader.begin = lambda: self._open(start)  # before the first paint, which shows it
+        self.reader.begin = lambda: self._open(start)
         self.push_screen(self.reader)
 
     def _open(self, start: Start) -> None:
@@ -137,57 +134,43 @@ class Browser(App[None]):
         elif start.kind == "candidates":
             self.navigator.choose(start.name, start.candidates)
         elif start.kind == "tour":
-            self.post_message(messages.OpenTour(start.name, start.stop))
-        elif start.kind == "trail" and start.trail is not None:
-            self.post_message(messages.OpenTrail(start.trail, start.name))
+            self.touring.open(start.name, start.stop)
+        elif start.trail is not None:
+            self.post_message(OpenTrail(start.trail))
         else:
             self.reader.files.focus()
             self.action_home()
 
     def _settle(self) -> None:
         with contextlib.suppress(PtexploreError):  # whoever needs them says so
-            self.library.read_notes()
+            self.library.read_marks()
         self.settled()
 
     # --- what panes and screens ask for ---
 
-    def on_open_place(self, event: messages.OpenPlace) -> None:
+    def on_open_place(self, event: OpenPlace) -> None:
         """A line of a file."""
-        place = Place(event.tree, event.path, event.line, event.column)
-        self.navigator.show_reader().go(place, keep=event.keep)
+        self.navigator.show_reader().go(event.place)
 
-    def on_open_symbol(self, event: messages.OpenSymbol) -> None:
-        """What bears a name."""
-        self.navigator.open_symbol(event.name)
-
-    def on_source_view_definition(self, event: SourceView.Definition) -> None:
+    def on_open_definition(self, event: OpenDefinition) -> None:
         """The definition of what the cursor is on."""
         self.navigator.open_definition(event.name, event.place)
 
-    def on_open_operator(self, event: messages.OpenOperator) -> None:
+    def on_open_operator(self, event: OpenOperator) -> None:
         """An operator's card."""
         from ptexplore.tui.screens.card import CardScreen
 
         self.push_screen(CardScreen(self.library, event.name), self._follow)
 
-    def on_open_tour(self, event: messages.OpenTour) -> None:
+    def on_open_tour(self, event: OpenTour) -> None:
         """Walk a tour, from a stop on."""
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at)
 
-    def on_open_trail(self, event: messages.OpenTrail) -> None:
+    def on_open_trail(self, event: OpenTrail) -> None:
         """What ran, as a tree."""
         self._keep_trail(event.trail)
         self.action_trail()
-
-    def on_edit(self, event: messages.Edit) -> None:
-        """The reader's editor has the terminal until it ends."""
-        try:
-            with self.suspend():
-                self.library.edit(event.file, event.line)
-        except PtexploreError as error:
-            self.reader.tell(f"{error.message}: {error.why}")
-        self.refresh()
 
     def _follow(self, message: Message | None) -> None:
         """Do what a screen ended with."""
@@ -198,7 +181,7 @@ class Browser(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of a tour while there is one, of a trail once there was one."""
-        if action in ("tour_next", "tour_back", "tour_contents", "tour_here"):
+        if action == "tour":
             return self.touring.walk is not None and self.screen is self.reader
         if action == "lab":
             return bool(self.touring.labs) and self.screen is self.reader
@@ -216,31 +199,15 @@ class Browser(App[None]):
 
     def action_palette(self) -> None:
         """Find anything."""
-        from ptexplore.tui.reading.searching import Searcher
-        from ptexplore.tui.screens.palette import Palette
+        from ptexplore.tui.screens.palette import Palette, Searcher
 
-        if isinstance(self.screen, Palette):
-            return
-        if self._searcher is None:
-            self._searcher = Searcher(self.library)
-            self._searcher.warm()
-        self.push_screen(Palette(self._searcher), self._follow)
+        if not isinstance(self.screen, Palette):
+            self._searcher = self._searcher or Searcher(self.library)
+            self.push_screen(Palette(self._searcher), self._follow)
 
-    def action_tour_next(self) -> None:
-        """The next stop."""
-        self.touring.forward()
-
-    def action_tour_back(self) -> None:
-        """The stop before."""
-        self.touring.back()
-
-    def action_tour_contents(self) -> None:
-        """Every stop of the tour."""
-        self.touring.contents()
-
-    def action_tour_here(self) -> None:
-        """Back to the stop's own source."""
-        self.touring.here()
+    def action_tour(self, step: str) -> None:
+        """Walk the tour; `step` is a method of Touring."""
+        getattr(self.touring, step)()
 
     def action_lab(self) -> None:
         """Run a lab of the stop."""
@@ -262,12 +229,15 @@ class Browser(App[None]):
 
         self.push_screen(Keys())
 
+    def action_away(self) -> None:
+        """Close what lies over the source; what runs for the reader ends first."""
+        if not self.jobs.stop():
+            self.reader.show_source_alone()
+
     # --- what runs ---
 
     def action_trace(self) -> None:
         """Type an expression; see what runs."""
-        from ptexplore.tui.screens.asking import Ask
-
         self.push_screen(Ask("trace an expression, as torch.add(a, b)"), self._trace)
 
     def _trace(self, typed: str | None) -> None:
@@ -280,11 +250,8 @@ class Browser(App[None]):
             self.notify("Esc on the reading screen stops it", title=clean(title))
 
     def _traced(self, trail: Trail) -> str:
-        self.post_message(messages.OpenTrail(trail))
+        self.post_message(OpenTrail(trail))
         return ""
-
-    def _stop_job(self) -> bool:
-        return self.jobs.stop()
 
     def _keep_trail(self, trail: Trail) -> None:
         """Make the screen of what ran last; the one of what ran before goes."""
@@ -318,6 +285,7 @@ class Browser(App[None]):
         self.jobs.close()
         if self._searcher is not None:
             self._searcher.close()
+            self._searcher = None
 
     def _fatal_error(self) -> None:
         """End at once and leave the terminal as it was; what went wrong is said in three parts, by who ran us."""

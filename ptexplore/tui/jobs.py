@@ -1,40 +1,46 @@
-"""Something that runs for the reader in a thread: how far it is, how to end it; nothing here blocks the screen."""
+"""What runs for the reader beside the screen: one job at a time in a thread, how far it is, and how it ends."""
 
 from __future__ import annotations
 
+import os
+import select
+import sys
 import threading
 import weakref
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-_ALL: weakref.WeakSet[Running] = weakref.WeakSet()
+from ptexplore.errors import PtexploreError
+from ptexplore.safe_text import clean
+from ptexplore.tui.messages import Tell
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.screen import Screen
+
+HUNG_UP = 128 + 1  # as a shell tells of SIGHUP
+_ALL: weakref.WeakSet[Job] = weakref.WeakSet()
+Result = TypeVar("Result")
 
 
-def stop_all() -> None:
-    """End every job that there is."""
-    for one in list(_ALL):
-        one.stop()
+class Job:
+    """Something that runs in a thread. `tell` hears each step, in the thread of whoever does the work.
 
+    `stopped` says whether the reader wants it no more.
+    """
 
-class Running:
-    """A job as `library.Job` has it. `tell` hears each step, in the thread of whoever does the work."""
-
-    def __init__(self, title: str, tell: Callable[[str, float | None], object]) -> None:
+    def __init__(self, title: str, tell: Callable[[str], object]) -> None:
         self.title = title
+        self.stopped = False
         self._tell = tell
-        self._stopped = threading.Event()
         self._watching: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         _ALL.add(self)
 
-    def step(self, name: str, done: float | None = None) -> None:
-        """What runs now, and which share of it is done."""
+    def step(self, name: str) -> None:
+        """What runs now."""
         if not self.stopped:
-            self._tell(name, done)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the reader wants it no more."""
-        return self._stopped.is_set()
+            self._tell(name)
 
     def watch(self, stop: Callable[[], None]) -> None:
         """Call `stop` when the reader wants it no more; at once where that is so already."""
@@ -47,7 +53,103 @@ class Running:
     def stop(self) -> None:
         """The reader wants it no more. From any thread, and more than once."""
         with self._lock:
-            self._stopped.set()
+            self.stopped = True
             watching, self._watching = self._watching, []
-        for one in watching:
-            one()
+        for stop in watching:
+            stop()
+
+
+class JobRunner:
+    """Runs labs and traces for the reader. `running` is the job that runs now; `reader` is told how far it is."""
+
+    def __init__(self, app: App[None], reader: Screen[None]) -> None:
+        self._app = app
+        self._reader = reader
+        self.running: Job | None = None
+
+    def run(
+        self,
+        title: str,
+        work: Callable[[Job], Result],
+        done: Callable[[Result], str],
+        failed: Callable[[str], object] = lambda _why: None,
+    ) -> bool:
+        """Start `work` in a thread. Returns False, and says so, if another job still runs.
+
+        `done` gets its result and returns how that is told; `failed` gets the reason of a PtexploreError, or "stopped".
+        Both are called in the thread of the screen.
+        """
+        if self.running is not None:
+            self._tell(f"{self.running.title} still runs: Esc stops it")
+            return False
+        job = self.running = Job(title, lambda name: self._app.call_later(self._step, name))
+        self._tell(f"{title} runs: Esc stops it")
+
+        def end_well(result: Result) -> None:
+            message = done(result)
+            self._end(f"{title}: {message}" if message else "")
+
+        def end_badly(why: str) -> None:
+            failed(why)
+            self._end(f"{title}: {why}")
+
+        def in_thread() -> None:
+            try:
+                result = work(job)
+            except PtexploreError as error:
+                self._app.call_from_thread(end_badly, "stopped" if job.stopped else f"{error.message}: {error.why}")
+            else:
+                self._app.call_from_thread(end_well, result)
+
+        self._app.run_worker(in_thread, thread=True, group="job", exit_on_error=False)
+        return True
+
+    def _step(self, name: str) -> None:
+        if self.running is not None:
+            self._tell(f"{self.running.title}: {name} (Esc stops it)")
+
+    def _end(self, message: str) -> None:
+        self.running = None
+        room = self._app.size.width - 24  # the position stands beside it
+        fits = self._app.screen is self._reader and len(message) < room
+        self._tell(message if fits else "")
+        if message and not fits:
+            self._app.notify(clean(message), markup=False, timeout=12)
+
+    def _tell(self, text: str) -> None:
+        self._reader.post_message(Tell(text))
+
+    def stop(self) -> bool:
+        """Stop the job that runs. Returns False if there is none, or it is being stopped already."""
+        job = self.running
+        if job is None or job.stopped:
+            return False
+        self._tell(f"stopping {job.title} …")
+        self._app.run_worker(job.stop, thread=True, group="stopping", exit_on_error=False)
+        return True
+
+    def close(self) -> None:
+        """Stop the job at once: the app ends."""
+        if self.running is not None:
+            self.running.stop()
+
+
+def end_with_terminal() -> None:
+    """End this process, and every job, once the terminal that it reads from is gone, even without a SIGHUP.
+
+    In a thread of its own: the event loop may spin on a terminal that is always ready to read and has nothing. There is
+    nothing to restore then.
+    """
+    stream = sys.__stdin__
+    if stream is None or not stream.isatty():
+        return
+    poll = select.poll()
+    poll.register(stream.fileno(), 0)  # errors and hang-ups are always told
+
+    def wait() -> None:
+        poll.poll()
+        for job in list(_ALL):
+            job.stop()
+        os._exit(HUNG_UP)
+
+    threading.Thread(target=wait, name="hangup", daemon=True).start()

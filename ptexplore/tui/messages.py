@@ -2,78 +2,87 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from ptexplore.tui.places import Place
+
 if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
-    from ptexplore.tui.library import Place
+    from ptexplore.view.opening import Opening
 
 
+@dataclass
 class OpenPlace(Message):
-    """Show a line of a file of a tree; `keep` leaves the focus where it is (a list that is walked through)."""
+    """Show a line of a file of a tree."""
 
-    def __init__(self, tree: str, path: str, line: int = 1, column: int = 0, *, keep: bool = False) -> None:
-        super().__init__()
-        self.tree, self.path, self.line, self.column, self.keep = tree, path, line, column, keep
+    place: Place
 
 
-class OpenSymbol(Message):
-    """Show what bears this name (or "FILE", "FILE:LINE"); where several do, the reader chooses."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-
+@dataclass
 class OpenOperator(Message):
     """Show the card of the operator of this full name ("aten::add.Tensor")."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
+    name: str
 
 
+@dataclass
 class OpenTour(Message):
     """Walk a tour or note by its id: from a stop's id on, else from where it was left."""
 
-    def __init__(self, tour: str, at: str | None = None) -> None:
-        super().__init__()
-        self.tour, self.at = tour, at  # `stop` is the message's own
+    tour: str
+    at: str | None = None  # `stop` is the message's own
 
 
+@dataclass
 class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
-    def __init__(self, trail: Trail, title: str = "") -> None:
-        super().__init__()
-        self.trail, self.title = trail, title
+    trail: Trail
 
 
+@dataclass
+class OpenDefinition(Message):
+    """Show the definition of a name that stands at a place; `name` includes what qualifies it."""
+
+    name: str
+    place: Place
+
+
+@dataclass
 class OpenUses(Message):
     """List the uses of a name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
+    name: str
 
 
-class Edit(Message):
-    """Open a file of this machine in the reader's editor."""
-
-    def __init__(self, file: str, line: int) -> None:
-        super().__init__()
-        self.file, self.line = file, line
-
-
+@dataclass
 class Moved(Message):
     """The cursor is on another line or file: what follows it, follows."""
 
-    def __init__(self, place: Place) -> None:
-        super().__init__()
-        self.place = place
+    place: Place
 
 
-class Coloured(Message):
-    """What a file's words are is known: it can be shown in colour."""
+@dataclass
+class Tell(Message):
+    """A line for the reader."""
+
+    text: str
+
+
+def message_for(opening: Opening) -> Message | None:
+    """The message that opens it; None if nothing can be opened."""
+    if opening.operator is not None:
+        return OpenOperator(opening.operator)
+    if opening.stop is not None:
+        return open_stop(opening.stop)
+    ref = opening.ref
+    return OpenPlace(Place(ref.tree, ref.path, ref.line or 1)) if ref is not None and ref.path is not None else None
+
+
+def open_stop(name: str) -> OpenTour:
+    """The message that walks a tour from a stop on; `name` is "tour#stop"."""
+    tour, _, stop = name.partition("#")
+    return OpenTour(tour, stop)

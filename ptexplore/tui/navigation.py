@@ -1,17 +1,20 @@
-"""Going to what was asked for: a name, a definition, one of several candidates."""
+"""Going to what was asked for: the definition of the name under the cursor, or one of several candidates."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from ptexplore.errors import PtexploreError
-from ptexplore.tui import messages
-from ptexplore.tui.library import Place
+from ptexplore.tui.asking import ChoiceScreen, two_lines
+from ptexplore.tui.messages import OpenOperator
+from ptexplore.tui.places import Place
+from ptexplore.view.search.show import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import App
+    from textual.content import Content
 
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
@@ -32,58 +35,118 @@ class Navigator:
             self._app.pop_screen()
         return self._reader
 
-    def open_symbol(self, name: str) -> None:
-        """Go to what bears this name."""
-        from ptexplore.view.search.show import candidates
-
-        try:
-            self.choose(name, candidates(self._library.trees, self._library.catalogue, name))
-        except PtexploreError as error:
-            self.show_reader().tell(error.message)
-
     def open_definition(self, name: str, place: Place) -> None:
         """Go to the definition of a name that stands at a place."""
-        from ptexplore.tui.reading.defining import definitions
-
-        found, told = definitions(self._library, name, place)
-        if found:
-            self.choose(name, found, told)
+        definitions, remark = find_definitions(self._library, name, place)
+        if definitions:
+            self.choose(name, definitions, remark)
         else:
-            self._reader.tell(told)
+            self._reader.tell(remark)
 
-    def choose(self, name: str, candidates: Sequence[Candidate], told: str = "") -> None:
-        """Go to the one candidate, or to the one that the reader chooses. `told` is what to know of them."""
-        from ptexplore.tui.screens.choice import ChoiceScreen, row
+    def choose(self, name: str, choices: Sequence[Candidate], remark: str = "") -> None:
+        """Go to the one candidate, or to the one that the reader chooses. `remark` is what to know of them."""
+        if len(choices) == 1:
+            self._take(choices[0], remark)
+            return
+        title = f"{remark} ({len(choices)} things)" if remark else f"{name} names {len(choices)} things"
+        self._app.push_screen(
+            ChoiceScreen(title, [_option(candidate) for candidate in choices]),
+            lambda at: self._take(choices[at]) if at is not None else None,
+        )
 
-        if not candidates:
-            self.show_reader().tell(f"there is nothing named {name} in these trees")
-        elif len(candidates) == 1:
-            self._take(candidates[0], told)
-        else:
-            title = f"{told} ({len(candidates)} things)" if told else f"{name} names {len(candidates)} things"
-            choice = ChoiceScreen(title, [row(candidate) for candidate in candidates])
-            self._app.push_screen(choice, lambda at: self._take(candidates[at]) if at is not None else None)
-
-    def _take(self, candidate: Candidate, told: str = "") -> None:
+    def _take(self, candidate: Candidate, remark: str = "") -> None:
         ref, symbol = candidate.spot.ref, candidate.symbol
         if candidate.kind == "operator":
-            self._app.post_message(messages.OpenOperator(candidate.name))
+            self._app.post_message(OpenOperator(candidate.name))
         elif ref.path is None:
             self.show_reader().tell(f"{candidate.name}: {ref.reason or 'no place is known'}")
         else:
             line = candidate.first or ref.line or 1
             last = candidate.last if candidate.first else symbol.end_line if symbol is not None else None
             lit = (symbol.begin if symbol is not None else line, last) if last and last > line else None
-            place = Place(candidate.spot.tree.name, ref.path, line, self._column(candidate, line))
+            place = Place(candidate.spot.tree.name, ref.path, line)
+            place = self._library.at_name(place, symbol.name if symbol is not None else "")
             self.show_reader().go(place, lit=lit)
-            if ref.precision in ("ambiguous", "unknown"):
-                self._reader.tell(f"{ref.precision}: {ref.reason}")
-            elif told:
-                self._reader.tell(told)
+            uncertain = ref.precision in ("ambiguous", "unknown")
+            self._reader.tell(f"{ref.precision}: {ref.reason}" if uncertain else remark)
 
-    def _column(self, candidate: Candidate, line: int) -> int:
-        """Where the name is on its line, so that a definition is shown with the cursor on it."""
-        indexed, path = self._library.tree(candidate.spot.tree.name), candidate.spot.ref.path
-        if candidate.symbol is None or indexed is None or path is None:
-            return 0
-        return max(0, (indexed.tree.line(path, line) or "").find(candidate.symbol.name))
+
+def _option(candidate: Candidate) -> Content:
+    """What tells a candidate from the others: its name and signature; kind, place, tree and precision below."""
+    ref, symbol = candidate.spot.ref, candidate.symbol
+    line = candidate.first or ref.line
+    where = f"{ref.path}:{line}" if line else ref.path or ref.reason or "no place"
+    facts = [candidate.kind, where, candidate.spot.tree.label, ref.layer or "", ref.precision]
+    if symbol is not None and symbol.guards:
+        facts.append(f"#if {' and '.join(symbol.guards)}")
+    if symbol is not None and symbol.role == "declaration":
+        facts.append("declaration")
+    gap = "  " if candidate.kind in ("file", "operator") else ""
+    return two_lines(f"{candidate.name}{gap}{candidate.detail}", " · ".join(filter(None, facts)))
+
+
+def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Candidate], str]:
+    """What a name may be: candidates elsewhere, those of the same file and tree first; and what must be said of them.
+
+    A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace.
+    """
+    local = _local_line(library, name, place)
+    if local is not None:
+        return [], f"{name} is a local name here, it seems: line {local} declares it"
+    last = name.rpartition("::")[2].rpartition(".")[2]
+    named = candidates(library.trees, None, name)
+    remark = ""
+    if not named and last != name and "/" not in name:
+        named = candidates(library.trees, None, last)
+        remark = f"nothing is called {name}; these are called {last}" if named else ""
+    same_language = [one for one in named if _language(one.spot.ref.path or "") == _language(place.path)]
+    if not same_language:
+        if named:
+            why = "its definition is not known; what is called so is of another language (ctrl+p lists it)"
+            return [], f"{last}: {why}"
+        return [], f"{name}: no definition in these trees (a local name, or what no header here says)"
+    elsewhere = [candidate for candidate in same_language if not _is_at(candidate, place)]
+    if not elsewhere:
+        return [], f"this is where {last} is defined; r lists its uses"
+    if name.startswith("std::") and remark:
+        return [], f"{name} is the C++ library's: it is not in these trees"
+    if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
+        remark = f"found by its name alone: {elsewhere[0].name}"
+    elsewhere.sort(key=lambda one: (one.spot.ref.path != place.path, one.spot.tree.name != place.tree))
+    return elsewhere, remark
+
+
+def _language(path: str) -> str:
+    """The language of a file: what is called so in another one is another thing."""
+    if path.endswith((".py", ".pyi")):
+        return "Python"
+    return "YAML" if path.endswith((".yaml", ".yml")) else "C++"
+
+
+# Words that stand before a name without declaring it.
+_NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
+
+
+def _local_line(library: Library, name: str, place: Place) -> int | None:
+    """The line of the function around a place that seems to declare a plain name as a parameter or variable of C++.
+
+    By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
+    """
+    indexed = library.tree(place.tree)
+    if indexed is None or not name.isidentifier() or _language(place.path) != "C++":
+        return None
+    around = indexed.store.enclosing(place.path, place.line)
+    if around is None or around.kind != "function" or around.name == name:
+        return None
+    declaration = re.compile(rf"(\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)")
+    for number in range(around.begin, place.line + 1):
+        text = (indexed.tree.line(place.path, number) or "").partition("//")[0]
+        for match in declaration.finditer(text):
+            if match[1] not in _NO_TYPE and not match[1].isdigit():
+                return number
+    return None
+
+
+def _is_at(candidate: Candidate, place: Place) -> bool:
+    ref = candidate.spot.ref
+    return (candidate.spot.tree.name, ref.path, ref.line) == (place.tree, place.path, place.line)

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.library import Place
+from ptexplore.tui.asking import ChoiceScreen, two_lines
+from ptexplore.tui.places import Place
+from ptexplore.view.notes.tour import TourWalk, find_tour, stop_left_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import App
 
-    from ptexplore.annotations.records import Lab, Stop
+    from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Trail
-    from ptexplore.tui.background import JobRunner
+    from ptexplore.tui.jobs import JobRunner
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.tour import Guide, StopView, TourWalk
+    from ptexplore.view.notes.tour import Guide, StopView
 
 
 class Touring:
@@ -52,22 +58,18 @@ class Touring:
 
     def open(self, name: str, stop: str | None) -> None:
         """Walk the tour of that id: from a stop's id on, else from where it was left."""
-        from ptexplore.annotations.progress import load_progress, remember
-        from ptexplore.view.notes.tour import TourWalk, find_tour, stop_left_at
-
         try:
             tour = find_tour(self._library.notes, name)
         except PtexploreError as error:
             self._reader.tell(f"{error.message}: {error.why}")
             return
-        names = [one.id for one in tour.stops]
-        number = names.index(stop) + 1 if stop in names else stop_left_at(tour, load_progress())
-        self.walk = TourWalk(tour, number, remember, self._not_kept)
+        stops = [stop.id for stop in tour.stops]
+        number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
+        self.walk = TourWalk(
+            tour, number, remember, lambda why: self._app.notify(clean(why), title="progress is not kept")
+        )
         self._guide = None
         self._show()
-
-    def _not_kept(self, why: str) -> None:
-        self._app.notify(clean(why), title="progress is not kept")
 
     def forward(self) -> None:
         """Go to the next stop; after the last one the tour ends."""
@@ -76,7 +78,7 @@ class Touring:
         if self.walk.forward():
             self._show()
         else:
-            self.end()
+            self._end()
             self._reader.tell("that was the last stop: H shows what to read next")
 
     def back(self) -> None:
@@ -90,19 +92,19 @@ class Touring:
 
     def contents(self) -> None:
         """List the stops to choose from."""
-        from ptexplore.tui.screens.contents import TourContents
-
         if self.walk is not None:
-            self._app.push_screen(TourContents(self.walk.tour, self.walk.number), self._to_stop)
+            self._app.push_screen(TourContents(self.walk.tour, self.walk.number), self._go_to_stop)
 
-    def _to_stop(self, number: int | None) -> None:
-        if number == 0:
-            self.end()
-        elif self.walk is not None and number is not None:
-            self.walk.number = number
+    def _go_to_stop(self, at: int | None) -> None:
+        if self.walk is None or at is None:
+            return
+        if at == len(self.walk.tour.stops):
+            self._end()
+        else:
+            self.walk.number = at + 1
             self._show()
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Leave the tour: the notes follow the cursor again."""
         self.walk = None
         self._reader.notes.leave()
@@ -126,11 +128,11 @@ class Touring:
     def _place(self, walk: TourWalk, number: int) -> None:
         try:
             if self._guide is None:
-                self._guide = self._library.apart_guide()
+                self._guide = self._library.guide()
             view = self._guide.stop(walk.tour, number)
         except PtexploreError as error:
-            told = f"{error.message}: {error.why}" if error.why else error.message
-            self._app.call_later(self._reader.tell, told)
+            message = f"{error.message}: {error.why}" if error.why else error.message
+            self._app.call_later(self._reader.tell, message)
         else:
             self._app.call_later(self._placed, walk, view)
 
@@ -140,9 +142,9 @@ class Touring:
         self._reader.show_notes()
         self._reader.notes.show_stop(view)
         walk.shown()
-        self._reader.call_after_refresh(self.here)  # the panes have their sizes then
+        self._reader.call_after_refresh(self.show_source)  # the panes have their sizes then
 
-    def here(self) -> None:
+    def show_source(self) -> None:
         """Go to the source of the stop that is shown, from wherever the reader read on."""
         view = self._reader.notes.stop
         if self.walk is None or view is None:
@@ -150,19 +152,12 @@ class Touring:
         anchor = view.resolved
         if view.spot is not None:
             lit = (anchor.line, max(anchor.end_line, anchor.line))
-            tree = view.spot.tree.name
-            self._reader.go(Place(tree, anchor.path, anchor.line, self._column(view, tree)), lit=lit)
+            place = Place(view.spot.tree.name, anchor.path, anchor.line)
+            name = view.stop.anchor.token or re.split(r"::|\.", anchor.name)[-1]
+            self._reader.go(self._library.at_name(place, name, once=True), lit=lit)
         else:
             self._reader.source.light(None)
             self._reader.warn(f"stop {view.number} is {view.outcome}: what is open below is not its source")
-
-    def _column(self, view: StopView, tree: str) -> int:
-        """Where what the stop means is on its line: the anchor's token, else the symbol's name, if it is there once."""
-        anchor, indexed = view.resolved, self._library.tree(tree)
-        name = view.stop.anchor.token or re.split(r"::|\.", anchor.name)[-1]
-        line = (indexed.tree.line(anchor.path, anchor.line) or "") if indexed is not None else ""
-        columns = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", line)] if name else []
-        return columns[0] if len(columns) == 1 else 0
 
     # --- labs ---
 
@@ -172,11 +167,8 @@ class Touring:
         if len(labs) == 1:
             self._run(labs[0])
         elif labs:
-            from ptexplore.tui.screens.choice import ChoiceScreen
-
-            rows = [(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs]
-            chosen = ChoiceScreen("which lab?", rows)
-            self._app.push_screen(chosen, lambda at: self._run(labs[at]) if at is not None else None)
+            choice = ChoiceScreen("which lab?", [two_lines(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs])
+            self._app.push_screen(choice, lambda at: self._run(labs[at]) if at is not None else None)
 
     def _run(self, lab: Lab) -> None:
         if self.walk is None:
@@ -186,17 +178,33 @@ class Touring:
             f"lab {lab.id}",
             lambda job: self._library.run_lab(walk.tour, stop, lab, job),
             partial(self._ran, walk, stop, lab),
-            partial(notes.lab_said, lab),
+            partial(notes.show_result, lab),
         )
         if started:
-            notes.lab_said(lab, "running …  (Esc stops it)")
+            notes.show_result(lab, "running …  (Esc stops it)")
 
     def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, ended: tuple[LabResult, Trail | None]) -> str:
         result, trail = ended
-        self._reader.notes.lab_said(lab, result)
+        self._reader.notes.show_result(lab, result)
         if result.outcome == "passed":
             walk.passed(stop, lab)
         if trail is None:
             return result.outcome
         self._keep_trail(trail)
         return f"{result.outcome}; T walks what ran"
+
+
+class TourContents(ChoiceScreen):
+    """The stops of a tour, with what was read, and a last line that leaves the tour."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "dismiss(None)", "Close")]
+
+    def __init__(self, tour: Tour, at: int) -> None:
+        read = load_progress().done
+        options = []
+        for number, stop in enumerate(tour.stops, 1):
+            mark = "✓" if tour.name_of(stop) in read else " "
+            labs = f"  {len(stop.labs)} lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
+            title = (clean(stop.title), "bold" if number == at else "")
+            options.append(Content.assemble(f"{mark} {number:>2}  ", title, (labs, "dim")))
+        super().__init__(tour.title, [*options, Content.styled("leave the tour", "dim")], at - 1)

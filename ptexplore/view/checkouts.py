@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptexplore.model.places import Checkout
-from ptexplore.source.fetch.checkouts import CheckoutChoice, is_there
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.fetch.checkouts import CheckoutChoice, is_in_place, is_there
 
 FORMAT = 1
 REASONS = {

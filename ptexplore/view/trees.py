@@ -8,20 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.precision import decide
-from ptexplore.source.atlas.atlas import Atlas
-from ptexplore.source.fetch.registry import is_in_place
-from ptexplore.source.permalink import permalink, public_commit
+from ptexplore.source.atlas import Atlas
+from ptexplore.source.fetch.checkouts import is_in_place
+from ptexplore.source.permalink import permalink
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.index.reader import IndexStore
-
-if TYPE_CHECKING:
-    from ptexplore.model.trace import Trail
 
 
 @dataclass(frozen=True)
@@ -140,60 +136,6 @@ def changed(indexed: IndexedTree, path: str) -> bool:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest() != known.sha
     except OSError:
         return True
-
-
-def why_not(ref: SourceRef, trees: Sequence[IndexedTree]) -> str | None:
-    """Why a place that was found in these trees cannot be opened; None if it can."""
-    if ref.path is None or ref.line is None:
-        candidates = ", ".join(f"{candidate.path}:{candidate.line}" for candidate in ref.candidates)
-        return candidates or ref.reason or f"its place is {ref.precision}"
-    if ref.layer == "atlas" or _tree_called(trees, ref.tree) is None:
-        return f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index"
-    return None
-
-
-def why_not_of_trail(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
-    """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
-    if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
-        return ref.reason or f"its place is {ref.precision}"
-    known = next((tree for tree in trail.trees if tree.name == ref.tree), None)
-    if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
-        return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
-    indexed = _tree_called(trees, ref.tree)
-    if indexed is None:
-        return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
-    info, checkout = indexed.tree.info, indexed.checkout
-    commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a Trail has it
-    if known is None or (known.version, known.commit) != (info.version, commit):
-        was, now = (known.version if known is not None else "another version"), info.version
-        if known is not None and was == now:
-            was, now = (f"{now} ({(its or 'no known commit')[:15]})" for its in (known.commit, commit))
-        return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
-    return None
-
-
-def first_to_open(
-    places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]
-) -> tuple[SourceRef | None, str]:
-    """The first of a row's places that can be opened, else None and why the first cannot."""
-    troubles = []
-    for ref in places:
-        why = why_not_of_trail(ref, trail, trees)
-        if why is None and ref.path is not None:
-            return ref, ""
-        troubles.append(why or "")
-    return None, troubles[0] if troubles else "nothing says where this is"
-
-
-def in_words(ref: SourceRef) -> str:
-    """A place with all that is known of it."""
-    where = f"{ref.path}:{ref.line}" if ref.path and ref.line else ref.path or "no place"
-    reason = f" ({ref.reason})" if ref.reason else ""
-    return f"{where}  {ref.tree} {ref.precision}{reason}"
-
-
-def _tree_called(trees: Sequence[IndexedTree], name: str) -> IndexedTree | None:
-    return next((indexed for indexed in trees if indexed.tree.info.name == name), None)
 
 
 def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefix: bool) -> list[tuple[Symbol, Spot]]:

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import catalogue_file, index_file, lock_file, read_ahead_file
 from ptexplore.model.places import Checkout, Runtime
-from ptexplore.source.checkout_tree import checkout_tree
-from ptexplore.source.fetch.checkouts import choose, current, extensions
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.source.runtime import generated
-from ptexplore.source.tree import runtime_tree
+from ptexplore.source.tree import checkout_tree, runtime_tree
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.index.reader import IndexStore, StaleIndex
 from ptexplore.view.trees import IndexedTree
@@ -32,9 +30,8 @@ if TYPE_CHECKING:
     from ptexplore.index.reading_plan import IndexInput
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.resolve.places.sources import Source
-    from ptexplore.source.checkout_tree import Relation
     from ptexplore.source.listing import Listed
-    from ptexplore.source.tree import SourceTree
+    from ptexplore.source.tree import Relation, SourceTree
     from ptexplore.view.health import CheckoutHealth
 
 _FIRST = "first run with this torch: regenerating its C++ and reading its dispatcher"
@@ -188,7 +185,7 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
     The record of a folder used in place follows: it may have another commit, or text that is no commit's.
     """
     from ptexplore.index.build import Built, build
-    from ptexplore.source.fetch.recheck import recheck_listed
+    from ptexplore.source.fetch.install import recheck_listed
 
     listed = None
     if isinstance(source, Checkout):
@@ -255,7 +252,7 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
     for checkout in (*([chosen] if chosen is not None else []), *extensions()):
         # What this needs is imported only if there is a checkout.
         from ptexplore.resolve.places.relation import decide
-        from ptexplore.source.fetch.recheck import recheck_listed
+        from ptexplore.source.fetch.install import recheck_listed
 
         now, listed = recheck_listed(checkout)
         tree = checkout_tree(now)
@@ -263,7 +260,7 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         decision = decide(now, torch.runtime, tree, torch.catalogue, index)
         yield source(now, tree, index, decision.word, known, torch.runtime)
     if chosen is None:
-        from ptexplore.source.atlas.atlas import Atlas
+        from ptexplore.source.atlas import Atlas
 
         with suppress(PtexploreError):  # the file that ships with us is missing or damaged
             yield atlas_source(Atlas.open(), known, torch.runtime)
@@ -272,7 +269,7 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
 def compared_checkouts(torch: InstalledTorch, watch: Watch = unwatched) -> tuple[str, list[CheckoutHealth]]:
     """What the choice of a checkout left to say, and the checkouts in use, each compared with the torch in full."""
     from ptexplore.resolve.places.relation import relate
-    from ptexplore.source.fetch.recheck import recheck
+    from ptexplore.source.fetch.install import recheck
     from ptexplore.view.health import CheckoutHealth
 
     choice = choose(torch.runtime)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import survey_dir
 from ptexplore.source.fetch import checkouts
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.fetch.checkouts import is_in_place
 from ptexplore.source.runtime import describe, generated
 from ptexplore.source.tree import runtime_tree
 from ptexplore.store.index.reader import IndexStore
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.fetch.checkouts import CheckoutChoice
-    from ptexplore.source.fetch.git import Watcher
     from ptexplore.source.fetch.install import FetchOutcome, Request
+    from ptexplore.source.progress import Watcher
     from ptexplore.store.catalogue.reader import Store
     from ptexplore.view.card import Card
     from ptexplore.view.health import Health

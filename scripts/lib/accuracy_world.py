@@ -14,10 +14,9 @@ from ptexplore.index.semantic.arguments import Headers, headers
 from ptexplore.locations import cache_root, index_file
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.resolve.places.relation import compare_files
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import CPP, files_of
 from ptexplore.source.progress import Progress
-from ptexplore.source.tree import SourceTree
+from ptexplore.source.tree import SourceTree, checkout_tree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.workspace.opening import opened, refresh

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ptexplore.model.symbols import Dialect, Symbol
-from ptexplore.source.atlas.atlas import last_part
+from ptexplore.source.atlas import last_part
 
 NEAR = 4  # lines: a macro's arguments that make a name stand near its own
 _WORD = re.compile(r"\w+")

@@ -25,7 +25,7 @@ LOOKUPS = "at::native::mul_kernel at::native::cpublas::gemm c10::TensorImpl::rel
 ATLAS = f"""
 import time, resource, json
 started = time.perf_counter()
-from ptexplore.source.atlas.atlas import SHIPPED, Atlas
+from ptexplore.source.atlas import SHIPPED, Atlas
 imported = time.perf_counter()
 atlas = Atlas.open()
 for name in {LOOKUPS.split()!r}:

@@ -14,9 +14,9 @@ from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.locations import index_file
 from ptexplore.model.places import Checkout
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
 from ptexplore.source.progress import Progress
+from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.workspace.opening import opened, refresh
 from ptexplore.workspace.workspace import Workspace

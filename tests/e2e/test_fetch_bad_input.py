@@ -193,8 +193,8 @@ def test_links_in_a_remote_lead_nowhere(fetching: Cli, tmp_path: Path) -> None:
     assert result.code == 0, result
     (row,) = fetching("fetch", "--list", "--json").data["checkouts"]
     from ptexplore.model.places import Checkout
-    from ptexplore.source.checkout_tree import checkout_tree
     from ptexplore.source.listing import files_of
+    from ptexplore.source.tree import checkout_tree
 
     checkout = Checkout(row["name"], row["kind"], row["root"], row["origin"])
     tree = checkout_tree(checkout)

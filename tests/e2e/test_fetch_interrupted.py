@@ -106,12 +106,11 @@ def test_stopped_half_way(fetching: Cli, big_upstream: str, stop: signal.Signals
 def test_a_second_try_does_not_ask_for_what_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The remote goes away between two batches and comes back."""
     from ptexplore.errors import PtexploreError
-    from ptexplore.source.fetch import from_git
-    from ptexplore.source.fetch.remotes import parse_remote
+    from ptexplore.source.fetch import remotes
 
     folder = write_tree(tmp_path / "upstream")
     make_upstream(folder, "v2.99.0")
-    remote = parse_remote(f"file://{folder}")
+    remote = remotes.parse_remote(f"file://{folder}")
     steps: list[tuple[str, float | None]] = []
 
     class Watcher:
@@ -126,14 +125,14 @@ def test_a_second_try_does_not_ask_for_what_has_come(tmp_path: Path, monkeypatch
         def detail(self, text: str) -> None:
             pass
 
-    monkeypatch.setattr(from_git, "_BATCH", 1)
+    monkeypatch.setattr(remotes, "_BATCH", 1)
     watcher = Watcher()
     with pytest.raises(PtexploreError):
-        from_git.fetch_ref(tmp_path / "aside/tree", remote, "v2.99.0", ("c10", "torch"), watcher)
+        remotes.fetch_ref(tmp_path / "aside/tree", remote, "v2.99.0", ("c10", "torch"), watcher)
     assert not (tmp_path / "aside/tree/version.txt").exists()
     (tmp_path / "gone").rename(folder)
     steps.clear()
-    from_git.fetch_ref(tmp_path / "aside/tree", remote, "v2.99.0", ("c10", "torch"), watcher)
+    remotes.fetch_ref(tmp_path / "aside/tree", remote, "v2.99.0", ("c10", "torch"), watcher)
     shares = [done for name, done in steps if name == "receiving files" and done is not None]
     assert shares == sorted(shares)
     assert shares[0] > 0.5, "it goes on where it was"

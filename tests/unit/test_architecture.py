@@ -119,7 +119,7 @@ COMMAND_MODULES = {f"ptexplore.cli.{name}" for name in COMMANDS}
         (("view.search.find", "workspace.opening", "render.terminal.search"), ALWAYS),
         (("view.search.show", "workspace.opening", "render.terminal.show"), ALWAYS),
         (("view.search.refs", "workspace.opening", "render.terminal.search"), ALWAYS),
-        (("source.fetch.recheck", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
+        (("source.fetch.install", "index.reading_plan"), ALWAYS),  # looked at each time, read anew seldom
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from ptexplore.annotations.candidates import in_file
+from ptexplore.annotations.anchors import in_file
 from ptexplore.annotations.concepts import STAGES
 from ptexplore.annotations.markdown import link_trouble
 from ptexplore.annotations.records import Anchor

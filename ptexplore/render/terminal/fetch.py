@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.safe_text import clean
-from ptexplore.source.fetch.checkouts import fits, is_there
-from ptexplore.source.fetch.registry import is_in_place
+from ptexplore.source.fetch.checkouts import fits, is_in_place, is_there
 from ptexplore.view.checkouts import REASONS, describe
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from ptexplore.source.permalink import permalink, public_commit
 from ptexplore.source.tree import SourceTree
 
 if TYPE_CHECKING:
-    from ptexplore.source.atlas.atlas import Atlas
+    from ptexplore.source.atlas import Atlas
 
 _STRUCTURED = re.compile(r"at::(?:native|meta)::structured_(\w+)::(impl|meta)")
 

@@ -136,8 +136,8 @@ def _tar_member(info: tarfile.TarInfo) -> Member:
         return Member(info.name, "link", info.linkname)
     if info.isreg() and not info.issparse():  # holes unpack to any size from nothing
         return Member(info.name, "file", executable=bool(info.mode & 0o100))
-    what = "a hard link" if info.islnk() else "a device" if info.isdev() else "neither a file, a folder nor a link"
-    raise RefusedArchive(f"its member {info.name!r} is {what}")
+    kind = "a hard link" if info.islnk() else "a device" if info.isdev() else "neither a file, a folder nor a link"
+    raise RefusedArchive(f"its member {info.name!r} is {kind}")
 
 
 def _zip_members(
@@ -156,17 +156,11 @@ def _zip_members(
                 raise RefusedArchive(f"its member {info.filename!r} is a device")
             unpacked += info.file_size
             _check_size(unpacked, size)
-            if info.is_dir():
-                check(member := Member(info.filename, "folder"))
-                yield member, None
-            elif mode == stat.S_IFLNK:
-                with archive.open(info) as link:
-                    check(member := Member(info.filename, "link", os.fsdecode(link.read(4096))))
-                yield member, None
-            else:
-                check(member := Member(info.filename, "file", executable=bool(info.external_attr >> 16 & 0o100)))
-                with archive.open(info) as content:
-                    yield member, content
+            kind = "folder" if info.is_dir() else "link" if mode == stat.S_IFLNK else "file"
+            with archive.open(info) as content:
+                target = os.fsdecode(content.read(4096)) if kind == "link" else ""
+                check(member := Member(info.filename, kind, target, bool(info.external_attr >> 16 & 0o100)))
+                yield member, content
 
 
 def check(member: Member) -> None:

@@ -1,21 +1,165 @@
-"""The checkouts that `fetch` brought, and which of them is in use."""
+"""The checkouts that `fetch` brought: their folders and records, and which of them is in use.
+
+A checkout is visible only when it is whole:
+
+checkouts/NAME/checkout.json   the record; its being there is what makes the checkout be there
+checkouts/NAME/tree/           the source, for git and archives; a folder used in place stays where it is
+checkouts/.use                 the name that `fetch --use` chose
+checkouts/.fetching-*          half-made ones, which nothing here ever reads
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
+import re
 import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from ptexplore import locations
+from ptexplore import locations, writing
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.fetch.project_file import Project, find_project
-from ptexplore.source.fetch.registry import RECORD, forget_index, is_name, locked, names, read, when
-from ptexplore.writing import write_whole
+from ptexplore.source.fetch.releases import by_archive, by_commit, by_tag
 
+FORMAT = 1
+RECORD = "checkout.json"
+TREE = "tree"
+ASIDE = ".fetching-"
+_LOCK = ".lock"
 _USE = ".use"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_WAIT = 3600.0  # seconds; fetching over a slow line takes long, and the waiting can be interrupted
+
+
+def is_name(name: str) -> bool:
+    """Whether `name` can name a checkout: letters, digits and `._+-`, no leading dot or dash."""
+    return _NAME.fullmatch(name) is not None
+
+
+def checkouts() -> list[Checkout]:
+    """Everything that was fetched, extensions included, by name. A damaged record is as if it were not there."""
+    try:
+        names = sorted(os.listdir(locations.checkouts_dir()))
+    except OSError:
+        return []
+    return [checkout for name in names if is_name(name) and (checkout := read(name)) is not None]
+
+
+def extensions() -> list[Checkout]:
+    """The extensions' own sources that lie beside PyTorch's and are there."""
+    return [checkout for checkout in checkouts() if checkout.project != "pytorch" and is_there(checkout)]
+
+
+def read(name: str) -> Checkout | None:
+    """The checkout of that name; None where there is none or its record is damaged."""
+    fields = _record(name).get("checkout")
+    try:
+        checkout = Checkout(**fields) if isinstance(fields, dict) else None
+    except TypeError:
+        return None
+    if checkout is None or not all(isinstance(v, (str, bool, type(None))) for v in dataclasses.astuple(checkout)):
+        return None
+    # The record's own words for these would be wrong in a cache that was moved or copied.
+    tree = locations.checkouts_dir() / name / TREE
+    return dataclasses.replace(checkout, name=name, root=str(tree) if tree.is_dir() else checkout.root)
+
+
+def load(name: str) -> Checkout:
+    """The checkout called `name`. Raises PtexploreError(MISSING) that names those there are."""
+    checkout = read(name) if is_name(name) else None
+    if checkout is None:
+        known = ", ".join(other.name for other in checkouts())
+        why = f"fetched are: {known}" if known else "nothing was fetched yet"
+        hint = "ptexplore fetch --list" if known else "ptexplore fetch"
+        raise PtexploreError(f"there is no checkout {name}", why, hint, MISSING)
+    return checkout
+
+
+def details(name: str) -> dict[str, Any]:
+    """What `register` was given beside the checkout; empty where unknown."""
+    stored = _record(name).get("details")
+    return stored if isinstance(stored, dict) else {}
+
+
+def _record(name: str) -> dict[str, Any]:
+    try:
+        record = json.loads((locations.checkouts_dir() / name / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) and record.get("format") == FORMAT else {}
+
+
+def write_record(folder: Path, checkout: Checkout, details: dict[str, Any]) -> None:
+    """Write the record of `checkout` into `folder`; `details` are the fetch's own, not part of the model."""
+    record = {"format": FORMAT, "checkout": dataclasses.asdict(checkout), "details": details}
+    writing.write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+
+
+def is_in_place(checkout: Checkout) -> bool:
+    """Whether its source is a folder of the user's own, which is never written to."""
+    return checkout.root != str(locations.checkouts_dir() / checkout.name / TREE)
+
+
+def is_there(checkout: Checkout) -> bool:
+    """Whether its folder still is; one used in place may have gone."""
+    return os.path.isdir(checkout.root)
+
+
+def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
+    """Keep two processes that change checkouts apart; `waiting()` is called once where another is at work."""
+    lock = locations.checkouts_dir() / _LOCK
+    why = f"another process has held {lock} for an hour"
+    refusal = PtexploreError("the checkouts are being changed", why, "end that process, then try again")
+    return writing.locked(lock, _WAIT, waiting, refusal)
+
+
+def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Checkout:
+    """Make `folder` (an aside one that holds TREE, or nothing) the checkout, by rename; an older one gives way.
+
+    Call it inside `locked`. The record is in the folder before it gets its name, so that what is visible is whole.
+    """
+    target = locations.checkouts_dir() / checkout.name
+    write_record(folder, checkout, details)
+    folder.chmod(0o755)
+    if target.exists():
+        old = target.with_name(f"{ASIDE}old-{checkout.name}")
+        shutil.rmtree(old, ignore_errors=True)
+        _forget_index(checkout.name)
+        target.rename(old)
+        folder.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        folder.rename(target)
+    return read(checkout.name) or checkout
+
+
+def remove(name: str) -> Checkout:
+    """Delete the checkout `name` with its index; of a folder used in place only the record. Raises as `load`."""
+    with locked():
+        checkout = load(name)
+        folder = locations.checkouts_dir() / name
+        if _used() == name:
+            use(None)
+        (folder / RECORD).unlink()  # from here on it is not there, however far the rest comes
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder)
+        _forget_index(name)
+    return checkout
+
+
+def _forget_index(name: str) -> None:
+    """Delete the index of the checkout `name`, which was made from text that is no longer there."""
+    file = locations.index_file(f"checkout-{name}")
+    for left in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        left.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,123 +171,93 @@ class CheckoutChoice:
     note: str = ""
 
 
-def checkouts() -> list[Checkout]:
-    """Everything that was fetched, extensions included, by name. A damaged record is as if it were not there."""
-    return [found for name in names() if (found := read(name)) is not None]
-
-
-def extensions() -> list[Checkout]:
-    """The extensions' own sources that lie beside PyTorch's and are there."""
-    return [found for found in checkouts() if found.project != "pytorch" and is_there(found)]
-
-
-def load(name: str) -> Checkout:
-    """The checkout called `name`. Raises PtexploreError(MISSING) that names those there are."""
-    found = read(name) if is_name(name) else None
-    if found is None:
-        known = ", ".join(checkout.name for checkout in checkouts())
-        why = f"fetched are: {known}" if known else "nothing was fetched yet"
-        hint = "ptexplore fetch --list" if known else "ptexplore fetch"
-        raise PtexploreError(f"there is no checkout {name}", why, hint, MISSING)
-    return found
-
-
-def is_there(checkout: Checkout) -> bool:
-    """Whether its folder still is; one used in place may have gone."""
-    return os.path.isdir(checkout.root)
-
-
-def current(runtime: Runtime | None = None, start: Path | None = None) -> Checkout | None:
-    """PyTorch's checkout in use; None where there is none. See `choose`."""
-    return choose(runtime, start).checkout
-
-
-def choose(runtime: Runtime | None = None, start: Path | None = None) -> CheckoutChoice:
+def choose(runtime: Runtime | None = None) -> CheckoutChoice:
     """Which of PyTorch's checkouts is in use and why.
 
     The one chosen by `fetch --use`, else the one the project's file pins, else the one that fits `runtime` (our own
     where None), else the only or last one fetched. A pin that nothing fetched matches gives none, and says so.
-    `start` is where the project's file is looked for, the current folder where None. Raises PtexploreError(USAGE)
-    where that file is wrong.
+    Raises PtexploreError(USAGE) where the project's file is wrong.
     """
-    there = [found for found in checkouts() if found.project == "pytorch" and is_there(found)]
-    project = _project(start)
-    pin = project.pin if project is not None else None
-    pinned = [found for found in there if project is not None and is_pinned(found, project)]
-    used = next((found for found in there if found.name == _used()), None)
+    candidates = [checkout for checkout in checkouts() if checkout.project == "pytorch" and is_there(checkout)]
+    project = _pinning_project()
+    pinned = [checkout for checkout in candidates if project is not None and is_pinned(checkout, project)]
+    chosen = _used()
+    used = next((checkout for checkout in candidates if checkout.name == chosen), None)
     if used is not None:
         note = ""
-        if project is not None and pin is not None and used not in pinned:
-            note = f"{project.file} pins {pin}; in use is {used.name}, chosen by fetch --use"
+        if project is not None and used not in pinned:
+            note = f"{project.file} pins {project.pin}; in use is {used.name}, chosen by fetch --use"
         return CheckoutChoice(used, "used", note)
-    if project is not None and pin is not None:
-        if not pinned:
-            return CheckoutChoice(None, "none", f"{project.file} pins {pin}, which is not fetched: ptexplore fetch")
-        return CheckoutChoice(_best(pinned, runtime), "pinned")
-    if len(there) < 2:
-        return CheckoutChoice(there[0], "only") if there else CheckoutChoice(None, "none")
-    fitting = [found for found in there if fits(found, runtime or _own_runtime())]
-    return CheckoutChoice(fitting[0], "fits") if fitting else CheckoutChoice(max(there, key=when), "last")
+    if pinned:
+        return CheckoutChoice(next((checkout for checkout in pinned if fits(checkout, runtime)), pinned[0]), "pinned")
+    if project is not None:
+        note = f"{project.file} pins {project.pin}, which is not fetched: ptexplore fetch"
+        return CheckoutChoice(None, "none", note)
+    if len(candidates) < 2:
+        return CheckoutChoice(candidates[0], "only") if candidates else CheckoutChoice(None, "none")
+    runtime = runtime or _own_runtime()
+    fitting = [checkout for checkout in candidates if fits(checkout, runtime)]
+    return CheckoutChoice(fitting[0], "fits") if fitting else CheckoutChoice(max(candidates, key=_fetched), "last")
 
 
-def is_pinned(checkout: Checkout, project: Project) -> bool:
-    """Whether `checkout` is what the project's file pins: by archive hash, by commit, or by the ref it came from."""
-    from ptexplore.source.fetch.releases import by_archive, by_tag
-
-    if project.archive_sha256 is not None:
-        return checkout.sha256 == project.archive_sha256
-    if project.ref is None:
-        return False
-    release = by_tag(project.ref)
-    known = by_archive(checkout.sha256) if checkout.sha256 else None
-    names_of_it = (checkout.ref, checkout.commit, *((known.tag, known.commit) if known else ()))
-    if project.ref in names_of_it:
-        return not checkout.modified
-    return release is not None and checkout.release == release.version
+def current(runtime: Runtime | None = None) -> Checkout | None:
+    """PyTorch's checkout in use; None where there is none. See `choose`."""
+    return choose(runtime).checkout
 
 
-def use(name: str | None) -> Checkout | None:
+def use(name: str | None) -> None:
     """Choose the checkout `name` for every later command; None undoes the choice. Raises as `load`, and USAGE."""
     file = locations.checkouts_dir() / _USE
     if name is None:
         file.unlink(missing_ok=True)
-        return None
-    found = load(name)
-    if found.project != "pytorch":
+        return
+    if load(name).project != "pytorch":
         why = "it is an extension's own source, which is read beside PyTorch's and needs no choosing"
         raise PtexploreError(f"{name} cannot be the checkout in use", why, "ptexplore fetch --list", USAGE)
-    write_whole(file, name + "\n")
-    return found
+    writing.write_whole(file, name + "\n")
 
 
-def remove(name: str) -> Checkout:
-    """Delete the checkout `name` with its index; of a folder used in place only the record. Raises as `load`."""
-    with locked():
-        found = load(name)
-        folder = locations.checkouts_dir() / name
-        if _used() == name:
-            use(None)
-        (folder / RECORD).unlink()  # from here on it is not there, however far the rest comes
-        if folder.is_symlink():
-            folder.unlink()
-        else:
-            shutil.rmtree(folder)
-        forget_index(name)
-    return found
+def is_pinned(checkout: Checkout, project: Project) -> bool:
+    """Whether `checkout` is what the project's file pins: by archive hash, by commit, or by the ref it came from."""
+    if project.archive_sha256 is not None:
+        return checkout.sha256 == project.archive_sha256
+    if project.ref is None:
+        return False
+    known = by_archive(checkout.sha256) if checkout.sha256 else None
+    if project.ref in (checkout.ref, checkout.commit, *((known.tag, known.commit) if known else ())):
+        return not checkout.modified
+    release = by_tag(project.ref)
+    return release is not None and checkout.release == release.version
+
+
+def fits(checkout: Checkout, runtime: Runtime | None) -> bool:
+    """Whether it is known to be the source that `runtime` was built from: by commit, or as that very release."""
+    if runtime is None or checkout.modified:
+        return False
+    release = by_commit(runtime.git_version)
+    return checkout.commit == runtime.git_version or (release is not None and checkout.release == release.version)
 
 
 def _used() -> str | None:
     try:
-        return (locations.checkouts_dir() / _USE).read_text(encoding="utf-8").strip() or None
+        return (locations.checkouts_dir() / _USE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return None
 
 
-def _project(start: Path | None) -> Project | None:
+def _fetched(checkout: Checkout) -> float:
+    """When it was fetched, in seconds since the epoch; 0 where unknown."""
+    seconds = details(checkout.name).get("fetched")
+    return seconds if isinstance(seconds, (int, float)) else 0.0
+
+
+def _pinning_project() -> Project | None:
+    """The project's file, looked for from the current folder up, if it pins a version."""
     try:
-        return find_project(start or Path.cwd())
+        project = find_project(Path.cwd())
     except FileNotFoundError:
         return None  # the current folder is gone
+    return project if project is not None and project.pin else None
 
 
 def _own_runtime() -> Runtime | None:
@@ -153,17 +267,3 @@ def _own_runtime() -> Runtime | None:
         return find_runtime()
     except PtexploreError:
         return None
-
-
-def fits(checkout: Checkout, runtime: Runtime | None) -> bool:
-    """Whether it is known to be the source that `runtime` was built from: by commit, or as that very release."""
-    from ptexplore.source.fetch.releases import by_commit
-
-    if runtime is None or checkout.modified:
-        return False
-    release = by_commit(runtime.git_version)
-    return checkout.commit == runtime.git_version or (release is not None and checkout.release == release.version)
-
-
-def _best(pinned: list[Checkout], runtime: Runtime | None) -> Checkout:
-    return next((found for found in pinned if runtime is not None and fits(found, runtime)), pinned[0])

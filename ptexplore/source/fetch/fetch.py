@@ -1,20 +1,22 @@
-"""Bring source to this machine: from a remote, a folder or an archive, as `ptexplore fetch` is asked to."""
+"""Bring source to this machine: from a remote, a folder or an archive, as `ptexplore fetch` is asked to.
+
+A folder is used in place and never written to; an archive is unpacked.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.places import Runtime
-from ptexplore.source.fetch import from_git as fetch_remote
-from ptexplore.source.fetch import install as placing
-from ptexplore.source.fetch import local as fetch_local
-from ptexplore.source.fetch import registry
-from ptexplore.source.fetch.git import Watcher
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.fetch import archive, checkouts, install, releases, remotes
 from ptexplore.source.fetch.install import FetchOutcome, Request
 from ptexplore.source.fetch.project_file import Project
-from ptexplore.source.fetch.remotes import PYTORCH, looks_remote, parse_remote
+from ptexplore.source.progress import Watcher
+
+_ENDINGS = (".tar.xz", ".tar.gz", ".tgz", ".txz", ".zip")
 
 
 def fetch(request: Request, runtime: Runtime | None, project: Project | None, watcher: Watcher) -> FetchOutcome:
@@ -25,10 +27,12 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
     _check_project(request)
     pin = project if request.project == "pytorch" and project is not None and project.pin else None
     source = request.source
-    with placing.room(), registry.locked(lambda: watcher.step("waiting for another ptexplore to finish fetching")):
-        placing.sweep()
-        if source is None or source.startswith("-") or looks_remote(source):
-            return fetch_remote.fetch(parse_remote(source or PYTORCH), request, runtime, pin, watcher)
+    waiting = "waiting for another ptexplore to finish fetching"
+    with install.no_room_told(), checkouts.locked(lambda: watcher.step(waiting)):
+        install.sweep()
+        if source is None or source.startswith("-") or remotes.looks_remote(source):
+            remote = remotes.parse_remote(source or remotes.PYTORCH)
+            return remotes.fetch(remote, request, runtime, pin, watcher)
         path = Path(os.path.abspath(os.path.expanduser(source)))
         if not path.exists():
             hint = "give a folder, an archive (tar.xz, tar.gz, zip) or a URL: ptexplore fetch --from …"
@@ -38,17 +42,17 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
             hint = f"ptexplore fetch --from {source}; or a repository's URL: --from file://{path}"
             raise PtexploreError("--ref cannot be used here", why, hint, USAGE)
         if path.is_dir():
-            return fetch_local.folder(path, request, pin, watcher)
+            return _use_folder(path, request, pin, watcher)
         if not path.is_file():
             why = "it is neither a file nor a folder"
             raise PtexploreError(f"cannot fetch from {source}", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
-        return fetch_local.packed(path, request, pin, watcher)
+        return _unpack_archive(path, request, pin, watcher)
 
 
 def _check_project(request: Request) -> None:
     if request.project == "pytorch" and request.named:
         why = "pytorch is what PyTorch's own source is called"
-    elif not registry.is_name(request.project):
+    elif not checkouts.is_name(request.project):
         why = "a name has letters, digits and . _ + - and begins with a letter or digit"
     elif request.named and request.source is None:
         hint = f"ptexplore fetch --name {request.project} --from FOLDER, ARCHIVE or URL"
@@ -56,3 +60,64 @@ def _check_project(request: Request) -> None:
     else:
         return
     raise PtexploreError(f"{request.project!r} cannot be an extension's name", why, "--name my_backend", USAGE)
+
+
+def _use_folder(path: Path, request: Request, pin: Project | None, watcher: Watcher) -> FetchOutcome:
+    """Register the folder `path`; nothing is copied and nothing written there."""
+
+    def is_it(checkout: Checkout) -> bool:
+        return checkout.root == str(path) and checkout.project == request.project
+
+    watcher.step("looking at the folder")
+    name = install.name_for(request, path.name, is_it)
+    checkout = Checkout(name=name, kind="folder", root=str(path), origin=str(path), project=request.project)
+    checkout = install.described(checkout)
+    new = install.existing(is_it) != checkout
+    with install.fresh() as aside:
+        checkout = install.placed(aside, checkout)
+    return FetchOutcome(checkout, new, _beside_pin(checkout, pin))
+
+
+def _unpack_archive(path: Path, request: Request, pin: Project | None, watcher: Watcher) -> FetchOutcome:
+    """Unpack the archive `path` aside and register it."""
+    with path.open("rb") as stream:
+        sha256 = archive.sha256_of(stream, _share(watcher, "reading the archive"))
+        if pin is not None and pin.archive_sha256 is not None and pin.archive_sha256 != sha256:
+            why = f"its sha256 is {sha256}; {pin.file} pins {pin.archive_sha256}"
+            hint = "get the archive that is pinned, or change the pin"
+            raise PtexploreError(f"{path.name} is not the pinned archive", why, hint, FAILED)
+
+        def is_it(checkout: Checkout) -> bool:
+            return (checkout.kind, checkout.sha256, checkout.project) == ("archive", sha256, request.project)
+
+        known = install.existing(is_it)
+        if known is not None and install.is_whole(known):
+            return FetchOutcome(known, new=False, notes=_beside_pin(known, pin))
+        release = releases.by_archive(sha256)
+        ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), path.suffix)
+        name = install.name_for(request, release.tag if release else path.name.removesuffix(ending), is_it)
+        with install.fresh() as aside:
+            unpacked, tree = aside / "unpacked", aside / checkouts.TREE
+            unpacked.mkdir()
+            archive.unpack(stream, path.name, unpacked, _share(watcher, "unpacking"))
+            _top(unpacked).rename(tree)
+            checkout = Checkout(name, "archive", str(tree), str(path), request.project, sha256=sha256)
+            checkout = install.placed(aside, install.described(checkout))
+    return FetchOutcome(checkout, new=True, notes=_beside_pin(checkout, pin))
+
+
+def _top(unpacked: Path) -> Path:
+    """The folder that everything in an archive lies in, as most have it; else the whole."""
+    first, *others = unpacked.iterdir()
+    return first if not others and first.is_dir() and not first.is_symlink() else unpacked
+
+
+def _beside_pin(checkout: Checkout, pin: Project | None) -> tuple[str, ...]:
+    if pin is None or checkouts.is_pinned(checkout, pin):
+        return ()
+    return (f"{pin.file} pins {pin.pin}, which {checkout.name} is not known to be",)
+
+
+def _share(watcher: Watcher, name: str) -> Callable[[float], None]:
+    watcher.step(name)
+    return lambda done: watcher.step(name, min(done, 1.0))

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from ptexplore.errors import MISSING, PtexploreError
 
@@ -69,22 +69,12 @@ _ENVIRONMENT = {
 }
 
 
-class Watcher(Protocol):
-    """A Progress that also shows a word on the step that is running (how much, how fast)."""
-
-    def step(self, name: str, done: float | None = None) -> None:
-        """As in source/progress.py."""
-
-    def detail(self, text: str) -> None:
-        """`text` belongs to the step that is running."""
-
-
 class GitFailed(Exception):
     """git ended with an error; `lines` is what it said, `status` how it ended (None: we ended it, it hung)."""
 
-    def __init__(self, lines: Sequence[str], status: int | None) -> None:
-        super().__init__("; ".join(lines) or f"git ended with {status}")
+    def __init__(self, lines: Iterable[str], status: int | None) -> None:
         self.lines = list(lines)
+        super().__init__("; ".join(self.lines) or f"git ended with {status}")
         self.status = status
 
 
@@ -116,22 +106,23 @@ class Git:
 
     def watch(self, arguments: Sequence[str], on_line: Callable[[str], None], stdin: bytes = b"") -> None:
         """Run `git arguments` and hand on each line of its progress. Raises GitFailed; ends git when interrupted."""
-        lines: list[str] = []
-        last_heard = [time.monotonic()]
+        lines: deque[str] = deque(maxlen=_REMEMBERED)
+        status = None
         with tempfile.TemporaryFile() as given:
             given.write(stdin)
             given.seek(0)
-            process = self.start(arguments, stdin=given, stdout=subprocess.DEVNULL, new_session=True)
-            with _ending(process, last_heard) as stalled:
-                # Universal newlines: git ends a line of progress with a carriage return.
-                for line in io.TextIOWrapper(cast("IO[bytes]", process.stderr), encoding="utf-8", errors="replace"):
-                    last_heard[0] = time.monotonic()
-                    lines.append(line.strip())
-                    del lines[:-_REMEMBERED]
-                    on_line(line.rstrip())
-                status = process.wait()
-        if status or stalled:
-            raise GitFailed(lines, None if stalled else status)
+            with self.start(arguments, stdin=given, stdout=subprocess.DEVNULL, new_session=True) as process:
+                try:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        for line in _progress_lines(cast("IO[bytes]", process.stderr)):
+                            lines.append(line.strip())
+                            on_line(line)
+                        status = process.wait(STALL)
+                finally:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL)  # whatever git left running
+        if status != 0:
+            raise GitFailed(lines, status)
 
     def start(
         self,
@@ -197,33 +188,14 @@ def _environment(protocols: tuple[str, ...], url: str | None = None) -> dict[str
     return kept | ours
 
 
-@contextlib.contextmanager
-def _ending(process: subprocess.Popen[bytes], heard: list[float]) -> Iterator[list[bool]]:
-    """While in here, git is ended when it says nothing for long; after here, nothing of it is left running.
-
-    Yields a list that is non-empty when git was ended for its silence.
-    """
-    stalled: list[bool] = []
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(1.0):
-            if time.monotonic() - heard[0] > STALL:
-                stalled.append(True)
-                _kill(process.pid)
-                return
-
-    watchman = threading.Thread(target=watch, daemon=True)
-    watchman.start()
-    try:
-        yield stalled
-    finally:
-        over.set()
-        watchman.join()
-        _kill(process.pid)
-        process.wait()
-
-
-def _kill(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
+def _progress_lines(stream: IO[bytes]) -> Iterator[str]:
+    """Each line that git says. Raises TimeoutExpired when it says nothing for long."""
+    rest = b""
+    while select.select([stream], [], [], STALL)[0]:
+        chunk = os.read(stream.fileno(), 1 << 16)
+        # git ends a line of progress with a carriage return.
+        *lines, rest = re.split(rb"[\r\n]", rest + chunk) if chunk else (rest, b"")
+        yield from (line.decode("utf-8", errors="replace").rstrip() for line in lines if line)
+        if not chunk:
+            return
+    raise subprocess.TimeoutExpired("git", STALL)

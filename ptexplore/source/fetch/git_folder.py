@@ -1,19 +1,32 @@
 """What a git folder is: its commit, and whether its files are that commit's; nothing that the folder configures is run.
 
-`git status` would run filters and the file system monitor of the folder's own configuration. So GitPython only lists
-what the commit holds, and the files are hashed here, by the rule of git-hash-object.
+`git status` would run filters and the file system monitor of the folder's own configuration, and so would GitPython's
+`Repo.is_dirty` and `Repo.untracked_files`. So GitPython only lists what the commit holds, and the files are hashed
+here, by the rule of git-hash-object. The git that GitPython asks is `IsolatedGit`, which git.py starts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ptexplore.source.fetch.git import Git, GitFailed, import_gitpython
 from ptexplore.source.listing import SUFFIXES
+
+import_gitpython()
+import git  # noqa: E402  (in an environment that `import_gitpython` has made safe)
+from git.exc import GitCommandError, GitError  # noqa: E402
+
+_FILES = {0o100644, 0o100755, 0o100664}
+_LINK = 0o120000
+# What GitPython raises for a repository that is damaged, or that it does not know how to read.
+_UNREADABLE = (GitError, ValueError, KeyError, IndexError, AssertionError, OSError, git.BadObject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,64 +37,86 @@ class GitState:
     modified: str = ""
 
 
-def look(root: Path, paths: Iterable[str], tops: tuple[str, ...] = ()) -> GitState | None:
-    """The state of the git folder `root`, judged by `paths`, the files of it that are read; None where it is none.
+class IsolatedGit(git.Git):
+    """GitPython's git command, started by our own `Git`: its environment, its overrides, no transport."""
+
+    def execute(  # type: ignore[override]  # what GitPython's own callers here ask for
+        self, command: list[str], istream: int | None = None, as_process: bool = False, **_: Any
+    ) -> str | git.Git.AutoInterrupt:
+        """What `command` prints, or its process. Raises GitCommandError."""
+        folder = Path(str(self.working_dir))
+        ours = Git(folder, git_dir=folder / ".git")
+        arguments = [os.fspath(argument) for argument in command[1:]]
+        if as_process:
+            process = ours.start(arguments, stdin=istream or subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return self.AutoInterrupt(process, arguments)
+        try:
+            return os.fsdecode(ours.read(*arguments))
+        except GitFailed as error:
+            raise GitCommandError(arguments, error.status, "\n".join(error.lines)) from error
+
+
+class Repository(git.Repo):
+    """The repository of a work tree. Close it, or use it in a `with`: it may have a git running."""
+
+    GitCommandWrapperType = IsolatedGit
+
+
+def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState | None:
+    """The state of the git folder `root`, judged by `present`, the files of it that are read; None where it is none.
 
     A file that the commit lacks counts as a difference unless git ignores it, as what a build writes; one that is gone
     counts below the folders `tops` (everywhere where empty) unless a sparse checkout left it out.
     """
-    if not (root / ".git").exists():
-        return None
-    import_gitpython()
-    from ptexplore.source.fetch.repository import head_of
-
     try:
-        commit = head_of(root)
-    except GitFailed:
-        return None
-    if len(commit) == 64:
-        return GitState(commit, "its objects have SHA-256 names, so its files cannot be compared with the commit's")
-    try:
-        return GitState(commit, _difference(Git(root, git_dir=root / ".git"), commit, set(paths), tops))
+        with _opened(root) as repository:
+            # GitPython's own `head` reads the files below refs/, which a repository with reftables does not have.
+            commit = str(repository.git.rev_parse("--verify", "HEAD^{commit}")).strip()
+        if len(commit) == 64:
+            return GitState(commit, "its objects have SHA-256 names, so its files cannot be compared with the commit's")
+        return GitState(commit, _difference(Git(root, git_dir=root / ".git"), commit, present, tops))
     except GitFailed:
         return None
 
 
-def _difference(git: Git, commit: str, present: set[str], tops: tuple[str, ...]) -> str:
-    held = {path: blob for path, blob, kind in tree_of(git.folder, commit) if kind == "file"}
+def _difference(commands: Git, commit: str, present: set[str], tops: tuple[str, ...]) -> str:
+    held = {path: blob for path, blob, kind in tree_of(commands.folder, commit) if kind == "file"}
     for path in sorted(present & held.keys()):
-        if not is_blob(git.folder / path, held[path]):
+        if not is_blob(commands.folder / path, held[path]):
             return f"{path} was changed"
     extra = present - held.keys()
     if extra:
-        listed = git.read("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
+        listed = commands.read("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
         new = sorted(extra & {os.fsdecode(path) for path in listed})
         if new:
             return f"{new[0]} is not in the commit"
     read = {path for path in held if not tops or path.partition("/")[0] in tops}
     gone = {path for path in read if os.path.splitext(path)[1] in SUFFIXES} - present
-    missing = sorted(path for path in gone if not os.path.lexists(git.folder / path))
+    missing = sorted(path for path in gone if not os.path.lexists(commands.folder / path))
     if missing:
-        rows = git.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout
+        rows = commands.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout
         sparse = {os.fsdecode(row[2:]) for row in rows if row.startswith(b"S ")}
         missing = [path for path in missing if path not in sparse]
     return f"{missing[0]} is missing" if missing else ""
 
 
-def differing(folder: Path, commit: str, paths: Iterable[str]) -> Iterator[str]:
-    """Those of `paths` whose file is not, byte for byte, what `commit` has there. Raises GitFailed."""
-    blobs = {path: blob for path, blob, _ in tree_of(folder, commit)}
-    for path in paths:
-        if path not in blobs or not is_blob(folder / path, blobs[path]):
-            yield path
-
-
 def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:
     """Path, blob and kind ("file", "link", "other") of everything in `commit` of the git folder. Raises GitFailed."""
-    import_gitpython()
-    from ptexplore.source.fetch import repository
+    with _opened(folder) as repository:
+        for entry in repository.commit(commit).tree.traverse():
+            if isinstance(entry, (git.Blob, git.Submodule)):
+                kind = "file" if entry.mode in _FILES else "link" if entry.mode == _LINK else "other"
+                yield str(entry.path), entry.hexsha, kind
 
-    return repository.tree_of(folder, commit)
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[git.Repo]:
+    """The repository of a git folder. Whatever GitPython raises in there becomes GitFailed."""
+    try:
+        with Repository(folder, expand_vars=False) as repository:
+            yield repository
+    except _UNREADABLE as error:
+        raise GitFailed([str(error)], None) from error
 
 
 def is_blob(file: Path, blob: str) -> bool:
@@ -96,7 +131,4 @@ def is_blob(file: Path, blob: str) -> bool:
 
 
 def _id(content: bytes) -> str:
-    hasher = hashlib.sha1(usedforsecurity=False)
-    hasher.update(b"blob %d\0" % len(content))
-    hasher.update(content)
-    return hasher.hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

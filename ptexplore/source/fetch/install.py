@@ -1,4 +1,4 @@
-"""What every way of fetching shares: what a tree is, the name it goes under, and how it becomes visible."""
+"""What every way of fetching shares: what a tree is, the name it goes under, how it becomes visible, how it is now."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore import locations
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Checkout
-from ptexplore.source.fetch import git_folder, registry, releases
+from ptexplore.source.fetch import checkouts, releases
 from ptexplore.source.listing import ROOTS, Listed, checkout_files
 
-GIT = f"{registry.ASIDE}git-"  # half-made by git: a second try goes on there
-NEW = f"{registry.ASIDE}new"
+if TYPE_CHECKING:
+    from ptexplore.source.fetch.git_folder import GitState
+
+GIT = f"{checkouts.ASIDE}git-"  # half-made by git: a second try goes on there
+BUSY = "busy"  # the file in such a folder whose lock says that git is at work there
 _KEPT = 14 * 24 * 3600.0  # seconds that a half-made checkout waits for its second try
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -55,109 +58,108 @@ def described(checkout: Checkout, *, verified: bool = False) -> Checkout:
     PyTorch, or holds nothing to read.
     """
     root = Path(checkout.root)
-    paths = _checked(checkout, root)
-    if checkout.kind != "archive" and not verified:
-        state = git_folder.look(root, paths, _tops(checkout))
+    if checkout.project == "pytorch":
+        _check_is_pytorch(checkout, root)
+    listed = checkout_files(checkout)
+    if not listed:
+        why = "it holds no C, C++, CUDA, Objective-C++, Metal, Python or YAML file"
+        raise PtexploreError(f"there is nothing to read in {checkout.origin}", why, "give its source folder", USAGE)
+    is_archive = checkout.kind == "archive"
+    if not is_archive and not verified:
+        state = _git_state(checkout, listed)
         commit, modified = (state.commit, bool(state.modified)) if state is not None else (None, False)
         checkout = replace(checkout, kind="git" if state is not None else "folder", commit=commit, modified=modified)
-    by_hash = checkout.kind == "archive"
-    release = releases.by_archive(checkout.sha256) if by_hash else releases.by_commit(checkout.commit)
+    release = releases.by_archive(checkout.sha256) if is_archive else releases.by_commit(checkout.commit)
     is_release = release is not None and checkout.project == "pytorch" and not checkout.modified
     return replace(checkout, release=release.version if release and is_release else None, version=_version(root))
 
 
-def _checked(checkout: Checkout, root: Path) -> list[str]:
-    own = checkout.project == "pytorch"
-    if own and not _is_pytorch(root):
-        inside = next((entry.name for entry in sorted(root.iterdir()) if _is_pytorch(entry)), None)
-        why = "it lacks aten/src/ATen or c10" + (f"; its folder {inside} has them" if inside else "")
-        hint = f"ptexplore fetch --from {root / inside}" if inside and checkout.kind == "folder" else ""
-        other = "ptexplore fetch --name NAME --from … for an extension's own source"
-        raise PtexploreError(f"{checkout.origin} is no source of PyTorch", why, hint or other, USAGE)
-    paths = [listed.path for listed in checkout_files(checkout)]
-    if not paths:
-        why = "it holds no C, C++, CUDA, Objective-C++, Metal, Python or YAML file"
-        raise PtexploreError(f"there is nothing to read in {checkout.origin}", why, "give its source folder", USAGE)
-    return paths
+def _check_is_pytorch(checkout: Checkout, root: Path) -> None:
+    if _is_pytorch(root):
+        return
+    inside = next((entry.name for entry in sorted(root.iterdir()) if _is_pytorch(entry)), None)
+    why = "it lacks aten/src/ATen or c10" + (f"; its folder {inside} has them" if inside else "")
+    hint = "ptexplore fetch --name NAME --from … for an extension's own source"
+    if inside and checkout.kind == "folder":
+        hint = f"ptexplore fetch --from {root / inside}"
+    raise PtexploreError(f"{checkout.origin} is no source of PyTorch", why, hint, USAGE)
 
 
 def _is_pytorch(root: Path) -> bool:
     return (root / "aten/src/ATen").is_dir() and (root / "c10").is_dir()
 
 
-def _tops(checkout: Checkout) -> tuple[str, ...]:
-    return ROOTS if checkout.project == "pytorch" else ()
+def _git_state(checkout: Checkout, listed: Sequence[Listed]) -> GitState | None:
+    """What git says of the checkout's files; None where its folder is no git folder."""
+    if not os.path.exists(os.path.join(checkout.root, ".git")):
+        return None
+    from ptexplore.source.fetch.git_folder import look
+
+    return look(Path(checkout.root), {file.path for file in listed}, ROOTS if checkout.project == "pytorch" else ())
 
 
 def _version(root: Path) -> str | None:
     """What the tree says of itself, in version.txt."""
     file = root / "version.txt"
-    try:
-        if file.is_symlink() or not file.is_file():
-            return None
-        with file.open("rb") as stream:
-            text = stream.read(100).decode("utf-8", errors="replace")
-    except OSError:
-        return None
-    match = re.match(r"\s*([0-9][\w.+-]*)", text)
+    text = b"" if file.is_symlink() or not file.is_file() else _head(file, 100)
+    match = re.match(r"\s*([0-9][\w.+-]*)", text.decode("utf-8", errors="replace"))
     return match[1] if match else None
 
 
 def existing(is_it: Callable[[Checkout], bool]) -> Checkout | None:
     """The first registered checkout that `is_it`."""
-    found = (registry.read(name) for name in registry.names())
-    return next((checkout for checkout in found if checkout is not None and is_it(checkout)), None)
+    return next(filter(is_it, checkouts.checkouts()), None)
 
 
-def free_name(wanted: str, is_it: Callable[[Checkout], bool]) -> str:
-    """`wanted` as a name; with a number behind it where another checkout than one that `is_it` has that name."""
-    base = re.sub(r"[^A-Za-z0-9._+-]+", "-", wanted).strip("-.")[:80] or "source"
-    if not registry.is_name(base):
+def name_for(request: Request, plain: str, is_it: Callable[[Checkout], bool]) -> str:
+    """The name of what was fetched: the extension's own, else `plain` made a name.
+
+    A number follows where another checkout than one that `is_it` has that name; an extension's source replaces what was
+    there. Raises PtexploreError where the extension's name is that of another thing.
+    """
+    if request.project != "pytorch":
+        taken = checkouts.read(request.project)
+        if taken is not None and taken.project != request.project:
+            hint = f"choose another name, or ptexplore fetch --remove {taken.name}"
+            raise PtexploreError(f"the name {taken.name} is taken", "it is a checkout of PyTorch", hint, USAGE)
+        return request.project
+    base = re.sub(r"[^A-Za-z0-9._+-]+", "-", plain).strip("-.")[:80] or "source"
+    if not checkouts.is_name(base):
         base = "x" + base
-    for number in range(1, 1000):
-        name = base if number == 1 else f"{base}-{number}"
-        taken = registry.read(name)
+    for name in (base, *(f"{base}-{number}" for number in range(2, 1000))):
+        taken = checkouts.read(name)
         if taken is None or is_it(taken):
             return name
     raise PtexploreError(f"there are too many checkouts called {base}", "", "ptexplore fetch --list")
 
 
-def check_free(request: Request) -> None:
-    """Raise PtexploreError where an extension would take the name of another thing; its own source it replaces."""
-    taken = registry.read(request.project) if request.project != "pytorch" else None
-    if taken is not None and taken.project != request.project:
-        hint = f"choose another name, or ptexplore fetch --remove {taken.name}"
-        raise PtexploreError(f"the name {taken.name} is taken", "it is a checkout of PyTorch", hint, USAGE)
-
-
 def placed(folder: Path, checkout: Checkout) -> Checkout:
     """Make the aside `folder` the checkout."""
-    files, size = tally(folder)
+    files, size = _tally(folder)
     details: dict[str, Any] = {"fetched": time.time(), "files": files, "bytes": size}
-    if not (folder / registry.TREE).is_dir():
-        details["stamp"] = stamp(checkout)
-    return registry.register(folder, checkout, details)
+    if not (folder / checkouts.TREE).is_dir():
+        details["stamp"] = _stamp(checkout, checkout_files(checkout))
+    return checkouts.register(folder, checkout, details)
 
 
-def stamp(checkout: Checkout, listed: Sequence[Listed] | None = None) -> str:
-    """A hash that changes when a folder's files or its commit do: by size and time, without reading any source.
-
-    `listed` are its files where somebody listed them just now.
-    """
+def _stamp(checkout: Checkout, listed: Sequence[Listed]) -> str:
+    """A hash that changes when a folder's files or its commit do: by size and time, without reading any source."""
     hasher = hashlib.sha256()
-    for one in checkout_files(checkout) if listed is None else listed:
-        time_ns, size = one.state or (0, 0)
-        hasher.update(os.fsencode(f"{one.path}\0{size}\0{time_ns}\n"))
+    for file in listed:
+        time_ns, size = file.state or (0, 0)
+        hasher.update(os.fsencode(f"{file.path}\0{size}\0{time_ns}\n"))
     dot = Path(checkout.root) / ".git"
-    head = _small(dot / "HEAD") if dot.is_dir() else _small(dot)
-    ref = head.removeprefix(b"ref: ").strip()
-    packed = _small(dot / "packed-refs", 1 << 24) if ref != head.strip() else b""
-    for part in (head, _small(dot / os.fsdecode(ref)) if ref != head.strip() else b"", packed):
+    head = _head(dot / "HEAD" if dot.is_dir() else dot)
+    parts = [head, b"", b""]
+    if head.startswith(b"ref: "):
+        parts[1:] = _head(dot / os.fsdecode(head[5:].strip())), _head(dot / "packed-refs", 1 << 24)
+    for part in parts:
         hasher.update(part + b"\n")
     return hasher.hexdigest()
 
 
-def _small(file: Path, most: int = 4096) -> bytes:
+def _head(file: Path, most: int = 4096) -> bytes:
+    """How a file begins; empty where it cannot be read."""
     try:
         with file.open("rb") as stream:
             return stream.read(most)
@@ -167,29 +169,53 @@ def _small(file: Path, most: int = 4096) -> bytes:
 
 def is_whole(checkout: Checkout) -> bool:
     """Whether a checkout in the cache still is what was fetched: git's by hashing, an archive's by count and size."""
-    if registry.is_in_place(checkout):
+    if checkouts.is_in_place(checkout):
         return False
     if checkout.kind == "git":
-        paths = [listed.path for listed in checkout_files(checkout)]
-        state = git_folder.look(Path(checkout.root), paths, _tops(checkout))
+        state = _git_state(checkout, checkout_files(checkout))
         return state is not None and state.commit == checkout.commit and not state.modified
-    details = registry.details(checkout.name)
-    return tally(locations.checkouts_dir() / checkout.name) == (details.get("files"), details.get("bytes"))
+    details = checkouts.details(checkout.name)
+    return _tally(locations.checkouts_dir() / checkout.name) == (details.get("files"), details.get("bytes"))
 
 
-def tally(folder: Path) -> tuple[int, int]:
+def _tally(folder: Path) -> tuple[int, int]:
     """How many files there are in the tree of `folder`, and their bytes; links count, and are not followed."""
-    files = size = 0
-    for where, _, names in os.walk(folder / registry.TREE):
-        files += len(names)
-        size += sum(os.lstat(os.path.join(where, name)).st_size for name in names)
-    return files, size
+    walk = os.walk(folder / checkouts.TREE)
+    sizes = [os.lstat(os.path.join(parent, name)).st_size for parent, _, names in walk for name in names]
+    return len(sizes), sum(sizes)
+
+
+def recheck(checkout: Checkout) -> Checkout:
+    """The checkout as it is now: one used in place may have another commit or other text; the record follows.
+
+    Others are as they were fetched. Raises PtexploreError(MISSING) where the folder is gone.
+    """
+    return recheck_listed(checkout)[0]
+
+
+def recheck_listed(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
+    """As `recheck`, with the files that had to be listed to check whether any of them changed."""
+    if not checkouts.is_in_place(checkout):
+        return checkout, None
+    if not checkouts.is_there(checkout):
+        why = f"it was used in place, and {checkout.root} is no longer there"
+        hint = f"ptexplore fetch --remove {checkout.name}"
+        raise PtexploreError(f"the checkout {checkout.name} is gone", why, hint, MISSING)
+    listed = checkout_files(checkout)
+    details, stamp = checkouts.details(checkout.name), _stamp(checkout, listed)
+    # A work tree of git's own whose HEAD lies elsewhere may move without a sign here: that is always looked at.
+    if details.get("stamp") == stamp and not os.path.isfile(os.path.join(checkout.root, ".git")):
+        return checkout, listed
+    now = described(checkout)
+    with no_room_told(), checkouts.locked():
+        checkouts.write_record(locations.checkouts_dir() / checkout.name, now, {**details, "stamp": stamp})
+    return now, None  # describing it may have taken long: list its files again
 
 
 def sweep() -> None:
     """Delete what killed fetches left; what git can go on with stays for two weeks. Call it inside the lock."""
-    for left in locations.checkouts_dir().glob(f"{registry.ASIDE}*"):
-        busy = left / "busy"
+    for left in locations.checkouts_dir().glob(f"{checkouts.ASIDE}*"):
+        busy = left / BUSY
         kept = left.name.startswith(GIT) and busy.is_file() and time.time() - busy.stat().st_mtime < _KEPT
         if not kept:
             shutil.rmtree(left, ignore_errors=True)
@@ -198,7 +224,7 @@ def sweep() -> None:
 @contextlib.contextmanager
 def fresh() -> Iterator[Path]:
     """A new aside folder, gone afterwards unless it was renamed. Call it inside the lock."""
-    folder = locations.checkouts_dir() / NEW
+    folder = locations.checkouts_dir() / f"{checkouts.ASIDE}new"
     folder.mkdir()
     try:
         yield folder
@@ -207,7 +233,7 @@ def fresh() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def room() -> Iterator[None]:
+def no_room_told() -> Iterator[None]:
     """Turn what a folder or disk refuses into the three-part error."""
     try:
         yield

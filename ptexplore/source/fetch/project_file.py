@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from ptexplore.errors import USAGE, PtexploreError
 
 FILE = "ptexplore.toml"
 _LARGEST = 1 << 20  # bytes; such a file has a few lines
-_SITE = {"title": str, "url": str}
+_KEYS = ("archive-sha256", "notes", "ref", "site")
+_SITE = ("title", "url")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HINT = "docs/fetch.md says what this file may hold"
 
@@ -70,8 +72,7 @@ def _load(file: Path) -> dict[str, Any] | None:
             raw = stream.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
             raise ValueError(f"it is larger than {_LARGEST} bytes")
-        found: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
-        return found
+        return dict(tomllib.loads(raw.decode("utf-8")))
     except (OSError, ValueError) as error:
         if file.name != FILE:
             return None
@@ -80,11 +81,7 @@ def _load(file: Path) -> dict[str, Any] | None:
 
 
 def _project(file: Path, value: object, where: str) -> Project:
-    table: dict[str, Any] = _checked(file, where or "the file", value, dict)
-    known = {"ref", "archive-sha256", "notes", "site"}
-    for key in table:
-        if key not in known:
-            raise _wrong(file, _key(where, key), f"no such key; there are {', '.join(sorted(known))}")
+    table = _table(file, where, value, _KEYS)
     ref = _optional(file, _key(where, "ref"), table.get("ref"))
     sha = _optional(file, _key(where, "archive-sha256"), table.get("archive-sha256"))
     if ref is not None and not is_ref(ref):
@@ -114,12 +111,16 @@ def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
 
 
 def _site(file: Path, key: str, value: object) -> dict[str, str]:
-    table = _checked(file, key, value, dict)
-    for name, entry in table.items():
-        if name not in _SITE:
-            raise _wrong(file, f"{key}.{name}", f"no such key; there are {', '.join(sorted(_SITE))}")
-        _checked(file, f"{key}.{name}", entry, _SITE[name])
-    return dict(table)
+    table = _table(file, key, value, _SITE)
+    return {name: _checked(file, f"{key}.{name}", entry, str) for name, entry in table.items()}
+
+
+def _table(file: Path, where: str, value: object, known: Sequence[str]) -> dict[str, Any]:
+    table: dict[str, Any] = _checked(file, where or "the file", value, dict)
+    for key in table:
+        if key not in known:
+            raise _wrong(file, _key(where, key), f"no such key; there are {', '.join(known)}")
+    return table
 
 
 def _optional(file: Path, key: str, value: object) -> str | None:

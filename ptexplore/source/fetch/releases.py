@@ -50,4 +50,4 @@ def by_tag(tag: str | None) -> Release | None:
 
 def by_archive(sha256: str | None) -> Release | None:
     """The release that an archive with this hash holds."""
-    return next((found for found in releases() if any(sha == sha256 for _, sha in found.archives)), None)
+    return next((release for release in releases() if any(sha == sha256 for _, sha in release.archives)), None)

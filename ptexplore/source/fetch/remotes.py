@@ -1,16 +1,29 @@
-"""What may be asked of whom: remotes by scheme, refs, and whether a host answers at all."""
+"""Source from a remote repository: what may be asked of whom, the fetch, and what git said when it failed."""
 
 from __future__ import annotations
 
+import fcntl
+import functools
+import hashlib
 import os
 import re
+import shutil
 import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies_environment
 
-from ptexplore.errors import FAILED, USAGE, PtexploreError
-from ptexplore.source.fetch.project_file import is_ref
-from ptexplore.source.fetch.releases import releases
+from ptexplore import locations
+from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
+from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.fetch import checkouts, install, releases
+from ptexplore.source.fetch.git import STALL, Git, GitFailed, import_gitpython
+from ptexplore.source.fetch.install import BUSY, FetchOutcome, Request
+from ptexplore.source.fetch.project_file import Project, is_ref
+from ptexplore.source.progress import Watcher
 
 PYTORCH = "https://github.com/pytorch/pytorch.git"
 _PORTS = {"https": 443, "http": 80, "git": 9418}
@@ -18,6 +31,23 @@ _PROTOCOLS = {"https": ("https",), "http": ("http", "https"), "git": ("git",), "
 _SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-].*")
 _CONNECT = 10.0  # seconds
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BATCH = 3000  # blobs a request: what an interruption loses at most
+# The files are the blobs, byte for byte.
+_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -diff -merge\n"
+# What a checkout of PyTorch holds: what is indexed, and what annotations point at. Top-level files come along.
+FOLDERS = (
+    "aten",
+    "c10",
+    "caffe2/core",
+    "caffe2/perfkernels",
+    "caffe2/serialize",
+    "caffe2/utils",
+    "cmake",
+    "functorch",
+    "tools",
+    "torch",
+    "torchgen",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +99,9 @@ def check_ref(ref: str) -> str:
 
     Raises PtexploreError(USAGE).
     """
-    known = next((release.commit for release in releases() if len(ref) >= 7 and release.commit.startswith(ref)), None)
-    if known is not None:
-        return known
+    if len(ref) >= 7:
+        commits = (release.commit for release in releases.releases())
+        ref = next((commit for commit in commits if commit.startswith(ref)), ref)
     if ref.startswith("-"):
         why = "it begins with a dash, as an option does"
     elif re.fullmatch(r"[0-9a-f]{7,39}", ref):
@@ -90,7 +120,9 @@ def check_reachable(remote: Remote) -> None:
     Not asked where a proxy stands between, nor of ssh, whose configuration may say where a host really is.
     """
     parts = urlsplit(remote.url) if "://" in remote.url else None
-    if parts is None or parts.scheme not in _PORTS or parts.hostname is None or _proxied(parts.scheme):
+    if parts is None or parts.scheme not in _PORTS or parts.hostname is None:
+        return
+    if {parts.scheme, "all"} & getproxies_environment().keys():
         return
     try:
         socket.create_connection((parts.hostname, parts.port or _PORTS[parts.scheme]), _CONNECT).close()
@@ -108,10 +140,324 @@ def unreachable(remote: Remote, why: str) -> PtexploreError:
     return PtexploreError(f"{remote.shown} cannot be reached", why, hint, FAILED)
 
 
-def _proxied(scheme: str) -> bool:
-    names = (f"{scheme}_proxy", "all_proxy")
-    return any(os.environ.get(name) or os.environ.get(name.upper()) for name in names)
-
-
 def _refused(url: str, why: str) -> PtexploreError:
     return PtexploreError(f"{url!r} is no remote to fetch from", why, f"ptexplore fetch --from {PYTORCH}", USAGE)
+
+
+_NO_REF = re.compile(
+    r"couldn't find remote ref|not our ref|unadvertised object|no such remote ref|not a valid ref", re.I
+)
+_NO_REPOSITORY = re.compile(
+    r"repository .*not found|does not appear to be a git repository|not a git repository|No such file or directory|"
+    r"could not read Username|Authentication failed|Permission denied \(|terminal prompts disabled|dubious ownership",
+    re.I,
+)
+_NO_NETWORK = re.compile(
+    r"could not resolve|could not connect|failed to connect|connection (refused|timed out|reset)|unreachable|"
+    r"unable to access|early EOF|hung up|timed out|operation too slow|RPC failed|SSL|unexpected disconnect",
+    re.I,
+)
+_NO_ROOM = re.compile(r"no space left|quota exceeded|file too large|write error|signal 25|file write error", re.I)
+
+
+def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> PtexploreError:
+    """The error for the user. git's own words are the reason, without a password that they may hold."""
+    lines = [line for line in error.lines if line and not re.match(r"(remote: )?[\w ]+:\s+\d+%", line)]
+    words = "; ".join(
+        re.sub(r"^(fatal|error): ", "", line) for line in lines if re.match(r"(fatal|error|ssh|kex\w*):", line)
+    )
+    words = words or "; ".join(lines[-2:])
+    if remote.secret:
+        words = words.replace(remote.secret, "…")
+    if error.status is None:
+        return unreachable(remote, f"git heard nothing for {STALL:.0f} seconds")
+    if _NO_ROOM.search(words) or error.status == -25:
+        hint = "make room there, or set PTEXPLORE_CACHE to a folder that has some; what has come so far is kept"
+        return PtexploreError(f"no room for the source in {folder}", words or "a file grew too large", hint, FAILED)
+    if _NO_REF.search(words):
+        hint = "ptexplore fetch --ref v2.6.0 (PyTorch's tags begin with a v; a commit is given with all 40 digits)"
+        return PtexploreError(f"{remote.shown} has no {ref}", words, hint, MISSING)
+    if _NO_REPOSITORY.search(words):
+        hint = f"check the address; PyTorch's own is {PYTORCH}"
+        return PtexploreError(f"{remote.shown} is no repository that can be read", words, hint, FAILED)
+    if _NO_NETWORK.search(words):
+        return unreachable(remote, words)
+    hint = "run the same command again: what has come so far is kept; or give an archive with --from FILE"
+    return PtexploreError(
+        f"{ref} of {remote.shown} could not be fetched", words or f"git ended with {error.status}", hint
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What came: the commit that was asked for (a tag is followed to its commit) and what kind of ref named it."""
+
+    commit: str
+    kind: str  # "commit", "tag", "branch"
+
+
+def fetch_ref(folder: Path, remote: Remote, ref: str, folders: tuple[str, ...], watcher: Watcher) -> Fetched:
+    """Bring `ref` of `remote` into `folder`, which may hold what an earlier try brought; `folders` () are all of them.
+
+    Files beside the folders' own parents come along, as in git's cone mode. Raises PtexploreError.
+    """
+    with _held(folder, watcher) as hold:
+        git = Git(folder, remote.protocols, hold=hold, url=remote.url)
+        try:
+            _prepare(git, folders)
+            fetched = _commit(git, remote, ref, folders, watcher)
+            _blobs(git, fetched.commit, folders, watcher)
+            checkout = ["checkout", "--progress", "--force", "--detach", "--no-recurse-submodules", fetched.commit]
+            Git(folder, hold=hold).watch(checkout, _reporter("writing files", watcher))
+            Git(folder).read("config", "remote.origin.url", remote.shown)
+            _verify(Git(folder), fetched.commit, folders, watcher)
+        except GitFailed as error:
+            raise explain(error, remote, ref, folder) from error
+    return fetched
+
+
+def _prepare(git: Git, folders: tuple[str, ...]) -> None:
+    """A repository of our own; what a killed git left half-written goes."""
+    dot = git.folder / ".git"
+    if not (dot / "HEAD").is_file():
+        shutil.rmtree(git.folder, ignore_errors=True)
+        git.folder.mkdir(parents=True)
+        git.read("init", "--quiet", "--template=", "--initial-branch=none")
+    for left in (*dot.rglob("*.lock"), *dot.glob("objects/pack/tmp_*"), *dot.glob("objects/*/tmp_obj_*")):
+        left.unlink(missing_ok=True)
+    (dot / "info").mkdir(exist_ok=True)
+    (dot / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
+    git.read("config", "remote.origin.promisor", "true")
+    git.read("config", "remote.origin.partialclonefilter", "blob:none")
+    git.read("config", "core.symlinks", "true")
+    if folders:
+        git.read("sparse-checkout", "set", "--cone", *folders)
+
+
+def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watcher: Watcher) -> Fetched:
+    is_sha = SHA.fullmatch(ref) is not None
+    shown = "its newest commit" if ref == "HEAD" else ref[:12] if is_sha else ref
+    report = _reporter(f"asking {_host(remote)} for {shown}", watcher)
+    options = ["--progress", "--no-tags", "--depth=1", "--no-recurse-submodules", "--no-auto-maintenance"]
+    filters = ["--filter=blob:none"] if folders else []
+    if not (is_sha and _has(git, ref)):
+        git.watch(["fetch", *options, *filters, "origin", ref], report)
+    commit = git.line("rev-parse", "--verify", f"{ref if is_sha else 'FETCH_HEAD'}^{{commit}}")
+    if is_sha and commit != ref:
+        hint = "give the id of a commit, not of a tag object"
+        raise PtexploreError(f"{remote.shown} gave another commit", f"asked for {ref}, got {commit}", hint, FAILED)
+    head = "" if is_sha else (git.folder / ".git/FETCH_HEAD").read_text(encoding="utf-8", errors="replace")
+    return Fetched(commit, "commit" if is_sha else "tag" if "\ttag '" in head else "branch")
+
+
+def _has(git: Git, commit: str) -> bool:
+    """Whether an earlier try brought this commit, with all its trees."""
+    try:
+        Git(git.folder).read("ls-tree", "-r", "--name-only", commit)
+    except GitFailed:
+        return False
+    return (git.folder / ".git" / "shallow").is_file()
+
+
+def _blobs(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
+    """Ask for the blobs that are wanted and not there yet, some thousand at a time."""
+    from ptexplore.source.fetch.git_folder import tree_of
+
+    wanted = {blob for path, blob, kind in tree_of(git.folder, commit) if kind != "other" and is_wanted(path, folders)}
+    objects = Git(git.folder).line("rev-list", "--objects", "--missing=print", "--no-object-names", commit).split()
+    missing = sorted(wanted & {line[1:] for line in objects if line.startswith("?")})
+    name = "receiving files"
+    base = ["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--progress", "--no-tags", "--no-write-fetch-head"]
+    options = ["--no-recurse-submodules", "--no-auto-maintenance", "--filter=blob:none", "--stdin", "origin"]
+    for start in range(0, len(missing), _BATCH):
+        batch = missing[start : start + _BATCH]
+        report = _reporter(name, watcher, (len(wanted) - len(missing) + start, len(batch), len(wanted)))
+        git.watch([*base, *options], report, "".join(f"{blob}\n" for blob in batch).encode())
+    watcher.step(name, 1.0)
+
+
+def is_wanted(path: str, folders: tuple[str, ...]) -> bool:
+    """Whether a sparse checkout of `folders` has `path`: below one, or directly in a folder above one (cone mode)."""
+    starts, parents = _cone(folders)
+    return not folders or path.startswith(starts) or path.rpartition("/")[0] in parents
+
+
+@functools.cache
+def _cone(folders: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    parents = {folder.rsplit("/", depth)[0] for folder in folders for depth in range(1, folder.count("/") + 1)}
+    return tuple(f"{folder}/" for folder in folders), frozenset({"", *parents})
+
+
+def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
+    """What lies there is that commit: HEAD says so, and every file hashes to the blob that the commit names."""
+    from ptexplore.source.fetch.git_folder import is_blob, tree_of
+
+    watcher.step("checking every file")
+    head = git.line("rev-parse", "--verify", "HEAD^{commit}")
+    wrong = next(
+        (
+            path
+            for path, blob, kind in tree_of(git.folder, commit)
+            if kind == "file" and is_wanted(path, folders) and not is_blob(git.folder / path, blob)
+        ),
+        None,
+    )
+    if head != commit or wrong is not None:
+        why = f"HEAD is {head}, not {commit}" if head != commit else f"{wrong} is not what commit {commit[:12]} holds"
+        raise PtexploreError("what was fetched is not what was asked for", why, "run the same command again", FAILED)
+    watcher.step("checking every file", 1.0)
+
+
+def _reporter(name: str, watcher: Watcher, share: tuple[int, int, int] = (0, 1, 1)) -> Callable[[str], None]:
+    """A line handler that turns git's progress into steps; `share` is (done before, this part, all)."""
+    import_gitpython()
+    from git.util import RemoteProgress
+
+    def tell(count: float, most: float, detail: str) -> None:
+        before, part, total = share
+        watcher.step(name, (before + part * count / max(most, 1)) / max(total, 1))
+        watcher.detail(detail)
+
+    class _Report(RemoteProgress):
+        def update(self, op_code: int, cur_count: object, max_count: object = None, message: str = "") -> None:
+            if not isinstance(cur_count, float) or not isinstance(max_count, float):
+                return
+            if op_code & self.RECEIVING:
+                tell(cur_count, max_count, message.rpartition("| ")[2])  # the speed; the amount is this batch's alone
+            elif op_code & (self.COUNTING | self.COMPRESSING):
+                watcher.detail(f"packing {100 * cur_count / max(max_count, 1):.0f}%")
+
+        def line_dropped(self, line: str) -> None:
+            written = re.match(r"Updating files:\s+\d+% \((\d+)/(\d+)\)", line)  # newer than GitPython's list
+            if written is not None:
+                tell(float(written[1]), float(written[2]), "")
+
+    watcher.step(name)
+    return _Report().new_message_handler()
+
+
+@contextmanager
+def _held(folder: Path, watcher: Watcher) -> Iterator[int]:
+    """A lock that git's own processes hold as well: one that outlived a killed ptexplore is waited for."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / BUSY).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            watcher.step("waiting for the git of an earlier try to end")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file.fileno()
+
+
+def _host(remote: Remote) -> str:
+    match = re.match(r"(?:\w+://)?(?:[^@/]*@)?([^/:]+)", remote.url)
+    return "the repository" if remote.protocols == ("file",) or match is None else match[1]
+
+
+def fetch(
+    remote: Remote, request: Request, runtime: Runtime | None, pin: Project | None, watcher: Watcher
+) -> FetchOutcome:
+    """Fetch from `remote` into an aside folder that a second try finds again, and register it."""
+    own = request.project == "pytorch"
+    wanted, notes = _wanted(request, runtime, pin) if own else ([check_ref(request.ref or "HEAD")], [])
+    known = install.existing(lambda checkout: _is_asked(checkout, remote, wanted[0], request))
+    if known is not None and install.is_whole(known):
+        return FetchOutcome(known, new=False, notes=tuple(notes))
+    check_reachable(remote)
+    key = hashlib.sha256("\0".join((remote.shown, wanted[0], request.project)).encode()).hexdigest()[:16]
+    folder = locations.checkouts_dir() / f"{install.GIT}{key}"
+    fetched, ref = _first(folder, remote, wanted, FOLDERS if own else (), watcher)
+    checkout = Checkout(
+        name=_name(remote, ref, fetched, request),
+        kind="git",
+        root=str(folder / checkouts.TREE),
+        origin=remote.shown,
+        project=request.project,
+        ref=ref,
+        commit=fetched.commit,
+    )
+    checkout = install.described(checkout, verified=True)
+    (folder / BUSY).unlink(missing_ok=True)
+    notes += _notes(checkout, remote, wanted[0])
+    return FetchOutcome(install.placed(folder, checkout), new=True, notes=tuple(notes))
+
+
+def _first(
+    folder: Path, remote: Remote, wanted: list[str], folders: tuple[str, ...], watcher: Watcher
+) -> tuple[Fetched, str]:
+    """What the first of the refs `wanted` gives that the remote has; where nothing came, nothing is kept."""
+    tree = folder / checkouts.TREE
+    for number, ref in enumerate(wanted, 1):
+        try:
+            return fetch_ref(tree, remote, ref, folders, watcher), ref
+        except PtexploreError as error:
+            if error.exit_code != MISSING or number == len(wanted):
+                if not (tree / ".git" / "shallow").is_file():
+                    shutil.rmtree(folder, ignore_errors=True)
+                raise
+    raise AssertionError("there is always a ref to ask for")
+
+
+def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> tuple[list[str], list[str]]:
+    """The refs to try, likeliest first, and what to say of why these."""
+    if request.ref is not None:
+        notes = [f"{pin.file} pins {pin.pin}"] if pin is not None and pin.pin != request.ref else []
+        return [check_ref(request.ref)], notes
+    if pin is not None and pin.ref is not None:
+        return [check_ref(pin.ref)], [f"{pin.file} pins {pin.ref}: that is fetched"]
+    if pin is not None and pin.archive_sha256 is not None:
+        archives = (archive for release in releases.releases() for archive in release.archives)
+        file = next((name for name, sha in archives if sha == pin.archive_sha256), "FILE")
+        why = f"{pin.file} pins {pin.pin}, and an archive comes from a file"
+        raise PtexploreError("the pinned archive must be given", why, f"ptexplore fetch --from {file}", MISSING)
+    if runtime is None:
+        why = "there is no installed torch to take it from"
+        raise PtexploreError("no ref to fetch", why, "ptexplore fetch --ref v2.6.0", USAGE)
+    release = re.match(r"\d+\.\d+\.\d+(?=$|\+)", runtime.version)
+    wanted = [runtime.git_version] if SHA.fullmatch(runtime.git_version) else []
+    wanted += [f"v{release[0]}"] if release else []
+    if not wanted:
+        why = f"torch {runtime.version} names neither its commit nor a release"
+        raise PtexploreError("no ref to fetch", why, "ptexplore fetch --ref TAG or --ref COMMIT", USAGE)
+    return wanted, []
+
+
+def _is_asked(checkout: Checkout, remote: Remote, ref: str, request: Request) -> bool:
+    """Whether `checkout` is what `ref` names for certain: a commit, or a release's tag whose commit is known."""
+    release = releases.by_tag(ref)
+    commit = ref if SHA.fullmatch(ref) else release.commit if release else None
+    asked = (remote.shown, request.project, "git", commit)
+    return commit is not None and (checkout.origin, checkout.project, checkout.kind, checkout.commit) == asked
+
+
+def _name(remote: Remote, ref: str, fetched: Fetched, request: Request) -> str:
+    """A release's tag, the tag asked for, the beginning of the commit, or the branch with it."""
+
+    def is_it(checkout: Checkout) -> bool:
+        asked = (remote.shown, fetched.commit, request.project)
+        return (checkout.origin, checkout.commit, checkout.project) == asked
+
+    release = releases.by_commit(fetched.commit)
+    short = fetched.commit[:12]
+    # A release's own tag is the name of that release alone: a mirror may have put it elsewhere.
+    is_plain = fetched.kind == "tag" and releases.by_tag(ref) is None
+    plain = ref if is_plain else short if fetched.kind == "commit" else f"{ref}-{short}"
+    return install.name_for(request, release.tag if release else plain, is_it)
+
+
+def _notes(checkout: Checkout, remote: Remote, first: str) -> list[str]:
+    """What is not as its name says: another commit under a release's tag, a tag in place of the installed commit."""
+    release = releases.by_tag(checkout.ref)
+    short = (checkout.commit or "")[:12]
+    notes = []
+    if checkout.ref != first and checkout.commit != first:
+        notes.append(
+            f"{remote.shown} does not have commit {first[:12]}, which the installed torch was built from; "
+            f"its tag {checkout.ref} came instead, commit {short}: a version skew"
+        )
+    if release is not None and checkout.commit != release.commit:
+        notes.append(
+            f"tag {checkout.ref} there is commit {short}, PyTorch's own is {release.commit[:12]}: "
+            f"so this is not known to be release {release.version}"
+        )
+    return notes

@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,12 @@ from ptexplore.model.places import Runtime
 from ptexplore.writing import write_whole
 
 _SETTLED = 2.0  # seconds; what changed later than that before it was read could change again under the same time
+OLDEST = (2, 6)
+RECIPE = 1  # of how generators are run and what they leave behind
+
+_INPUTS = frozenset({".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"})
+_PROBE = Path(__file__).resolve().parent.parent.parent / "probe" / "describe.py"
+_INSTALL = 'pip install "torch>=2.6"'
 
 
 def hashes(files: Sequence[str], kept: Path) -> list[str]:
@@ -30,45 +37,21 @@ def hashes(files: Sequence[str], kept: Path) -> list[str]:
     """
     now = time.time()
     states = [os.stat(file) for file in files]
-    stamp = _stamp(files, states)
-    known = _read(kept, stamp, len(files))
-    if known is not None:
-        return known
-    found = [hashlib.sha1(Path(file).read_bytes(), usedforsecurity=False).hexdigest() for file in files]
-    if all(state.st_ctime < now - _SETTLED for state in states):
-        _write(kept, json.dumps({"stamp": stamp, "hashes": found}))
-    return found
-
-
-def _stamp(files: Sequence[str], states: Sequence[os.stat_result]) -> str:
     lines = [
-        f"{file}\0{one.st_dev} {one.st_ino} {one.st_size} {one.st_mtime_ns} {one.st_ctime_ns}"
-        for file, one in zip(files, states, strict=True)
+        f"{file}\0{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+        for file, state in zip(files, states, strict=True)
     ]
-    return hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
-
-
-def _read(kept: Path, stamp: str, count: int) -> list[str] | None:
-    try:
-        data = json.loads(kept.read_bytes())
-        found = data["hashes"] if data["stamp"] == stamp else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return found if isinstance(found, list) and len(found) == count and all(isinstance(o, str) for o in found) else None
-
-
-def _write(kept: Path, text: str) -> None:
-    with contextlib.suppress(OSError):
-        kept.parent.mkdir(exist_ok=True)  # a cache that is not there yet is not made for this
-        write_whole(kept, text)
-
-
-OLDEST = (2, 6)
-RECIPE = 1  # of how generators are run and what they leave behind
-
-_INPUTS = frozenset({".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"})
-_PROBE = Path(__file__).resolve().parent.parent.parent / "probe" / "describe.py"
-_INSTALL = 'pip install "torch>=2.6"'
+    stamp = hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(kept.read_bytes())
+        if known["stamp"] == stamp:
+            return [str(sha1) for sha1 in known["hashes"]]
+    hashed = [hashlib.sha1(Path(file).read_bytes(), usedforsecurity=False).hexdigest() for file in files]
+    if all(state.st_ctime < now - _SETTLED for state in states):
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(exist_ok=True)  # a cache that is not there yet is not made for this
+            write_whole(kept, json.dumps({"stamp": stamp, "hashes": hashed}))
+    return hashed
 
 
 def find_runtime(python: str | None = None) -> Runtime:
@@ -77,32 +60,24 @@ def find_runtime(python: str | None = None) -> Runtime:
     Raises PtexploreError: exit code USAGE when `python` is no Python, MISSING when it has no torch, or one that is
     too old or incomplete. torch is not imported; its version is read from torch/version.py.
     """
-    if python is None or _same_python(python):
+    if python is None or os.path.abspath(python) == os.path.abspath(sys.executable):
         with _current_folder_off_path():
             torch_dir, torchgen_dir = _find("torch"), _find("torchgen")
         return describe(sys.executable, sys.version.split()[0], torch_dir, torchgen_dir)
     executable = _resolve(python)
-    message = _ask(executable)
-    return describe(
-        executable, str(message.get("python_version")), message.get("torch_dir"), message.get("torchgen_dir")
-    )
+    facts = _ask(executable)
+    return describe(executable, str(facts.get("python_version")), facts.get("torch_dir"), facts.get("torchgen_dir"))
 
 
 def describe(python: str, python_version: str, torch_dir: str | None, torchgen_dir: str | None) -> Runtime:
     """The Runtime of a torch in `torch_dir`. Raises PtexploreError(MISSING) as `find_runtime` does."""
     if torch_dir is None:
-        raise PtexploreError(
-            "there is no torch", f"{python} has no package of that name", f"{python} -m {_INSTALL}", MISSING
-        )
+        raise _no_torch("there is no torch", f"{python} has no package of that name", python)
     facts = _version_facts(Path(torch_dir), python)
     version = facts["__version__"] or ""
     if _release(version) < OLDEST:
-        raise PtexploreError(
-            f"torch {version} is too old",
-            "ptexplore reads torch 2.6 and later: older ones do not ship the inputs of their generated C++",
-            f"{python} -m {_INSTALL}",
-            MISSING,
-        )
+        why = "ptexplore reads torch 2.6 and later: older ones do not ship the inputs of their generated C++"
+        raise _no_torch(f"torch {version} is too old", why, python)
     beside = Path(torch_dir).parent / "torchgen"
     torchgen = str(beside) if beside.is_dir() else torchgen_dir
     packaged = Path(torchgen) / "packaged" if torchgen else None
@@ -140,12 +115,8 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError) as error:
-        raise PtexploreError(
-            "this torch cannot be identified",
-            f"{file}: {_words(error)}; a folder named torch that is not PyTorch?",
-            f"{python} -m {_INSTALL}",
-            MISSING,
-        ) from error
+        why = f"{file}: {_words(error)}; a folder named torch that is not PyTorch?"
+        raise _no_torch("this torch cannot be identified", why, python) from error
     facts: dict[str, str | None] = {"__version__": None, "git_version": None}
     for node in tree.body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -153,9 +124,7 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
         if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
             facts[target.id] = value.value
     if not facts["__version__"]:
-        raise PtexploreError(
-            "this torch cannot be identified", f"{file} names no version", f"{python} -m {_INSTALL}", MISSING
-        )
+        raise _no_torch("this torch cannot be identified", f"{file} names no version", python)
     return facts
 
 
@@ -167,20 +136,17 @@ def _contents(torchgen: str | None, torch_dir: Path) -> tuple[list[str], list[st
     inputs = _inputs(torchgen) if torchgen is not None else []
     records = sorted(str(record) for record in torch_dir.parent.glob("torch-*.dist-info/RECORD"))
     kept = cache_root() / "runtimes" / f"{_hash(str(torch_dir), torchgen or '')}.json"
-    found = hashes([*(file for _, file in inputs), *records], kept)
-    contents = [part for (name, _), content in zip(inputs, found, strict=False) for part in (name, content)]
-    return contents, [*found[len(inputs) :], *_libraries(torch_dir)]
+    contents = hashes([*(file for _, file in inputs), *records], kept)
+    named = [part for (name, _), content in zip(inputs, contents, strict=False) for part in (name, content)]
+    return named, [*contents[len(inputs) :], *_libraries(torch_dir)]
 
 
 def _inputs(torchgen: str) -> list[tuple[str, str]]:
     """Every file that the generators read or are: its name below `torchgen`, and where it lies."""
-    found = []
-    for folder, _, names in os.walk(torchgen):
-        for name in names:
-            file = os.path.join(folder, name)
-            if name[name.rfind(".") :] in _INPUTS and name.rfind(".") > 0 and os.path.isfile(file):
-                found.append((os.path.relpath(file, torchgen).replace(os.sep, "/"), file))
-    return sorted(found, key=lambda one: one[0].split("/"))
+    files = (os.path.join(folder, name) for folder, _, names in os.walk(torchgen) for name in names)
+    inputs = (file for file in files if os.path.splitext(file)[1] in _INPUTS and os.path.isfile(file))
+    named = ((os.path.relpath(file, torchgen).replace(os.sep, "/"), file) for file in inputs)
+    return sorted(named, key=lambda pair: pair[0].split("/"))
 
 
 def _libraries(torch_dir: Path) -> Iterator[str]:
@@ -207,12 +173,13 @@ def _find(name: str) -> str | None:
 @contextlib.contextmanager
 def _current_folder_off_path() -> Iterator[None]:
     """A `torch/` where the user happens to stand (a PyTorch checkout!) must not be taken for the installed one."""
-    here = os.getcwd()
+    current = os.getcwd()
     saved = sys.path[:]
     sys.path[:] = [
         entry
         for entry in saved
-        if entry and (os.path.abspath(entry) != here or os.path.basename(here) in {"site-packages", "dist-packages"})
+        if entry
+        and (os.path.abspath(entry) != current or os.path.basename(current) in {"site-packages", "dist-packages"})
     ]
     importlib.invalidate_caches()
     try:
@@ -221,16 +188,10 @@ def _current_folder_off_path() -> Iterator[None]:
         sys.path[:] = saved
 
 
-def _same_python(python: str) -> bool:
-    return os.path.abspath(python) == os.path.abspath(sys.executable)
-
-
 def _resolve(python: str) -> str:
     """The absolute path of `python`; symbolic links stay, since a virtual environment is one."""
-    import shutil
-
-    found = shutil.which(python) if os.sep not in python else python
-    path = os.path.abspath(os.path.expanduser(found or python))
+    on_path = shutil.which(python) if os.sep not in python else python
+    path = os.path.abspath(os.path.expanduser(on_path or python))
     if not os.path.exists(path):
         raise _no_python(python, "there is no such file")
     if os.path.isdir(path):
@@ -257,6 +218,10 @@ def _ask(executable: str) -> dict[str, str | None]:
     if len(messages) != 1 or "torch_dir" not in messages[0]:
         raise _no_python(executable, "it did not answer as Python does")
     return messages[0]
+
+
+def _no_torch(message: str, why: str, python: str) -> PtexploreError:
+    return PtexploreError(message, why, f"{python} -m {_INSTALL}", MISSING)
 
 
 def _no_python(python: str, why: str, hint: str = "") -> PtexploreError:

@@ -13,7 +13,7 @@ from textual.widgets import Footer, Static
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.jobs import Running
+from ptexplore.tui.jobs import Job
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 _KEPT = 8  # steps that stay on the screen
 WHY = "Names, uses, notes and files are found through an index of the source; it is built once: about a minute."
-
-
-def _named(missing: Sequence[str]) -> str:
-    return ", ".join("the installed torch's own text" if name == "runtime" else name for name in missing)
 
 
 class Building(Screen[Any]):
@@ -48,12 +44,13 @@ class Building(Screen[Any]):
         self._library = library
         self._missing = missing
         self._steps: list[str] = []
-        self._job: Running | None = None
+        self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
         """What is missing, and what is done about it."""
+        names = ("the installed torch's own text" if name == "runtime" else name for name in self._missing)
         with Vertical():
-            yield Static(Content(clean(f"There is no index of {_named(self._missing)}.")), classes="title")
+            yield Static(Content(clean(f"There is no index of {', '.join(names)}.")), classes="title")
             yield Static(Content(WHY))
             yield Static(id="steps")
         yield Footer(show_command_palette=False)
@@ -61,13 +58,12 @@ class Building(Screen[Any]):
     def action_build(self) -> None:
         """Build it, in a process of its own."""
         if self._job is None:
-            self._steps = ["starting …"]
-            self._show()
-            self._job = Running("indexing", lambda name, done: self.app.call_from_thread(self._step, name, done))
+            self._show(["starting …"])
+            self._job = Job("indexing", lambda name: self.app.call_from_thread(self._step, name))
             self._build(self._job)
 
     @work(thread=True, exclusive=True)
-    def _build(self, job: Running) -> None:
+    def _build(self, job: Job) -> None:
         try:
             trees = self._library.build_indexes(job)
         except PtexploreError as error:
@@ -75,20 +71,20 @@ class Building(Screen[Any]):
         else:
             self.app.call_from_thread(self.dismiss, trees)
 
-    def _step(self, name: str, done: float | None) -> None:
-        share = f" {done:.0%}" if done is not None else "" if name.endswith("%") else " …"
-        goes_on = name.endswith("%") and bool(self._steps) and self._steps[-1].startswith(name.rpartition(":")[0])
-        self._steps = [*(self._steps[:-1] if goes_on else self._steps)[-_KEPT:], f"{name}{share}"]
-        self._show()
+    def _step(self, name: str) -> None:
+        share = name.endswith("%")
+        goes_on = share and self._steps[-1].startswith(name.rpartition(":")[0])
+        steps = self._steps[:-1] if goes_on else self._steps
+        self._show([*steps[-_KEPT:], name if share else f"{name} …"])
 
-    def _show(self) -> None:
-        self.query_one("#steps", Static).update(Content("\n".join(map(clean, self._steps))))
+    def _show(self, steps: list[str]) -> None:
+        self._steps = steps
+        self.query_one("#steps", Static).update(Content("\n".join(map(clean, steps))))
 
     def _failed(self, error: PtexploreError) -> None:
         self._job = None
-        told = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
-        self._steps += [text for text in told if text]
-        self._show()
+        parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
+        self._show([*self._steps, *filter(None, parts)])
 
     def action_leave(self) -> None:
         """Stop what runs; where nothing runs, go on with what there is."""

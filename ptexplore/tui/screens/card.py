@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
@@ -14,13 +14,16 @@ from textual.widgets.option_list import Option
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.messages import OpenOperator, OpenPlace, OpenTour
+from ptexplore.tui.asking import Choices
+from ptexplore.tui.jobs import Job
+from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import content
-from ptexplore.tui.widgets.lists import Choices
-from ptexplore.view.trees import why_not
+from ptexplore.view.card import HIDDEN, card_lines
+from ptexplore.view.opening import open_line
 
 if TYPE_CHECKING:
-    from ptexplore.model.places import SourceRef
+    from textual.app import ComposeResult
+
     from ptexplore.tui.library import Library
     from ptexplore.view.card import Card
     from ptexplore.view.line import Line
@@ -36,45 +39,48 @@ class CardScreen(Screen[Message | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "", "Open", show=True),
         Binding("f", "full", "All keys"),
-        Binding("escape,q,backspace", "leave", "Back"),
+        Binding("escape,q,backspace", "dismiss(None)", "Back"),
     ]
 
     def __init__(self, library: Library, name: str) -> None:
         super().__init__()
         self._library = library
-        self._asked = name
+        self._operator = name
+        self._job: Job | None = None  # while the card is read
         self._card: Card | None = None
         self._full = False
         self._lines: list[Line] = []
 
     def compose(self) -> ComposeResult:
         yield Choices()
-        yield Static(Content(clean(f"reading the card of {self._asked} …")), id="told")
+        yield Static(Content(clean(f"reading the card of {self._operator} …")), id="told")
         yield Footer()
 
-    def on_mount(self) -> None:
-        self.run_worker(self._read, thread=True, exit_on_error=False)
+    def on_unmount(self) -> None:
+        """Nothing is built for a screen that is gone."""
+        if self._job is not None:
+            self._job.stop()
 
-    def _read(self) -> None:
+    def on_mount(self) -> None:
+        self._job = Job(f"card {self._operator}", lambda step: self.app.call_later(self._tell, step))
+        self.run_worker(partial(self._read, self._job), thread=True, exit_on_error=False)
+
+    def _read(self, job: Job) -> None:
         """In a thread: indexes may have to be looked through, and checkouts compared."""
         try:
-            card = self._library.card(self._asked)
+            card = self._library.card(self._operator, job)
         except PtexploreError as error:
-            told = f"{error.message}: {error.why}" if error.why else error.message
-            self.app.call_later(self._tell, told)
-            return
-        self.app.call_later(self._show, card)
+            self.app.call_later(self._tell, f"{error.message}: {error.why}" if error.why else error.message)
+        else:
+            self.app.call_later(self._show, card)
+        self._job = None
 
     def _show(self, card: Card) -> None:
         if not self.is_attached:
             return
-        from ptexplore.view.card import HIDDEN, card_lines
-
         self._card = card
         self._lines = list(card_lines(card, full=self._full))
-        options = [
-            Option(_prompt(line), id=str(number), disabled=not line.leads) for number, line in enumerate(self._lines)
-        ]
+        options = [Option(_prompt(line), disabled=not line.leads) for line in self._lines]
         self.query_one(Choices).fill(options, keep=True)
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
         self._tell("f shows every dispatch key" if hidden else "")
@@ -89,25 +95,13 @@ class CardScreen(Screen[Message | None]):
         if self._card is not None:
             self._show(self._card)
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        line = self._lines[int(event.option.id or 0)]
-        if line.operator is not None:
-            self.dismiss(OpenOperator(line.operator))
-        elif line.stop is not None:
-            tour, _, stop = line.stop.partition("#")
-            self.dismiss(OpenTour(tour, stop))
-        elif line.ref is not None:
-            self._open(line.ref)
-
-    def _open(self, ref: SourceRef) -> None:
-        why = why_not(ref, self._library.trees)
-        if why is None and ref.path is not None:
-            self.dismiss(OpenPlace(ref.tree, ref.path, ref.line or 1))
+        opening = open_line(self._lines[event.option_index], self._library.trees)
+        message = message_for(opening)
+        if message is not None:
+            self.dismiss(message)
         else:
-            self._tell(why or "")
+            self._tell(opening.why)
 
 
 def _prompt(line: Line) -> Content:

@@ -77,7 +77,7 @@ class Keys(ModalScreen[None]):
         lines: list[Content] = []
         for title, keys in KEYS:
             lines.append(Content.styled(title, "bold $accent"))
-            lines += [Content.assemble((f"  {key:<24}", "bold"), what) for key, what in keys]
+            lines += [Content.assemble((f"  {key:<24}", "bold"), meaning) for key, meaning in keys]
         with VerticalScroll():
             yield Static(Content("\n").join(lines))
 

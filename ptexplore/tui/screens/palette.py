@@ -1,10 +1,12 @@
-"""The palette: symbols, operators, files, notes and text, found while one types; Enter opens."""
+"""The palette: symbols, operators, files, notes and text, found while the reader types; Enter opens."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -13,20 +15,86 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 from textual.widgets.option_list import Option
 
+from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.messages import OpenOperator, OpenPlace, OpenTour
-from ptexplore.tui.widgets.lists import Choices
-from ptexplore.view.search.find import SORTS, asked
+from ptexplore.tui.asking import Choices
+from ptexplore.tui.messages import message_for
+from ptexplore.view.opening import open_hit
+from ptexplore.view.search.find import SORTS, asked, hits
 
 if TYPE_CHECKING:
+    from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from ptexplore.tui.reading.searching import Searcher
+    from ptexplore.tui.library import Library
     from ptexplore.view.search.find import HitGroup, SearchHit, Sort
-    from ptexplore.view.trees import Spot
+    from ptexplore.view.search.operators import Catalogue
+    from ptexplore.view.trees import IndexedTree
 
 _SOON = 0.04  # seconds that results wait for the rest of them: a list drawn once costs half of one drawn twice
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
+MORE = "there are more: tab shows one sort alone, more letters narrow it"
+NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
+
+# Hears the number of the question, the groups so far, whether that is all, and what went wrong.
+Hear = Callable[[int, "list[HitGroup]", bool, str], object]
+
+
+class Searcher:
+    """Searches in a thread with connections of its own. What is no longer asked for is dropped.
+
+    `last` is the number of the last question.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.last = 0
+        self._opened: tuple[list[IndexedTree], Catalogue | None] | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
+        self._pool.submit(self._warm)
+
+    def ask(self, query: str, sort: Sort, hear: Hear) -> None:
+        """Search; `hear` is called in the thread, after each sort, as long as nothing else was asked meanwhile."""
+        self.last += 1
+        self._pool.submit(self._answer, self.last, query, sort, hear)
+
+    def _answer(self, number: int, query: str, sort: Sort, hear: Hear) -> None:
+        groups: list[HitGroup] = []
+        trouble = ""
+        try:
+            if number == self.last:
+                trees, catalogue = self._open()
+                noted = self.library.read_marks()
+                for group in hits(trees, catalogue, noted, query, sort, lambda: number != self.last):
+                    if number != self.last:
+                        return
+                    groups.append(group)
+                    hear(number, groups[:], False, "")
+        except PtexploreError as error:
+            trouble = f"{error.message}: {error.why}" if error.why else error.message
+        if number == self.last:
+            hear(number, groups, True, trouble)
+
+    def _warm(self) -> None:
+        """Read what every question needs, before the first one."""
+        with contextlib.suppress(PtexploreError):  # whoever asks is told
+            trees, _catalogue = self._open()
+            for indexed in trees:
+                indexed.store.search("abc", 1)
+                indexed.store.files_like("abc", 1)
+            self.library.read_marks()
+
+    def _open(self) -> tuple[list[IndexedTree], Catalogue | None]:
+        if self._opened is None:
+            trees = self.library.reopened_trees()
+            self._opened = trees, self.library.workspace.catalogue_at_hand(trees)
+        return self._opened
+
+    def close(self) -> None:
+        """Wait for nothing; the connections go with the thread's last answer."""
+        self.last += 1
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._opened = None
 
 
 class Palette(ModalScreen[Message | None]):
@@ -42,7 +110,7 @@ class Palette(ModalScreen[Message | None]):
     Palette #told { height: auto; max-height: 3; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "leave", "Close"),
+        Binding("escape,ctrl+c", "dismiss(None)", "Close"),
         Binding("tab", "sort(1)", "Sort", priority=True),
         Binding("shift+tab", "sort(-1)", show=False, priority=True),
         Binding("down,ctrl+n,ctrl+j", "step('cursor_down')", show=False, priority=True),
@@ -51,11 +119,10 @@ class Palette(ModalScreen[Message | None]):
         Binding("pageup,ctrl+u", "step('page_up')", show=False, priority=True),
     ]
 
-    def __init__(self, searcher: Searcher, typed: str = "") -> None:
+    def __init__(self, searcher: Searcher) -> None:
         super().__init__()
         self._searcher = searcher
-        self._typed = typed
-        self._found: list[SearchHit] = []
+        self._hits: list[SearchHit] = []
         self._number = -1
         self._waiting: Timer | None = None
         self._sort: Sort | None = None
@@ -63,7 +130,7 @@ class Palette(ModalScreen[Message | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Input(self._typed, placeholder="search", select_on_focus=False)
+            yield Input(placeholder="search", select_on_focus=False)
             yield Static(id="sorts")
             found = Choices(id="found")
             found.can_focus = False  # the keys go to what is typed
@@ -71,86 +138,65 @@ class Palette(ModalScreen[Message | None]):
             yield Static(EMPTY, id="told")
 
     def on_mount(self) -> None:
-        self._search()
+        self.on_input_changed()
 
     # --- asking ---
 
     def on_input_changed(self) -> None:
         """Search at once: what was asked before is dropped by who searches."""
-        self._search()
-
-    def _search(self) -> None:
         sort, query = asked(self.query_one(Input).value)
-        self._tabs(sort)
+        if sort is not self._sort:
+            self._sort = sort
+            tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
+            self.query_one("#sorts", Static).update(Content(" ").join(tabs), layout=False)
         if query:
             app = self.app
-            self._searcher.ask(query, sort, lambda *heard: app.call_later(self._heard, *heard))
+            self._searcher.ask(query, sort, lambda *answer: app.call_later(self._hear, *answer))
             self._number = self._searcher.last
         else:
             self._number = -1
             self._show([], EMPTY)
 
-    def _tabs(self, sort: Sort) -> None:
-        if sort is not self._sort:
-            self._sort = sort
-            tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
-            self.query_one("#sorts", Static).update(Content(" ").join(tabs), layout=False)
-
-    def _heard(self, number: int, groups: list[HitGroup], whole: bool, trouble: str) -> None:
+    def _hear(self, number: int, groups: list[HitGroup], complete: bool, trouble: str) -> None:
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
         if number != self._number or not self.is_attached:
             return  # something else was typed meanwhile
-        if not whole:
-            self._waiting = self.set_timer(_SOON, lambda: self._found_so_far(number, groups))
-        else:
-            self._answered(groups, trouble)
-
-    def _found_so_far(self, number: int, groups: list[HitGroup]) -> None:
-        if number == self._number and groups:
-            self._answered(groups, "")
-
-    def _answered(self, groups: list[HitGroup], trouble: str) -> None:
-        if trouble:
-            self._show(groups, trouble)
-        elif groups:
+        if not complete:
+            self._waiting = self.set_timer(_SOON, lambda: self._hear(number, groups, True, ""))
+        elif groups or trouble:
             more = any(group.more != 0 for group in groups)
-            self._show(groups, "there are more: tab shows one sort alone, more letters narrow it" if more else "")
+            self._show(groups, trouble or (MORE if more else ""))
         else:
-            none = "no source is indexed yet: Esc, then Enter builds the index"
-            self._show([], "nothing fits" if self._searcher.indexed else none)
+            self._show([], "nothing fits" if self._searcher.library.trees else NO_INDEX)
 
-    def _show(self, groups: list[HitGroup], told: str) -> None:
+    def _show(self, groups: list[HitGroup], message: str) -> None:
         options: list[Option] = []
-        self._found = []
+        self._hits = []
         for group in groups:
             if len(groups) > 1:
                 options.append(Option(Content.styled(group.name, "bold $text-muted"), disabled=True))
-            for one in group.found:
-                options.append(Option(_prompt(one), id=str(len(self._found))))
-                self._found.append(one)
+            for hit in group.found:
+                options.append(Option(_prompt(hit), id=str(len(self._hits))))
+                self._hits.append(hit)
         self.query_one("#found", Choices).fill(options)
-        self._tell(told)
+        self._tell(message)
 
-    def _tell(self, told: str) -> None:
-        if told != self._told:  # another line may be of another height: the screen is laid out anew
-            self._told = told
-            self.query_one("#told", Static).update(Content(clean(told)))
+    def _tell(self, message: str) -> None:
+        if message != self._told:  # another line may be of another height: the screen is laid out anew
+            self._told = message
+            self.query_one("#told", Static).update(Content(clean(message)))
 
     # --- keys ---
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def action_sort(self, step: int) -> None:
         """Ask for the next sort of results: by its sign, which is typed for the reader."""
-        given = self.query_one(Input)
-        sort, query = asked(given.value)
+        line = self.query_one(Input)
+        sort, query = asked(line.value)
         sort = SORTS[(SORTS.index(sort) + step) % len(SORTS)]
-        given.value = f"{sort.sign}{query}"
-        given.cursor_position = len(given.value)
-        self._search()
+        line.value = f"{sort.sign}{query}"
+        line.cursor_position = len(line.value)
 
     def action_step(self, name: str) -> None:
         """The keys that walk the list."""
@@ -161,48 +207,32 @@ class Palette(ModalScreen[Message | None]):
         self.query_one("#found", Choices).action_select()
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        found = self._found[int(event.option.id or 0)]
-        message = opening(found)
+        opening = open_hit(self._hits[int(event.option.id or 0)])
+        message = message_for(opening)
         if message is None:
-            why = found.spot.ref.reason or "ptexplore fetch brings the source"
-            self._tell(f"its text is not here: {why}")
+            self._tell(opening.why)
         else:
             self.dismiss(message)
 
 
-def opening(found: SearchHit) -> Message | None:
-    """What opens a result; None where it has no text on this machine."""
-    if found.kind == "operator":
-        return OpenOperator(found.name)
-    if found.kind == "note":
-        tour, _, stop = found.name.partition("#")
-        return OpenTour(tour, stop)
-    ref = found.spot.ref
-    if ref.path is None or ref.layer == "atlas":
-        return None
-    return OpenPlace(ref.tree, ref.path, ref.line or 1)
-
-
-def _prompt(one: SearchHit) -> Content:
+def _prompt(hit: SearchHit) -> Content:
     """Two lines: what it is; where, in which tree, how sure."""
-    if one.kind == "line":
-        return Content.assemble((clean(one.detail), "bold"), "\n  ", _place(one.spot, one.others))
-    detail = one.detail
-    if one.kind == "operator" and "(" in detail:
+    if hit.kind == "line":
+        return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
+    detail = hit.detail
+    if hit.kind == "operator" and "(" in detail:
         detail = detail[detail.find("(") :]  # a schema begins with the operator's own name
     gap = "" if detail.startswith("(") or not detail else "  "
-    kind = f"  {one.kind}" + (" (declared)" if one.role == "declaration" else "")
-    first = ((clean(one.name), "bold"), clean(gap + detail), (kind if one.kind != "file" else "", "dim"))
-    return Content.assemble(*first, "\n  ", _place(one.spot, one.others))
+    kind = f"  {hit.kind}" + (" (declared)" if hit.role == "declaration" else "")
+    name = ((clean(hit.name), "bold"), clean(gap + detail), (kind if hit.kind != "file" else "", "dim"))
+    return Content.assemble(*name, "\n  ", _place(hit))
 
 
-def _place(spot: Spot, others: tuple[Spot, ...]) -> Content:
-    ref = spot.ref
+def _place(hit: SearchHit) -> Content:
+    ref = hit.spot.ref
     if ref.path is None:
         return Content.styled(clean(ref.reason or "its place is not known"), "dim")
     where = f"{ref.path}:{ref.line}" if ref.line else ref.path
-    also = ", ".join(dict.fromkeys(one.tree.label for one in others))
-    also = f"; also in {also}" if also else ""
-    return Content.assemble(
-        (clean(where), "$text-accent"), (f"  {clean(spot.tree.label)} {ref.precision}{also}", "dim")
-    )
+    also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.others))
+    facts = f"  {clean(hit.spot.tree.label)} {ref.precision}{f'; also in {also}' if also else ''}"
+    return Content.assemble((clean(where), "$text-accent"), (facts, "dim"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -11,15 +12,15 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.library import Place
-from ptexplore.tui.messages import Coloured, Edit, Moved, OpenPlace, OpenUses
-from ptexplore.tui.reading.files import OpenFile
-from ptexplore.tui.reading.history import History
-from ptexplore.tui.screens.asking import Ask
+from ptexplore.tui.asking import Ask
+from ptexplore.tui.messages import Moved, OpenUses, Tell
+from ptexplore.tui.open_file import OpenFile
+from ptexplore.tui.places import History, Place, Recent, keep_recent
+from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
-from ptexplore.tui.widgets.tree import FileTree
 from ptexplore.tui.widgets.uses import Uses
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from ptexplore.tui.library import Library
+    from ptexplore.view.trees import IndexedTree
 
 _AT_ONCE = 40_000  # characters of a file whose colours are there with its first paint
 _KEPT = 24  # files that stay read, for going back and forth
@@ -41,10 +43,9 @@ EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key
 
 
 class ReadingScreen(Screen[None]):
-    """Reading source. `place` is where the cursor is; `stop_job` stops what runs, and says whether anything did."""
+    """Reading source. `place` is where the cursor is; `begin` is what is done first."""
 
     DEFAULT_CSS = """
-    Reader { layers: base; }
     #crumb { height: 1; padding: 0 1; background: $panel; color: $text; }
     #status { height: 1; padding: 0 1; background: $panel; color: $text-muted; }
     #notice { height: auto; max-height: 4; padding: 0 1; background: $warning; color: $text; display: none; }
@@ -52,13 +53,13 @@ class ReadingScreen(Screen[None]):
     #side { width: 46; border-left: vkey $panel; overflow-y: auto; padding: 0 1; }
     #middle { width: 1fr; }
     #source { height: 1fr; }
-    Reader.-tight #files { width: 24; }
-    Reader.-tight #side { width: 32; }
-    Reader.-small #panes { layout: vertical; }
-    Reader.-small #files { width: 100%; height: 1fr; border-right: none; }
-    Reader.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel; }
-    Reader.-small.-choosing #middle { display: none; }
-    Reader.-narrow #status, Reader.-narrow Footer { display: none; }
+    ReadingScreen.-tight #files { width: 24; }
+    ReadingScreen.-tight #side { width: 32; }
+    ReadingScreen.-small #panes { layout: vertical; }
+    ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
+    ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel; }
+    ReadingScreen.-small.-choosing #middle { display: none; }
+    ReadingScreen.-narrow #status, ReadingScreen.-narrow Footer { display: none; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,89 +71,68 @@ class ReadingScreen(Screen[None]):
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
-        Binding("escape", "away", show=False),
+        Binding("escape", "app.away", show=False),
     ]
 
-    def __init__(self, library: Library, stop_job: Callable[[], bool]) -> None:
+    def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
-        self._stop_job = stop_job
+        self.begin: Callable[[], None] = lambda: None
         self._wants_files: bool | None = None  # what the reader asked for; None: as the width has it
         self._wants_notes: bool | None = None
         self.history = History()
+        self.files = FileTree(library, id="files")
+        self.source = SourceView(id="source")
+        self.uses = Uses(library, id="uses")
+        self.notes = NotesPane(library)
+        self._side = Vertical(self.notes, id="side")
         self._files: dict[tuple[str, str], OpenFile] = {}
         self._told = ""
         self._told_at: Place | None = None
-        self.begin: Callable[[], None] | None = None  # what is done first, once
 
     def on_mount(self) -> None:
-        """Whatever is opened first."""
-        begin, self.begin = self.begin, None
-        if begin is not None:
-            begin()
+        """Whatever is opened first, before the first paint, which shows it."""
+        self.begin()
 
     def compose(self) -> ComposeResult:
         """The panes."""
         yield Static(id="crumb")
         yield Static(id="notice")
         with Horizontal(id="panes"):
-            yield FileTree(self.library, id="files")
-            with Vertical(id="middle"):
-                yield SourceView(id="source")
-                yield Uses(self.library, id="uses")
-            with Vertical(id="side"):
-                yield NotesPane(self.library)
+            yield self.files
+            yield Vertical(self.source, self.uses, id="middle")
+            yield self._side
         yield Static(id="status")
         yield Footer(show_command_palette=False, compact=True)
 
     @property
     def place(self) -> Place | None:
-        """Where the cursor is; None while nothing is open, or when the screen is going."""
-        found = self.query(SourceView)
-        return found.first().place if found else None
+        """Where the cursor is; None while nothing is open."""
+        return self.source.place
 
     # --- panes ---
 
-    @property
-    def source(self) -> SourceView:
-        return self.query_one(SourceView)
-
-    @property
-    def files(self) -> FileTree:
-        return self.query_one(FileTree)
-
-    @property
-    def notes(self) -> NotesPane:
-        return self.query_one(NotesPane)
-
     def action_files(self) -> None:
         """Show or hide the files; shown, they have the keys."""
-        shown = self.files.display
-        self._wants_files = not shown
+        self._wants_files = not self.files.display
         self._arrange()
-        if shown:
-            self.source.focus()
-        else:
-            self.files.focus()
+        (self.files if self._wants_files else self.source).focus()
 
     def action_notes(self) -> None:
         """Show or hide the notes."""
-        self._wants_notes = not self.query_one("#side").display
+        self._wants_notes = not self._side.display
         self._arrange()
 
     def show_notes(self) -> None:
         """The notes are what is read now, however wide the screen is."""
-        if not self.query_one("#side").display:
+        if not self._side.display:
             self._wants_notes = True
             self._arrange()
 
-    def action_away(self) -> None:
-        """Close what lies over the source; what runs for the reader ends first."""
-        if self._stop_job():
-            return
-        uses = self.query_one(Uses)
-        if uses.display:
-            uses.display = False
+    def show_source_alone(self) -> None:
+        """Close what lies over the source, and give it the keys."""
+        if self.uses.display:
+            self.uses.display = False
         elif self.has_class("-small") and self.files.display and self.source.file is not None:
             self._wants_files = None
         self.source.finding.text = ""
@@ -170,35 +150,32 @@ class ReadingScreen(Screen[None]):
         files = self._wants_files if self._wants_files is not None else not small
         self.files.display = files or empty
         self.set_class(small and self.files.display, "-choosing")
-        self.query_one("#side").display = self._wants_notes if self._wants_notes is not None else not small
+        self._side.display = self._wants_notes if self._wants_notes is not None else not small
 
     # --- going places ---
 
-    def go(
-        self, place: Place, *, keep: bool = False, remember: bool = True, lit: tuple[int, int] | None = None
-    ) -> bool:
-        """Show a place; the one left behind can be gone back to. False where there is no such tree."""
+    def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
+        """Show a place, if its tree is at hand; the one left behind can be gone back to."""
         indexed = self.library.tree(place.tree)
         if indexed is None:
             self.tell(f"there is no tree {place.tree} here")
-            return False
-        here = self.place
-        if remember and here is not None and (here.tree, here.path, here.line) != (place.tree, place.path, place.line):
-            self.history.leave(here)
-        file = self._file(place.tree, place.path)
+            return
+        left = self.place
+        if remember and left is not None and (left.tree, left.path, left.line) != (place.tree, place.path, place.line):
+            self.history.leave(left)
+        file = self._file(indexed, place.path)
         self._told = ""
         self.source.show(file, place.line, place.column, lit)
-        self._notice(file)
-        self.set_class(False, "-choosing")
+        self.warn("; ".join(file.notices))
+        if self.has_class("-small"):  # the files go away once one was chosen
+            self._wants_files = None
         self._arrange()
         if not file.parsed and len(file.text) < _AT_ONCE:
             file.parse()
         # What else there is to do comes after the text is on the screen: a thread's work would hold it up.
-        self.call_after_refresh(self._afterwards, file, elsewhere=here is None or here.path != place.path)
-        if not keep:
-            self.source.focus()
+        self.call_after_refresh(self._afterwards, file, elsewhere=left is None or left.path != place.path)
+        self.source.focus()
         self.set_timer(_STAYS, lambda: self._remember(place), name="recent")
-        return True
 
     def _afterwards(self, file: OpenFile, *, elsewhere: bool) -> None:
         if elsewhere:
@@ -208,52 +185,41 @@ class ReadingScreen(Screen[None]):
         if not self.library.marked:  # the first file asks for the notes
             self.run_worker(self._read_notes, thread=True, group="notes")
 
-    def _remember(self, place: Place) -> None:
-        """Keep the place among the recent ones if the reader is in that file still."""
-        from ptexplore.tui.reading.recent import Recent, keep
-
-        here, file = self.place, self.source.file
-        if here is None or (here.tree, here.path) != (place.tree, place.path):
-            return
-        symbol = file.around(here.line) if file is not None and file.there else None
-        try:
-            keep(Recent(here.tree, here.path, here.line, symbol.qualified if symbol is not None else ""))
-        except OSError:
-            return  # a list of places that cannot be kept is no trouble worth a line
-
-    def _read_notes(self) -> None:
-        self.library.read_notes()
-        self.app.call_later(self._notes_read)
-
-    def _notes_read(self) -> None:
-        if self.is_attached:
-            self.source.refresh()  # the dots before its lines
-            if self.place is not None:
-                self.notes.follow(self.place)
-
-    def _file(self, tree: str, path: str) -> OpenFile:
-        indexed = self.library.tree(tree)
-        assert indexed is not None
-        file = self._files.pop((tree, path), None)
-        if file is None:
-            file = OpenFile(self.library, indexed, path)
-            indexed.tree.forget()  # what is shown is kept here, not for every file ever read
-        self._files[(tree, path)] = file
-        while len(self._files) > _KEPT:
-            self._files.pop(next(iter(self._files)))
-        return file
-
     @work(thread=True, group="colour", exclusive=True)
     def _colour(self, file: OpenFile) -> None:
         file.parse()
-        self.post_message(Coloured())  # to nobody, where the screen went meanwhile
+        self.app.call_later(self._redraw)
 
-    def on_coloured(self) -> None:
-        """The colours of what is open are there."""
-        self.source.refresh()
+    def _read_notes(self) -> None:
+        self.library.read_marks()
+        self.app.call_later(self._redraw)
 
-    def _notice(self, file: OpenFile) -> None:
-        self.warn("; ".join(file.notices))
+    def _redraw(self) -> None:
+        """The colours of what is open are known now, or the dots before its lines and the notes of the cursor's."""
+        if self.is_attached and self.place is not None:
+            self.source.refresh()
+            self.notes.follow(self.place)
+
+    def _remember(self, place: Place) -> None:
+        """Keep the place among the recent ones if the reader is in that file still."""
+        current, file = self.place, self.source.file
+        if current is None or file is None or (current.tree, current.path) != (place.tree, place.path):
+            return
+        symbol = file.around(current.line)
+        name = symbol.qualified if symbol is not None and file.there else ""
+        with contextlib.suppress(OSError):  # a list of places that cannot be kept is no trouble worth a line
+            keep_recent(Recent(current.tree, current.path, current.line, name))
+
+    def _file(self, indexed: IndexedTree, path: str) -> OpenFile:
+        key = (indexed.tree.info.name, path)
+        file = self._files.pop(key, None)
+        if file is None:
+            file = OpenFile(self.library, indexed, path)
+            indexed.tree.forget()  # what is shown is kept here, not for every file ever read
+        self._files[key] = file  # the last one opened comes last
+        if len(self._files) > _KEPT:
+            del self._files[next(iter(self._files))]
+        return file
 
     def warn(self, text: str) -> None:
         """What must be known of what is shown, above it, until something else is shown."""
@@ -263,19 +229,18 @@ class ReadingScreen(Screen[None]):
 
     def action_back(self) -> None:
         """The place before."""
-        self._step(-1)
+        self._go_in_history(self.history.back, "this is the first place")
 
     def action_forward(self) -> None:
         """Where we went back from."""
-        self._step(1)
+        self._go_in_history(self.history.forward, "this is the last place")
 
-    def _step(self, step: int) -> None:
-        here = self.place
-        if here is None:
+    def _go_in_history(self, step: Callable[[Place], Place | None], end: str) -> None:
+        if self.place is None:
             return
-        place = self.history.back(here) if step < 0 else self.history.forward(here)
+        place = step(self.place)
         if place is None:
-            self.tell("this is the first place" if step < 0 else "this is the last place")
+            self.tell(end)
         else:
             self.go(place, remember=False)
 
@@ -296,23 +261,22 @@ class ReadingScreen(Screen[None]):
         self.query_one("#status", Static).update(Content(f"{shown:<{room}}  {position}"))
 
     def _crumb(self) -> None:
+        self.query_one("#crumb", Static).update(self._path_and_definition())
+
+    def _path_and_definition(self) -> Content:
         file, place = self.source.file, self.place
         if self.size.width < NARROW:
-            self.query_one("#crumb", Static).update(Content(f"{self.size.width} columns: widen"))
-            return
+            return Content(f"{self.size.width} columns: widen")
         if file is None or place is None:
-            self.query_one("#crumb", Static).update(Content(EMPTY))
-            return
+            return Content(EMPTY)
         symbol = file.around(place.line)
         around = f"  ›  {symbol.qualified}" if symbol is not None else ""
         path, room = file.path, self.size.width - 2
-        if len(path) + len(around) > room:  # the end of either says most
-            around = f"  ›  {symbol.qualified.rpartition('::')[2]}" if symbol is not None else ""
+        if symbol is not None and len(path) + len(around) > room:  # the end of either says most
+            around = f"  ›  {symbol.qualified.rpartition('::')[2]}"
         if len(path) + len(around) > room:
             path = f"…{path[-max(room - len(around) - 1, 8) :]}"
-        self.query_one("#crumb", Static).update(
-            Content.assemble((clean(path), "bold"), (clean(around), "$text-accent"))
-        )
+        return Content.assemble((clean(path), "bold"), (clean(around), "$text-accent"))
 
     def on_moved(self, event: Moved) -> None:
         """The cursor is on another line."""
@@ -322,7 +286,7 @@ class ReadingScreen(Screen[None]):
         self._status()
         self.notes.follow(event.place)
 
-    def on_source_view_tell(self, event: SourceView.Tell) -> None:
+    def on_tell(self, event: Tell) -> None:
         """What the source has to say."""
         self.tell(event.text)
 
@@ -331,7 +295,7 @@ class ReadingScreen(Screen[None]):
     def on_open_uses(self, event: OpenUses) -> None:
         """List the uses of a name below the source."""
         event.stop()
-        self.query_one(Uses).ask(event.name)
+        self.uses.ask(event.name)
 
     def action_find(self) -> None:
         """Search in this file."""
@@ -358,13 +322,13 @@ class ReadingScreen(Screen[None]):
             self.app.push_screen(Ask("go to line"), self._line)
 
     def _line(self, text: str | None) -> None:
-        here = self.place
-        if not text or here is None:
+        file, place = self.source.file, self.place
+        if not text or file is None or place is None:
             return
-        if not text.isdecimal() or not 1 <= int(text) <= len(self.source.file.raw if self.source.file else ()):
+        if text.isdecimal() and 1 <= int(text) <= len(file.raw):
+            self.go(Place(place.tree, place.path, int(text)))
+        else:
             self.tell(f"there is no line {text} in this file")
-            return
-        self.go(Place(here.tree, here.path, int(text)))
 
     # --- outside ---
 
@@ -375,12 +339,17 @@ class ReadingScreen(Screen[None]):
         return file.indexed.tree.place_of(place.path, place.line)
 
     def action_edit(self) -> None:
-        """Open the line in the reader's editor."""
+        """The reader's editor has the terminal until it ends."""
         where = self._where()
         if where is None:
             self.tell("there is no file to open")
-        else:
-            self.post_message(Edit(*where))
+            return
+        try:
+            with self.app.suspend():
+                self.library.edit(*where)
+        except PtexploreError as error:
+            self.tell(f"{error.message}: {error.why}")
+        self.app.refresh()
 
     def action_permalink(self) -> None:
         """Copy the permalink of the line; shown as well, since not every terminal copies."""
@@ -390,17 +359,12 @@ class ReadingScreen(Screen[None]):
         url, why = file.permalink(place.line)
         if url is None:
             self.tell(why)
-            return
-        self.app.copy_to_clipboard(url)
-        self.app.notify(url, title="copied, where the terminal copies", timeout=12, markup=False)
+        else:
+            self.app.copy_to_clipboard(url)
+            self.app.notify(url, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes as the width has room for them."""
         self._arrange(event.size.width)
         self._crumb()
         self._status()
-
-    def on_open_place(self, event: OpenPlace) -> None:
-        """On a small screen the files go away once one was chosen."""
-        if self.has_class("-small") and not event.keep:
-            self._wants_files = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -21,15 +23,14 @@ from ptexplore.view.notes.prose import prose_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from markdown_it.token import Token
     from textual.timer import Timer
     from textual.widget import Widget
 
     from ptexplore.annotations.marks import Mark
-    from ptexplore.annotations.records import Lab, Stop, StopPart, Tour
-    from ptexplore.tui.library import Library, Place
+    from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.tui.library import Library
+    from ptexplore.tui.places import Place
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.prose import StopNumber
     from ptexplore.view.notes.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
@@ -66,12 +67,11 @@ class NotesPane(VerticalScroll):
         self._waits: Timer | None = None
         self._drawn = 0.0
         self.stop: StopView | None = None
-        self._results: dict[str, LabResult | str] = {}
 
     # --- following the cursor ---
 
     def follow(self, place: Place) -> None:
-        """The cursor is here now."""
+        """The cursor is at this place now."""
         if self.stop is not None:
             return
         if not self._library.marked:  # it is not known yet whether there is one
@@ -80,69 +80,59 @@ class NotesPane(VerticalScroll):
                 self._replace([Static(Content.styled(READING, "dim"))])
             return
         marks = self._library.marks(place.tree, place.path)
-        here = [mark for mark in marks if holds(mark, place.path, place.line)]
-        here.sort(key=lambda mark: (abs(mark.line - place.line), mark.stop))
-        names = tuple(mark.stop for mark in here)
+        marks = [mark for mark in marks if holds(mark, place.path, place.line)]
+        marks.sort(key=lambda mark: (abs(mark.line - place.line), mark.stop))
+        names = tuple(mark.stop for mark in marks)
         if names != self._shown:
             self._shown = names
-            self._coming = here
+            self._coming = marks
             if self._waits is not None:
                 self._waits.stop()
             # Who runs through a file is not kept waiting by the notes that are passed.
-            hurried = time.monotonic() - self._drawn < _PAUSE
-            self._waits = self.set_timer(_PAUSE, self._draw) if hurried else None
-            if not hurried:
+            if time.monotonic() - self._drawn < _PAUSE:
+                self._waits = self.set_timer(_PAUSE, self._draw)
+            else:
                 self._draw()
 
     def _draw(self) -> None:
         if self.stop is None:
             self._drawn = time.monotonic()
-            here = self._coming
-            self._replace(self._notes(here) if here else [Static(Content.styled(NOTHING, "dim"))])
+            parts = [part for mark in self._coming for part in self._note(mark)]
+            self._replace(parts or [Static(Content.styled(NOTHING, "dim"))])
 
-    def _notes(self, marks: Sequence[Mark]) -> list[Widget]:
-        parts: list[Widget] = []
-        for mark in marks:
-            facts = "" if mark.outcome == "exact" else f"  {mark.outcome}"
-            head = Content.assemble((clean(mark.title), "bold $text-accent"), (f"  {clean(mark.stop)}{facts}", "dim"))
-            parts.append(Static(head, classes="head"))
-            found = self._library.notes.stop(mark.stop)
-            parts += self._parts(*found) if found is not None else [Static(Content(clean(mark.text)))]
-        return parts
+    def _note(self, mark: Mark) -> list[Widget]:
+        facts = "" if mark.outcome == "exact" else f"  {mark.outcome}"
+        head = Content.assemble((clean(mark.title), "bold $text-accent"), (f"  {clean(mark.stop)}{facts}", "dim"))
+        entry = self._library.notes.stop(mark.stop)
+        parts = self._parts(*entry) if entry is not None else [Static(Content(clean(mark.text)))]
+        return [Static(head, classes="head"), *parts]
 
     # --- a stop of a tour ---
 
     def show_stop(self, view: StopView) -> None:
         """A stop, where it is, what must be known of that; its prose and its labs."""
         self.stop, self._shown = view, None
-        self._results.clear()
         head = Static(Content.assemble(_head(view), ("\n" + TOUR, "dim")), classes="head")
-        self._replace([head, *self._parts(view.tour, view.stop), *_see(view)])
+        see = Content.styled(f"see also: {clean(', '.join(view.see))}", "dim")
+        self._replace([head, *self._parts(view.tour, view.stop), *([Static(see)] if view.see else [])])
 
     def leave(self) -> None:
         """No stop any more: follow the cursor again."""
         self.stop = self._shown = None
 
-    def lab_said(self, lab: Lab, said: LabResult | str) -> None:
+    def show_result(self, lab: Lab, result: LabResult | str) -> None:
         """How a lab of the stop that is shown ended, or how far it is."""
-        self._results[lab.id] = said
-        for one in self.query(LabBox):
-            if one.lab is lab:
-                one.say(said)
-                self.call_after_refresh(one.scroll_visible, animate=False)
+        for box in self.query(LabBox):
+            if box.lab is lab:
+                box.show_result(result)
+                self.call_after_refresh(box.scroll_visible, animate=False)
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
-        ids = [one.id for one in tour.stops]
-
-        def number(name: str) -> int | None:
-            return ids.index(name) + 1 if name in ids else None
-
-        return [self._part(part, number) for part in stop.parts]
-
-    def _part(self, part: StopPart, number: StopNumber) -> Widget:
-        if part.lab is not None:
-            return LabBox(part.lab)
-        return Markdown(part.text, parser_factory=lambda: _Parser(number), open_links=False)  # type: ignore[arg-type,return-value]
+        ids = [stop.id for stop in tour.stops]
+        # What a Markdown widget parses with: notes are data, and only the safe part of Markdown is drawn.
+        parse = partial(prose_tokens, number=lambda name: ids.index(name) + 1 if name in ids else None)
+        parser = SimpleNamespace(parse=parse)
+        return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
 
     def _replace(self, parts: Sequence[Widget]) -> None:
         self.remove_children()
@@ -162,53 +152,40 @@ class LabBox(Vertical):
     def compose(self) -> ComposeResult:
         facts = lab_facts(self.lab)
         code = "\n".join(map(clean, lab_code(self.lab)))
-        title = Content.assemble((f"lab {clean(self.lab.id)}", "bold"), ("   L runs it", "dim"))
-        yield Static(title)
+        yield Static(Content.assemble((f"lab {clean(self.lab.id)}", "bold"), ("   L runs it", "dim")))
         yield Static(Content.assemble((code, "$text-accent"), (f"\n{clean(facts)}" if facts else "", "dim")))
-        yield Static(classes="said")
+        yield Static(classes="result")
 
-    def say(self, said: LabResult | str) -> None:
-        """Put its result, or how far it is, below it."""
-        box = self.query_one(".said", Static)
-        if isinstance(said, str):
-            box.update(Content.styled(clean(said), "dim"))
-            return
-        seconds = f" ({said.seconds:.1f} s)" if said.outcome != "untrusted" else ""
-        why = f"\n{clean(said.why)}" if said.why else ""
-        box.update(Content.assemble((f"{said.outcome}{seconds}", f"bold {STYLES[LAB_TONES[said.outcome]]}"), why))
+    def show_result(self, result: LabResult | str) -> None:
+        """Put its result, or how far it is, under the code."""
+        if isinstance(result, str):
+            text = Content.styled(clean(result), "dim")
+        else:
+            seconds = f" ({result.seconds:.1f} s)" if result.outcome != "untrusted" else ""
+            why = f"\n{clean(result.why)}" if result.why else ""
+            text = Content.assemble((f"{result.outcome}{seconds}", f"bold {STYLES[LAB_TONES[result.outcome]]}"), why)
+        self.query_one(".result", Static).update(text)
 
 
-class _Parser:
-    """What a Markdown widget parses with: notes are data, and only the safe part of Markdown is drawn."""
-
-    def __init__(self, number: StopNumber) -> None:
-        self._number = number
-
-    def parse(self, text: str) -> list[Token]:
-        """The tokens to draw."""
-        return prose_tokens(text, self._number)
+def _prose(text: str, parser: SimpleNamespace) -> Markdown:
+    return Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
 
 
 def _head(view: StopView) -> Content:
     """Its number and title, what became of its place, and the facts that go with that."""
-    one = view.resolved
+    anchor = view.resolved
     parts: list[tuple[str, str]] = [
         (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"),
-        ("\n", ""), (view.outcome, f"bold {STYLES[TONES[one.outcome]]}"),
+        ("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}"),
     ]  # fmt: skip
     if view.spot is not None:
-        parts += [(f"  {clean(one.path)}:{one.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),
+        parts += [(f"  {clean(anchor.path)}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"),
                   (f" {view.spot.ref.precision}", "dim")]  # fmt: skip
     else:
-        parts.append((f"  {clean(one.anchor.path)}  {clean(one.anchor.symbol)}", ""))
+        parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
     style = "dim" if view.spot is not None else "$text-warning"
     parts += [(f"\n{clean(fact)}", style) for fact in view.facts]
-    for path, line in one.candidates[:8]:
-        parts.append((f"\nmay be {clean(path)}:{line}", "$text-warning"))
+    parts += [(f"\nmay be {clean(path)}:{line}", "$text-warning") for path, line in anchor.candidates[:8]]
     if view.url:
         parts.append((f"\nto read it: {clean(view.url)}", "dim"))
     return Content.assemble(*parts)
-
-
-def _see(view: StopView) -> list[Widget]:
-    return [Static(Content.styled(f"see also: {clean(', '.join(view.see))}", "dim"))] if view.see else []

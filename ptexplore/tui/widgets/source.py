@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
-from ptexplore.tui.library import Place
-from ptexplore.tui.messages import Moved, OpenUses
-from ptexplore.tui.reading.finding import FileSearch
-from ptexplore.tui.widgets import painting
+from ptexplore.tui.messages import Moved, OpenDefinition, OpenUses, Tell
+from ptexplore.tui.open_file import FileSearch, OpenFile
+from ptexplore.tui.places import Place
+from ptexplore.tui.widgets import colours
 
 if TYPE_CHECKING:
     from textual import events
-    from textual.strip import Strip
-
-    from ptexplore.tui.reading.files import OpenFile
 
 _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns
 NO_NAME = "no name at or after the cursor on this line"
+_MORE = "›"  # the line goes on to the right
 
 
 class SourceView(ScrollView, can_focus=True):
@@ -46,28 +47,14 @@ class SourceView(ScrollView, can_focus=True):
         Binding("pageup,ctrl+b", "screen(-1)", show=False),
         Binding("home,0,^", "edge(-1)", show=False),
         Binding("end,$", "edge(1)", show=False),
-        Binding("ctrl+home", "go(1)", show=False),
-        Binding("G,ctrl+end", "go(-1)", show=False),
+        Binding("ctrl+home", "first", show=False),
+        Binding("G,ctrl+end", "last", show=False),
         Binding("right_square_bracket,}", "symbol(1)", show=False),
         Binding("left_square_bracket,{", "symbol(-1)", show=False),
         Binding("full_stop", "found(1)", show=False),
         Binding("comma", "found(-1)", show=False),
         Binding("g", "chord", show=False),
     ]
-
-    class Definition(Message):
-        """What is the name under the cursor? `name` is all that qualifies it, too."""
-
-        def __init__(self, name: str, place: Place) -> None:
-            super().__init__()
-            self.name, self.place = name, place
-
-    class Tell(Message):
-        """A line for the reader."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -94,7 +81,7 @@ class SourceView(ScrollView, can_focus=True):
             self.file.rest()
         self.file = file
         self._lit = lit
-        self.virtual_size = Size(file.widest + painting.gutter(file) + 1, len(file.raw))
+        self.virtual_size = Size(file.widest + self._gutter + 1, len(file.raw))
         self.line = max(1, min(line, len(file.raw)))
         self.column = column or file.landing(self.line)
         self._aim()
@@ -108,18 +95,50 @@ class SourceView(ScrollView, can_focus=True):
         self._lit = lines
         self.refresh()
 
+    @property
+    def _gutter(self) -> int:
+        """How wide the line numbers are, with the note marks before them and a space after."""
+        return len(str(len(self.file.raw) if self.file is not None else 0)) + 3
+
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
-        file, width = self.file, self.size.width
-        dark = self.app.current_theme.dark
+        """One line of the screen: note mark and number, then the text from the column that is scrolled to."""
+        file, width, dark = self.file, self.size.width, self.app.current_theme.dark
         number = self.scroll_offset.y + y + 1
+        base = colours.part("base", dark=dark)
         if file is None or number > len(file.raw):
-            return painting.blank(width, dark=dark)
-        word = file.word(self.line, self.column) if number == self.line else None
-        if word is not None and word[0] > self.column:
-            word = (self.column, self.column + 1)
-        window = painting.Window(self.scroll_offset.x, width, self.line, word, self._lit, dark)
-        return painting.strip(file, number, window, self.finding.on_line(file, number))
+            return Strip.blank(width, base)
+        current = number == self.line
+        if current:
+            base += colours.part("here", dark=dark)
+        elif self._lit is not None and self._lit[0] <= number <= self._lit[1]:
+            base += colours.part("span", dark=dark)
+        left, room = self.scroll_offset.x, max(width - self._gutter, 1)
+        notes = file.notes.get(number, 0)
+        mark = " ●"[notes] if notes < 2 else str(min(notes, 9))
+        segments = [
+            Segment(mark, colours.part("mark", dark=dark)),
+            Segment(f"{number:>{self._gutter - 2}} ", colours.part("number-here" if current else "number", dark=dark)),
+            *self._coloured(file, number, left, room, base).render(self.app.console),
+        ]
+        line = Strip(segments).adjust_cell_length(width, base)
+        if file.length(number) > left + room:
+            line = Strip.join([line.crop(0, width - 1), Strip([Segment(_MORE, base + Style(bold=True))])])
+        return line
+
+    def _coloured(self, file: OpenFile, number: int, left: int, room: int, base: Style) -> Text:
+        """The columns of a line that are visible: the words' colours, what is searched for, the name at the cursor."""
+        dark = self.app.current_theme.dark
+        spans = [(begin, end, colours.word(kind, dark=dark)) for begin, end, kind in file.spans(number)]
+        lit = colours.part("found", dark=dark)
+        spans += [(begin, end, lit) for begin, end in self.finding.on_line(file, number)]
+        word = file.word(number, self.column) if number == self.line else None
+        if word is not None:
+            begin, end = word if word[0] <= self.column else (self.column, self.column + 1)
+            spans.append((begin, end, colours.part("word", dark=dark)))
+        text = Text(file.line(number, left, left + room), base, end="")
+        for begin, end, style in spans:
+            text.stylize(style, max(begin - left, 0), max(end - left, 0))
+        return text
 
     # --- the cursor ---
 
@@ -127,18 +146,19 @@ class SourceView(ScrollView, can_focus=True):
         """The cursor to a line (held inside the file) and column; `far` shows what follows, `seen` scrolls nothing."""
         if self.file is None:
             return
-        before, self.line = self.line, max(1, min(line, len(self.file.raw)))
+        before = self.place
+        left, self.line = self.line, max(1, min(line, len(self.file.raw)))
         if column is not None:
             self.column = max(0, column)
-        elif before != self.line:
+        elif left != self.line:
             self.column = self._same_column()
         if far:
             self._aim()
         if not seen:
             self._keep_in_view()
-        self.refresh_line(before - 1)
+        self.refresh_line(left - 1)
         self.refresh_line(self.line - 1)
-        if before != self.line:
+        if before != self.place:
             self._moved()
 
     def _same_column(self) -> int:
@@ -166,7 +186,7 @@ class SourceView(ScrollView, can_focus=True):
         top = min(top, max(0, self.line - 1 - margin))
         top = max(top, self.line - height + margin)
         width = self.size.width  # 0 before the first layout
-        room = max(width - painting.gutter(self.file) - 1, 1)
+        room = max(width - self._gutter - 1, 1)
         left = self.scroll_offset.x
         margin = min(_WIDE_MARGIN, room // 3)
         word = self.file.word(self.line, self.column)
@@ -214,16 +234,19 @@ class SourceView(ScrollView, can_focus=True):
             if side < 0:
                 self.scroll_to(x=0, animate=False, immediate=True)
 
-    def action_go(self, line: int) -> None:
-        """To a line; the last one for -1."""
-        if self.file is not None:
-            self.move(line if line > 0 else len(self.file.raw), far=True)
+    def action_first(self) -> None:
+        """To the first line."""
+        self.move(1, far=True)
+
+    def action_last(self) -> None:
+        """To the last line."""
+        self.move(len(self.file.raw) if self.file is not None else 1, far=True)
 
     def action_symbol(self, step: int) -> None:
         """The next definition, or the one before."""
         line = self.file.beside(self.line, step) if self.file is not None else None
         if self.file is None or line is None:
-            self.post_message(self.Tell("no further definition in this file"))
+            self.post_message(Tell("no further definition in this file"))
         else:
             self.move(line, self.file.landing(line), far=True)
 
@@ -231,9 +254,9 @@ class SourceView(ScrollView, can_focus=True):
 
     def action_note(self, step: int) -> None:
         """The next line with a note, or the one before; round the end of the file."""
-        lines = sorted(self.file.noted) if self.file is not None else []
+        lines = sorted(self.file.notes) if self.file is not None else []
         if not lines:
-            self.post_message(self.Tell(self.file.noteless if self.file is not None else "no file is open"))
+            self.post_message(Tell(self.file.noteless if self.file is not None else "no file is open"))
             return
         beside = [n for n in lines if n > self.line] if step > 0 else [n for n in lines if n < self.line][::-1]
         self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)
@@ -242,12 +265,12 @@ class SourceView(ScrollView, can_focus=True):
         """The next place of what was searched for."""
         if self.file is None:
             return
-        found = self.finding.beside(self.file, self.line, self.column, step)
-        if found is None:
+        place = self.finding.beside(self.file, self.line, self.column, step)
+        if place is None:
             text = self.finding.text
-            self.post_message(self.Tell(f"{text!r} is not in this file" if text else "/ finds"))
+            self.post_message(Tell(f"{text!r} is not in this file" if text else "/ finds"))
         else:
-            self.move(*found, far=True)
+            self.move(*place, far=True)
         self.refresh()
 
     def _meant(self) -> str | None:
@@ -257,12 +280,12 @@ class SourceView(ScrollView, can_focus=True):
     def action_definition(self) -> None:
         """Where is what the cursor is on?"""
         name, place = self._meant(), self.place
-        self.post_message(self.Definition(name, place) if name and place is not None else self.Tell(NO_NAME))
+        self.post_message(OpenDefinition(name, place) if name and place is not None else Tell(NO_NAME))
 
     def action_uses(self) -> None:
         """Who uses what the cursor is on?"""
         name = self._meant()
-        self.post_message(OpenUses(name) if name else self.Tell(NO_NAME))
+        self.post_message(OpenUses(name) if name else Tell(NO_NAME))
 
     # --- keys of two, and the mouse ---
 
@@ -277,17 +300,21 @@ class SourceView(ScrollView, can_focus=True):
         self._chord = False
         event.stop()
         event.prevent_default()
-        second = {"g": ("action_go", 1), "d": ("action_definition",), "r": ("action_uses",), "e": ("action_go", -1)}
-        name, *values = second.get(event.key, ("",))
-        if name:
-            getattr(self, str(name))(*values)
+        actions = {
+            "g": self.action_first,
+            "d": self.action_definition,
+            "r": self.action_uses,
+            "e": self.action_last,
+        }
+        if event.key in actions:
+            actions[event.key]()
 
     def on_click(self, event: events.Click) -> None:
         """The cursor to where the mouse is; twice: what is that?"""
         if self.file is None:
             return
         at = event.offset + self.scroll_offset
-        self.move(at.y + 1, at.x - painting.gutter(self.file), seen=True)  # the second click is to meet the same text
+        self.move(at.y + 1, at.x - self._gutter, seen=True)  # the second click is to meet the same text
         if event.chain == 2 or event.ctrl:
             self.action_definition()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,10 @@ from textual.widgets.option_list import Option
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
+from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import OpenPlace
-from ptexplore.tui.widgets.lists import Choices
+from ptexplore.tui.places import Place
+from ptexplore.view.search.refs import refs
 
 if TYPE_CHECKING:
     from ptexplore.tui.library import Library
@@ -36,31 +37,27 @@ class Uses(Choices):
 
     def ask(self, name: str) -> None:
         """List the uses of a name as soon as they are found."""
-        self.clear_options()
         self._uses.clear()
         self.border_title = Content(clean(f"uses of {name} …"))
         self.display = True
-        self.add_option(Option("looking …", disabled=True))
-        self._look(name)
+        self.fill([Option("looking …", disabled=True)])
+        self._search(name)
 
     @work(thread=True, exclusive=True)
-    def _look(self, name: str) -> None:
-        from ptexplore.view.search.refs import refs
-
+    def _search(self, name: str) -> None:
         try:
-            view = refs(self._library.apart().trees, name, _MOST)
+            view = refs(self._library.reopened_trees(), name, _MOST)
         except PtexploreError as error:
-            self.app.call_from_thread(self._nothing, error)
-            return
-        self.app.call_from_thread(self._list, view)
+            message = Content(clean(f"{error.message}: {error.why}"))
+            self.app.call_from_thread(self._show, [Option(message, disabled=True)])
+        else:
+            self.app.call_from_thread(self._list, view)
 
-    def _nothing(self, error: PtexploreError) -> None:
-        self.clear_options()
-        self.add_option(Option(Content(clean(f"{error.message}: {error.why}")), disabled=True))
+    def _show(self, options: list[Option]) -> None:
+        self.fill(options)
         self.focus()
 
     def _list(self, view: RefsView) -> None:
-        self.clear_options()
         total = sum(group.total for group in view.groups)
         by_name = any(use.how == "name-matched" for group in view.groups for use in group.found)
         narrowed = "by name, not by type: " if by_name else ""
@@ -78,20 +75,15 @@ class Uses(Choices):
         room = max(20, self.size.width - 4)
         lines = [line for text in view.remarks for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
-        self.add_options(options)
-        self.focus()
-        self.action_first()
+        self._show(options)
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """There, with the cursor at the name."""
+        """Go there, with the cursor at the name."""
         use = self._uses.get(event.option_id or "")
         if use is None or use.spot.ref.path is None:
             return
-        tree, path, line = use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1
-        indexed = self._library.tree(tree)
-        text = (indexed.tree.line(path, line) if indexed is not None else None) or ""
-        name = re.search(rf"(?<!\w){re.escape(use.written.rsplit('::', 1)[-1])}(?!\w)", text)
-        self.post_message(OpenPlace(tree, path, line, name.start() if name else 0))
+        place = Place(use.spot.tree.name, use.spot.ref.path, use.spot.ref.line or 1)
+        self.post_message(OpenPlace(self._library.at_name(place, use.written.rpartition("::")[2])))
 
 
 def _row(use: NameUse) -> Content:

@@ -12,7 +12,7 @@ from typing import Literal
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Trail, walk
-from ptexplore.source.permalink import below
+from ptexplore.source.permalink import page_on
 from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.source_page import source_data
 from ptexplore.view.trees import IndexedTree
@@ -91,7 +91,7 @@ class Site:
         number = self.owner.get(path, 0)
         if not self.settings.repo or self.trees[number].checkout is None:
             return None
-        return below(self.settings.repo, path, line)
+        return page_on(self.settings.repo, path, line)
 
     def skewed(self, first: int, second: int) -> bool:
         """Whether two trees are of different versions."""

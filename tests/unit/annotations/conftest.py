@@ -11,8 +11,8 @@ from ptexplore.annotations.anchors import Resolver
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from tests import searched_source
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.annotations.format import LARGEST, Unreadable, decode
+from ptexplore.annotations.format import LARGEST, decode
+from ptexplore.annotations.records import Unreadable
 
 TEXT = "---\nid: x\n{}---\n\n张量有步幅\n"
 

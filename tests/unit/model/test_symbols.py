@@ -3,7 +3,7 @@
 from typing import get_args
 
 from ptexplore.model.symbols import DIALECT_KINDS, DialectKind
-from ptexplore.source.atlas.atlas import DIALECT
+from ptexplore.source.atlas import DIALECT
 from ptexplore.view.search.refs import GROUPS
 
 

@@ -9,8 +9,8 @@ import pytest
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import checkout_files
+from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from tests.unit.conftest import DATA, lay_out
 from tests.unit.resolve.making import Small

@@ -12,7 +12,7 @@ import pytest
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.symbols import Dialect, Symbol
-from ptexplore.source.atlas.atlas import DIALECT, FORMAT, MAGIC, SHIPPED, Atlas, last_part, write
+from ptexplore.source.atlas import DIALECT, FORMAT, MAGIC, SHIPPED, Atlas, last_part, write
 from ptexplore.source.permalink import permalink
 from tests.harness import REPOSITORY
 

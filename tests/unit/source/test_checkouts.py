@@ -9,9 +9,9 @@ import pytest
 
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Checkout, Runtime
-from ptexplore.source.fetch import checkouts, registry, releases
+from ptexplore.source.fetch import checkouts, releases
 from ptexplore.source.fetch import install as placing
-from ptexplore.source.fetch.recheck import recheck
+from ptexplore.source.fetch.install import recheck
 from tests.upstream import git, make_upstream, write_tree
 
 KNOWN = releases.by_tag("v2.6.0")
@@ -30,8 +30,8 @@ def runtime(version: str, git_version: str) -> Runtime:
 
 def put(name: str, **fields: object) -> Checkout:
     """A registered checkout with a tree of its own."""
-    with registry.locked(), placing.fresh() as aside:
-        write_tree(aside / registry.TREE)
+    with checkouts.locked(), placing.fresh() as aside:
+        write_tree(aside / checkouts.TREE)
         made = Checkout(name, "git", "", "somewhere", **fields)  # type: ignore[arg-type]
         return placing.placed(aside, made)
 
@@ -119,7 +119,7 @@ def test_a_cache_that_was_moved_still_works(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "moved"))
     (found,) = checkouts.checkouts()
     assert Path(found.root).is_relative_to(tmp_path / "moved")
-    assert not registry.is_in_place(found)
+    assert not checkouts.is_in_place(found)
 
 
 def test_replacing_a_checkout_drops_its_index(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_replacing_a_checkout_drops_its_index(tmp_path: Path) -> None:
 def test_a_folder_in_place_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_tree(tmp_path / "mine")
     commit = make_upstream(folder)
-    with registry.locked(), placing.fresh() as aside:
+    with checkouts.locked(), placing.fresh() as aside:
         first = placing.placed(aside, placing.described(Checkout("mine", "folder", str(folder), str(folder))))
     assert (first.kind, first.commit, first.modified) == ("git", commit, False)
     assert recheck(first) == first
@@ -147,7 +147,7 @@ def test_a_folder_in_place_is_looked_at_again(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
     write_tree(folder, {"c10/core/Blend.h": "changed\n"})
     assert recheck(first).modified
-    assert registry.read("mine").modified  # type: ignore[union-attr]
+    assert checkouts.read("mine").modified  # type: ignore[union-attr]
     git(folder, "commit", "--quiet", "--all", "--message=changed")
     assert recheck(first).commit == git(folder, "rev-parse", "HEAD") != commit
     assert not recheck(first).modified

@@ -54,12 +54,12 @@ def test_the_callers_variables_do_not_reach_git(folder: Path, tmp_path: Path, mo
     trace = tmp_path / "trace"
     for name, value in {**CALLERS, "GIT_TRACE": str(trace)}.items():
         monkeypatch.setenv(name, value)
-    state = git_folder.look(folder, ["top.h", "c10/core/näher.h"])
+    state = git_folder.look(folder, {"top.h", "c10/core/näher.h"})
     assert state is not None
     assert state.modified == ""
     assert set(git_folder.tree_of(folder, state.commit)) == want
     (folder / "top.h").write_text("int other;\n", encoding="utf-8")
-    assert git_folder.look(folder, ["top.h"]) == git_folder.GitState(state.commit, "top.h was changed")
+    assert git_folder.look(folder, {"top.h"}) == git_folder.GitState(state.commit, "top.h was changed")
     assert not trace.exists()
 
 
@@ -81,7 +81,7 @@ def test_the_environment_of_this_process_is_not_edited_while_threads_run(
     with monkeypatch.context() as patched:
         watched = Watched(plain._data, plain.encodekey, plain.decodekey, plain.encodevalue, plain.decodevalue)
         patched.setattr(os, "environ", watched)
-        look = lambda: states.append(git_folder.look(folder, ["top.h"]))  # noqa: E731
+        look = lambda: states.append(git_folder.look(folder, {"top.h"}))  # noqa: E731
         threads = [threading.Thread(target=look) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -93,14 +93,14 @@ def test_the_environment_of_this_process_is_not_edited_while_threads_run(
 
 def test_what_cannot_be_read_is_no_git_folder(folder: Path) -> None:
     head = Git(folder).line("rev-parse", "HEAD")
-    assert git_folder.look(folder.parent, []) is None
+    assert git_folder.look(folder.parent, set()) is None
     with pytest.raises(GitFailed):
         list(git_folder.tree_of(folder, "0" * 40))
     for blob in (folder / ".git/objects").glob("??/*"):
         blob.unlink()
     with pytest.raises(GitFailed):
         list(git_folder.tree_of(folder, head))
-    assert git_folder.look(folder, ["top.h"]) is None
+    assert git_folder.look(folder, {"top.h"}) is None
 
 
 def test_objects_named_by_sha256_cannot_be_compared(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_objects_named_by_sha256_cannot_be_compared(tmp_path: Path) -> None:
     (tmp_path / "x.h").write_text("int x;\n", encoding="utf-8")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "--message", "x")
-    state = git_folder.look(tmp_path, ["x.h"])
+    state = git_folder.look(tmp_path, {"x.h"})
     assert state is not None
     assert len(state.commit) == 64
     assert "SHA-256" in state.modified

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from ptexplore.model.places import Checkout
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import SUFFIXES, files_of
 from ptexplore.source.runtime.describe import find_runtime
-from ptexplore.source.tree import runtime_tree
+from ptexplore.source.tree import checkout_tree, runtime_tree
 from tests.upstream import FILES, write_tree
 
 

@@ -15,12 +15,11 @@ from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenTrail
-from ptexplore.tui.reading.recent import load_recent
-from ptexplore.tui.screens.contents import TourContents
+from ptexplore.tui.places import load_recent
 from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
 from ptexplore.tui.screens.trail import TrailScreen
-from ptexplore.tui.widgets.trail import TrailPane
+from ptexplore.tui.touring import TourContents
 from ptexplore.view.trees import IndexedTree
 from tests import pictures
 from tests.harness import REPOSITORY
@@ -116,14 +115,14 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
 
 
 def test_a_damaged_list_of_places_is_none_and_is_kept_aside(data):
-    from ptexplore.tui.reading.recent import Recent, keep
+    from ptexplore.tui.places import Recent, keep_recent
 
     data.mkdir()
     for text in ("{", '{"format": 9}', '{"format": 1, "places": [{"tree": 1}, 7, {"path": "x"}]}', "[" * 9999):
         (data / "recent.json").write_text(text)
         assert load_recent() == []
-    keep(Recent("mini", "a.cpp", 3))
-    keep(Recent("mini", "a.cpp", 9))
+    keep_recent(Recent("mini", "a.cpp", 3))
+    keep_recent(Recent("mini", "a.cpp", 9))
     assert load_recent() == [Recent("mini", "a.cpp", 9)]
     assert (data / "recent.json.damaged").read_text() == "[" * 9999
 
@@ -167,9 +166,9 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
         await pilot.press("T")
         await until(pilot, lambda: isinstance(app.screen, TrailScreen))
-        assert app.screen.query_one(TrailPane).tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
+        assert app.screen.tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
         app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
-        await until(pilot, lambda: app.screen.query_one(TrailPane).trail.trees[0].commit == "f00d")
+        await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
         await until(pilot, lambda: "blend_kernel" in screen(app))
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: "line 4 is another one there" in screen(app))
@@ -189,7 +188,7 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
             known = (replace(tree.info, commit=commit),)
             app.post_message(OpenTrail(replace(trail(), trees=known)))
             await until(pilot, lambda known=known: isinstance(app.screen, TrailScreen)
-                        and app.screen.query_one(TrailPane).trail.trees == known)  # fmt: skip
+                        and app.screen.trail.trees == known)  # fmt: skip
             await until(pilot, lambda: "blend_kernel" in screen(app))
             await pilot.press("j", "j", "enter")
             if opens:
@@ -205,7 +204,7 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.errors import PtexploreError
     from ptexplore.tui.messages import OpenOperator
 
-    def card(name: str) -> None:
+    def card(name: str, job: object) -> None:
         raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
 
     async def reading(app, pilot):

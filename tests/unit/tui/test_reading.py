@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widget import Widget
 
-from ptexplore.tui.screens.choice import ChoiceScreen
+from ptexplore.tui.asking import ChoiceScreen
 from ptexplore.tui.screens.keys import Keys
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
@@ -165,7 +167,9 @@ def test_at_80_columns_files_and_notes_come_and_go(drive):
         assert not reader.files.display
         await pilot.press("i")
         await pilot.pause()
-        assert reader.query_one("#side").display
+        side = reader.query_one("#side")
+        assert side.display
+        await until(pilot, lambda: side.region.width == 80 and side.region.y > reader.source.region.y)  # under it
         await pilot.resize_terminal(20, 10)
         await pilot.pause()
         await until(pilot, lambda: "20 columns: widen" in screen(app))
@@ -334,3 +338,31 @@ def test_the_mouse_opens_what_it_clicks(drive):
         assert (reader.place.line, source.scroll_offset.y) == (501, 500), "a second click meets the same text"
 
     drive(KERNEL, reading, size=(140, 40))
+
+
+def test_what_is_typed_at_the_foot_can_be_read_and_the_position_follows_the_cursor(drive):
+    async def reading(app, pilot):
+        await pilot.press("colon", *"4")
+        await until(pilot, lambda: screen(app).split("\n")[-1].strip() == "4")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.line == 4)
+        before = app.reader.place
+        await pilot.press("h")
+        after = app.reader.place
+        assert (before.line, before.column) != (after.line, after.column)
+        await until(pilot, lambda: f"{after.line}:{after.column + 1} of " in screen(app))
+
+    drive(KERNEL, reading)
+
+
+def test_styles_name_what_there_is():
+    """A class that got another name takes its styles along."""
+    classes, named = [Widget], {}
+    for widget in classes:
+        classes += [subclass for subclass in widget.__subclasses__() if subclass not in classes]
+        if widget.__module__.startswith("ptexplore."):
+            selectors = re.sub(r"\{[^}]*\}", " ", widget.__dict__.get("DEFAULT_CSS", ""))
+            named[widget.__name__] = set(re.findall(r"(?<![\w.#-])[A-Z]\w+", selectors))
+    assert len(named) > 10
+    known = {widget.__name__ for widget in classes}
+    assert {name: types - known for name, types in named.items() if types - known} == {}

@@ -11,9 +11,8 @@ from ptexplore.annotations.load import Layer, NoteLibrary, load
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
 from ptexplore.model.places import Checkout
-from ptexplore.source.checkout_tree import checkout_tree
 from ptexplore.source.listing import files_of
-from ptexplore.source.tree import SourceTree
+from ptexplore.source.tree import SourceTree, checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.notes.tour import Guide
 from tests import searched_source

@@ -14,7 +14,7 @@ from ptexplore.model.operators import Registration
 from ptexplore.model.places import Checkout
 from ptexplore.model.symbols import Dialect, IndexedFile
 from ptexplore.resolve.places.relation import Relation, decide, relate
-from ptexplore.source.checkout_tree import checkout_tree
+from ptexplore.source.tree import checkout_tree
 from tests.unit.resolve.making import Rows, Small, registration
 
 HAND, REFS = "aten/src/ATen/native/Blend.cpp", "torch/_refs.py"

@@ -31,9 +31,9 @@ _OPERATOR = re.compile(r"(?:^|::)(operator(?:\W.*|\s.*)?)$", re.DOTALL)
 
 def last_part(qualified: str) -> str:
     """The last part of a qualified name: "add" of "at::native::add", "operator<<" of "c10::operator<<"."""
-    found = _OPERATOR.search(qualified)
-    if found:
-        return found[1]
+    operator = _OPERATOR.search(qualified)
+    if operator:
+        return operator[1]
     depth = 0
     for at in range(len(qualified) - 1, 0, -1):
         depth += {">": 1, ")": 1, "<": -1, "(": -1}.get(qualified[at], 0)
@@ -46,37 +46,6 @@ def key(qualified: str) -> str:
     """What a qualified name is filed under: its last part first, so that equal ones stand together."""
     last = last_part(qualified)
     return f"{last}\t{qualified[: len(qualified) - len(last)]}"
-
-
-class Encoder:
-    """Fills the sections of one atlas; rows must come in a fixed order for the same bytes to come out."""
-
-    def __init__(self, files: Mapping[str, int]) -> None:
-        """`files`: every path of the tree and how many lines it has."""
-        self._path = {path: number for number, path in enumerate(sorted(files))}
-
-    def symbols(self, rows: Iterable[Symbol]) -> dict[str, dict[str, Any]]:
-        """Sections "outline" (by path) and "symbols" (`key` of the name to path and row in it)."""
-        places: dict[str, list[list[Any]]] = defaultdict(list)
-        names: dict[str, list[int]] = defaultdict(list)
-        for row in rows:
-            if row.kind != "namespace":
-                names[key(row.qualified)].extend((self._path[row.path], len(places[row.path])))
-            places[row.path].append(_row_of_symbol(row))
-        return {"outline": dict(places), "symbols": dict(names)}
-
-    def dialect(self, rows: Iterable[Dialect]) -> dict[str, dict[str, Any]]:
-        """Sections "dialect" (by path), "dialect-names" and "dialect-targets" (to path and row in it)."""
-        places: dict[str, list[list[Any]]] = defaultdict(list)
-        names: dict[str, list[int]] = defaultdict(list)
-        targets: dict[str, list[int]] = defaultdict(list)
-        for row in rows:
-            where = (self._path[row.path], len(places[row.path]))
-            names[row.name].extend(where)
-            if row.target:
-                targets[last_part(row.target)].extend(where)
-            places[row.path].append(_row_of_dialect(row))
-        return {"dialect": dict(places), "dialect-names": dict(names), "dialect-targets": dict(targets)}
 
 
 def _row_of_symbol(row: Symbol) -> list[Any]:
@@ -161,7 +130,7 @@ def _blocks(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield first, "{" + ",".join(parts) + "}"
 
 
-def pack(meta: Mapping[str, Any], tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]) -> bytes:
+def _pack(meta: Mapping[str, Any], tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]) -> bytes:
     """The file's bytes. Values are plain JSON; `meta`, `tables` and `sections` keep the order given."""
     blobs = [_squeeze(_dump(tables))]
     at = len(blobs[0])
@@ -252,7 +221,7 @@ def _expand(data: bytes) -> dict[str, Any]:
     return value
 
 
-SHIPPED = Path(__file__).resolve().parent.parent.parent / "data" / "atlas.bin"
+SHIPPED = Path(__file__).resolve().parent.parent / "data" / "atlas.bin"
 
 
 class Atlas:
@@ -278,12 +247,12 @@ class Atlas:
     @property
     def release(self) -> str:
         """The release that it is of: "2.6.0"."""
-        return self._fact("release")
+        return str(self._file.meta.get("release", ""))
 
     @property
     def commit(self) -> str:
         """The commit of that release: what `torch.version.git_version` says where this atlas fits exactly."""
-        return self._fact("commit")
+        return str(self._file.meta.get("commit", ""))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -296,7 +265,7 @@ class Atlas:
 
     def symbols_named(self, name: str) -> list[Symbol]:
         """Every definition whose name's last part is `name`."""
-        with self._whole():
+        with self._damage_told():
             return self._symbols(list(self._file.section("symbols").starting(f"{name}\t")))
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
@@ -306,8 +275,8 @@ class Atlas:
 
     def names(self, prefix: str, limit: int) -> list[str]:
         """At most `limit` last parts of names that begin with `prefix`, in order."""
-        with self._whole():
-            lasts = (one.partition("\t")[0] for one in self._file.section("symbols").starting(prefix))
+        with self._damage_told():
+            lasts = (key.partition("\t")[0] for key in self._file.section("symbols").starting(prefix))
             return list(islice((last for last, _ in groupby(lasts)), limit))
 
     def outline(self, path: str) -> list[Symbol]:
@@ -338,32 +307,29 @@ class Atlas:
         return [s for path in files for s in self.outline(path)], [d for path in files for d in self.dialect_in(path)]
 
     def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
-        places = (place for one in keys for place in self._places("symbols", one))
-        with self._whole():
+        places = (place for key in keys for place in self._places("symbols", key))
+        with self._damage_told():
             return [_symbol_of_row(path, self._get("outline", path)[row]) for path, row in places]
 
     def _pointed(self, section: str, name: str) -> list[Dialect]:
         places = self._places(section, name)
-        with self._whole():
+        with self._damage_told():
             return [_dialect_of_row(path, self._get("dialect", path)[row]) for path, row in places]
 
     def _places(self, section: str, name: str) -> list[tuple[str, int]]:
         """(path, number of the row in that file) of everything filed under a name."""
         flat = self._get(section, name) or []
-        with self._whole():
+        with self._damage_told():
             return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
 
-    def _fact(self, name: str) -> str:
-        return str(self._file.meta.get(name, ""))
-
     def _get(self, section: str, key: str) -> Any:
-        with self._whole():
+        with self._damage_told():
             return self._file.section(section).get(key)
 
     @cached_property
     def _files(self) -> dict[str, int]:
         """Every path and its number of lines, in order."""
-        with self._whole():
+        with self._damage_told():
             return dict(self._file.tables()["files"])
 
     @cached_property
@@ -371,7 +337,7 @@ class Atlas:
         return list(self._files)
 
     @contextmanager
-    def _whole(self) -> Iterator[None]:
+    def _damage_told(self) -> Iterator[None]:
         """Damage that shows while reading becomes the error that users see."""
         try:
             yield
@@ -394,6 +360,30 @@ def kept(symbols: Iterable[Symbol], dialect: Iterable[Dialect]) -> tuple[list[Sy
     )
 
 
+def _sections(files: Sequence[str], symbols: Sequence[Symbol], rows: Sequence[Dialect]) -> dict[str, dict[str, Any]]:
+    """The sorted maps of an atlas. A place is the number of a file and that of the row in it.
+
+    "outline" and "dialect" hold the rows by path. "symbols" (by `key`), "dialect-names" and "dialect-targets" hold
+    places.
+    """
+    numbers = {path: number for number, path in enumerate(files)}
+    sections = ("outline", "symbols", "dialect", "dialect-names", "dialect-targets")
+    maps: dict[str, dict[str, list[Any]]] = {section: defaultdict(list) for section in sections}
+    for symbol in symbols:
+        outline = maps["outline"][symbol.path]
+        if symbol.kind != "namespace":
+            maps["symbols"][key(symbol.qualified)] += numbers[symbol.path], len(outline)
+        outline.append(_row_of_symbol(symbol))
+    for row in rows:
+        dialect = maps["dialect"][row.path]
+        place = numbers[row.path], len(dialect)
+        maps["dialect-names"][row.name] += place
+        if row.target:
+            maps["dialect-targets"][last_part(row.target)] += place
+        dialect.append(_row_of_dialect(row))
+    return maps
+
+
 def write(
     release: str, commit: str, files: dict[str, int], symbols: Iterable[Symbol], dialect: Iterable[Dialect]
 ) -> bytes:
@@ -402,9 +392,7 @@ def write(
     files: every path and its number of lines. What an atlas does not keep is left out (see `kept`).
     """
     definitions, rows = kept(symbols, dialect)
-    encoder = Encoder(files)
-    sections: dict[str, dict[str, Any]] = {**encoder.symbols(definitions), **encoder.dialect(rows)}
     counts: dict[str, int] = {"files": len(files), "symbols": len(definitions)}
-    for kind in DIALECT:
-        counts[kind] = sum(row.kind == kind for row in rows)
-    return pack({"release": release, "commit": commit, "counts": counts}, {"files": sorted(files.items())}, sections)
+    counts |= {kind: sum(row.kind == kind for row in rows) for kind in DIALECT}
+    sections = _sections(sorted(files), definitions, rows)
+    return _pack({"release": release, "commit": commit, "counts": counts}, {"files": sorted(files.items())}, sections)

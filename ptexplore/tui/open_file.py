@@ -1,14 +1,16 @@
-"""One file as it is shown: its lines safe for a terminal, their colours, its symbols, what must be said of it."""
+"""One file as it is shown: its lines safe for a terminal, their colours, symbols and notes, and text found in them."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptexplore.safe_text import clean
+from ptexplore.source.permalink import permalink_of
 from ptexplore.view.search.show import CHANGED
 from ptexplore.view.tokens import Span, Tokens
 from ptexplore.view.trees import changed, spot
@@ -39,24 +41,19 @@ class OpenFile:
         text = indexed.tree.read(path)
         self.there = text is not None
         self.text = text.text if text is not None else ""
-        lines = self.text.split("\n")
-        self.raw = lines[:-1] if lines and lines[-1] == "" else lines
+        self.raw = self.text.removesuffix("\n").split("\n") if self.text else []
         self.widest = max(map(len, self.raw), default=0)
         self._tokens: Tokens | None = None
         self._spans: dict[int, list[list[Span]]] = {}
         known = indexed.store.file(path)
         self.language = known.language if known is not None else "text"
-        where = spot(indexed, path, None)
-        self.layer = text.layer if text is not None else where.ref.layer
-        self.precision = where.ref.precision
+        ref = spot(indexed, path, None).ref
+        self.layer = text.layer if text is not None else ref.layer
+        self.precision = ref.precision
 
-    def line(self, number: int) -> str:
-        """Line `number` (1-based) without control characters, one character for one."""
-        return clean(self.raw[number - 1]) if 0 < number <= len(self.raw) else ""
-
-    def window(self, number: int, left: int, room: int) -> str:
-        """The same from column `left` on, at most `room` characters: a line may be a million long."""
-        return clean(self.raw[number - 1][left : left + room]) if 0 < number <= len(self.raw) else ""
+    def line(self, number: int, begin: int = 0, end: int | None = None) -> str:
+        """Line `number` (1-based) without control characters, one character for one; or some columns of it."""
+        return clean(self.raw[number - 1][begin:end]) if 0 < number <= len(self.raw) else ""
 
     def length(self, number: int) -> int:
         """How many characters a line has."""
@@ -81,8 +78,8 @@ class OpenFile:
         if stretch not in self._spans:
             first = stretch * _STRETCH + 1
             self._spans[stretch] = self._tokens.spans(first, first + _STRETCH - 1)
-        found = self._spans[stretch]
-        return found[row] if row < len(found) else []
+        lines = self._spans[stretch]
+        return lines[row] if row < len(lines) else []
 
     def rest(self) -> None:
         """Let go what can be made anew: another file is shown now."""
@@ -96,28 +93,26 @@ class OpenFile:
         """Every symbol of the file, by line."""
         return self.indexed.store.outline(self.path)
 
-    @cached_property
-    def _bodies(self) -> list[Symbol]:
-        return [one for one in self.outline if one.role == "definition"]
-
     def around(self, line: int) -> Symbol | None:
         """The innermost definition that holds a line."""
-        inside = (one for one in self._bodies if one.begin <= line <= one.end_line)
-        return min(inside, key=lambda one: (one.end_line - one.begin, -one.line), default=None)
+        definitions = (symbol for symbol in self.outline if symbol.role == "definition")
+        inside = (symbol for symbol in definitions if symbol.begin <= line <= symbol.end_line)
+        return min(inside, key=lambda symbol: (symbol.end_line - symbol.begin, -symbol.line), default=None)
 
     def beside(self, line: int, step: int) -> int | None:
         """The line of the next (1) or previous (-1) definition."""
-        lines = sorted({one.line for one in self.outline if one.role == "definition" and one.kind != "namespace"})
+        definitions = (symbol for symbol in self.outline if symbol.role == "definition")
+        lines = sorted({symbol.line for symbol in definitions if symbol.kind != "namespace"})
         at = bisect_right(lines, line) if step > 0 else bisect_right(lines, line - 1) - 1
         return lines[at] if 0 <= at < len(lines) else None
 
     @property
-    def noted(self) -> dict[int, int]:
+    def notes(self) -> dict[int, int]:
         """How many stops begin at a line; none before the notes are read."""
-        return self._noted if self._library.marked else {}
+        return self._notes if self._library.marked else {}
 
     @cached_property
-    def _noted(self) -> dict[int, int]:
+    def _notes(self) -> dict[int, int]:
         return Counter(mark.line for mark in self._library.marks(self.indexed.tree.info.name, self.path))
 
     @property
@@ -131,24 +126,15 @@ class OpenFile:
         """The columns, the last exclusive, of the name at or after a column; None where the line has none left."""
         return next((m.span() for m in _NAME.finditer(self.line(line)) if m.end() > column), None)
 
-    def landing(self, line: int) -> int:
-        """The column to begin a line at: the name of what is defined there, else the first name."""
-        own = {one.name.lstrip("~") for one in self.outline if one.line == line}
-        found = [match for match in _NAME.finditer(self.line(line)) if match[0] in own]
-        word = found[0].span() if found else self.word(line, 0)
-        return word[0] if word is not None else 0
-
-    def is_keyword(self, line: int, column: int) -> bool:
-        """Whether the word at or after a column is one of the language's own."""
-        word = self.word(line, column)
-        if word is None:
-            return False
-        kinds = {kind for begin, end, kind in self.spans(line) if begin <= word[0] < end}
-        return "keyword" in kinds or ("type" in kinds and self.line(line)[word[0] : word[1]] in _BUILTIN)
-
     def words(self, line: int) -> list[int]:
         """The columns where names begin."""
         return [match.start() for match in _NAME.finditer(self.line(line))]
+
+    def landing(self, line: int) -> int:
+        """The column to begin a line at: the name of what is defined there, else the first name."""
+        defined = {symbol.name.lstrip("~") for symbol in self.outline if symbol.line == line}
+        names = list(_NAME.finditer(self.line(line)))
+        return next((match.start() for match in names if match[0] in defined), names[0].start() if names else 0)
 
     def name(self, line: int, column: int) -> str | None:
         """What is meant at a place: the name with all that qualifies it on the left, or the file that is included."""
@@ -166,19 +152,27 @@ class OpenFile:
 
     def meant(self, line: int, column: int) -> str | None:
         """The name at or after a place; of a symbol's own name all of it. None for a word of the language alone."""
-        if self.is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
+        if self._is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
             own = self.landing(line)
-            names = (at for at in self.words(line) if at > column and not self.is_keyword(line, at))
-            column = own if self.defined(line, own) is not None else next(names, column)
-        symbol = self.defined(line, column)
+            names = (at for at in self.words(line) if at > column and not self._is_keyword(line, at))
+            column = own if self._defined(line, own) is not None else next(names, column)
+        symbol = self._defined(line, column)
         if symbol is not None:
             return symbol.qualified
-        return self.name(line, column) if not self.is_keyword(line, column) else None
+        return self.name(line, column) if not self._is_keyword(line, column) else None
 
-    def defined(self, line: int, column: int) -> Symbol | None:
+    def _is_keyword(self, line: int, column: int) -> bool:
+        """Whether the word at or after a column is one of the language's own."""
+        word = self.word(line, column)
+        if word is None:
+            return False
+        kinds = {kind for begin, end, kind in self.spans(line) if begin <= word[0] < end}
+        return "keyword" in kinds or ("type" in kinds and self.line(line)[slice(*word)] in _BUILTIN)
+
+    def _defined(self, line: int, column: int) -> Symbol | None:
         """The symbol whose own name is at a place."""
         word = self.word(line, column)
-        name = self.line(line)[word[0] : word[1]] if word is not None else None
+        name = self.line(line)[slice(*word)] if word is not None else None
         return next((one for one in self.outline if one.line == line and one.name.lstrip("~") == name), None)
 
     # --- what must be said ---
@@ -186,9 +180,9 @@ class OpenFile:
     @cached_property
     def notices(self) -> list[str]:
         """Sentences about the file as a whole."""
-        info = self.indexed.tree.info
         if not self.there:
-            return [f"{self.path} is in the index of {info.label}, and its text is not there (any more)"]
+            label = self.indexed.tree.info.label
+            return [f"{self.path} is in the index of {label}, and its text is not there (any more)"]
         return [CHANGED] if changed(self.indexed, self.path) else []
 
     @property
@@ -197,12 +191,42 @@ class OpenFile:
         info = self.indexed.tree.info
         text = f"{info.label} · {self.layer or 'unknown layer'} · {self.precision}"
         torch = self._library.torch
-        if info.relation == "version-skew" and torch is not None:
-            text += f": the installed torch is {torch}"
-        return text
+        return f"{text}: the installed torch is {torch}" if info.relation == "version-skew" and torch else text
 
     def permalink(self, line: int) -> tuple[str | None, str]:
         """The address of a line for everybody, else None and why there is none."""
-        from ptexplore.source.permalink import permalink_of
-
         return permalink_of(self.indexed.tree, self.indexed.checkout, self.path, line)
+
+
+@dataclass
+class FileSearch:
+    """A plain text to find in a file, capitals counting only where it has some; nothing is found while it is empty."""
+
+    text: str = ""
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        exact = any(letter.isupper() for letter in self.text)
+        return re.compile(re.escape(self.text), 0 if exact else re.IGNORECASE)
+
+    def on_line(self, file: OpenFile, number: int) -> list[tuple[int, int]]:
+        """The columns where it is on a line."""
+        return [match.span() for match in self._pattern.finditer(file.raw[number - 1])] if self.text else []
+
+    def beside(self, file: OpenFile, line: int, column: int, step: int) -> tuple[int, int] | None:
+        """The next place after (1) or before (-1) another, round the end of the file; None where there is none."""
+        if not self.text or not file.raw:
+            return None
+        count = len(file.raw)
+        for distance in range(count + 1):
+            number = (line - 1 + step * distance) % count + 1
+            columns = [begin for begin, _end in self.on_line(file, number)][::step]
+            if distance == 0:
+                columns = [begin for begin in columns if (begin > column if step > 0 else begin < column)]
+            if columns:
+                return number, columns[0]
+        return None
+
+    def count(self, file: OpenFile) -> int:
+        """How often it is in the file."""
+        return len(self._pattern.findall(file.text)) if self.text else 0

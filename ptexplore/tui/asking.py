@@ -1,0 +1,113 @@
+"""What the reader is asked: a list to choose from, which of several things is meant, a line to type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from ptexplore.safe_text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+
+class Choices(OptionList):
+    """Options in the order given, by arrows and by vim's keys; a line that is only there to be read is disabled."""
+
+    DEFAULT_CSS = """
+    Choices { border: none; padding: 0; background: transparent; height: 1fr; text-wrap: nowrap;
+              text-overflow: ellipsis; scrollbar-size-vertical: 1; }
+    Choices:focus { border: none; }
+    Choices > .option-list--option-disabled { color: $foreground; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+        Binding("g", "first", show=False),
+        Binding("G", "last", show=False),
+        Binding("ctrl+d", "page_down", show=False),
+        Binding("ctrl+u", "page_up", show=False),
+    ]
+
+    def fill(self, options: Sequence[Option], *, keep: bool = False) -> None:
+        """Show these; `keep` leaves the cursor at the line where it is."""
+        before = self.highlighted
+        if options:  # at once: emptied first, the screen would be laid out twice
+            self.set_options(options)
+        else:
+            self.clear_options()
+        if keep and before is not None and before < len(options) and not options[before].disabled:
+            self.highlighted = before
+        else:
+            self.highlighted = next((n for n, option in enumerate(options) if not option.disabled), None)
+
+
+class ChoiceScreen(ModalScreen[int | None]):
+    """Several things bear one name, and the reader chooses: nothing is chosen silently.
+
+    The cursor is at option `at` first. Ends with the number of the option chosen; None where none was.
+    """
+
+    DEFAULT_CSS = """
+    ChoiceScreen { align: center middle; }
+    ChoiceScreen > Vertical { width: 90%; max-width: 110; height: auto; max-height: 90%; border: round $accent;
+                              background: $surface; padding: 0 1; }
+    ChoiceScreen Static { text-style: bold; }
+    ChoiceScreen Choices { height: auto; max-height: 70vh; text-wrap: wrap; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Back")]
+
+    def __init__(self, title: str, options: Sequence[Content], at: int = 0) -> None:
+        super().__init__()
+        self._title = title
+        self._options = options
+        self._at = at
+
+    def compose(self) -> ComposeResult:
+        """The title over the list."""
+        with Vertical():
+            yield Static(Content(clean(self._title)))
+            yield Choices(*map(Option, self._options))
+
+    def on_mount(self) -> None:
+        self.query_one(Choices).highlighted = self._at
+
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
+        """This option."""
+        self.dismiss(event.option_index)
+
+
+def two_lines(name: str, facts: str) -> Content:
+    """An option: a name, and what tells it from the others under it."""
+    return Content.assemble(clean(name), "\n", (f"  {clean(facts)}", "dim"))
+
+
+class Ask(ModalScreen[str | None]):
+    """Asks for a line at the foot of the screen; None where the reader thought better of it."""
+
+    DEFAULT_CSS = """
+    Ask { align: center bottom; background: transparent; }
+    Ask Input, Ask Input:focus { width: 100%; border: none; height: 1; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+
+    def __init__(self, question: str, text: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The line."""
+        yield Input(self._text, placeholder=self._question, select_on_focus=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """That is it."""
+        self.dismiss(event.value)

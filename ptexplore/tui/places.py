@@ -1,0 +1,110 @@
+"""Where a reader is and was: places to go back and forward to, and the last ones, kept in the user's data folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ptexplore.locations import recent_file
+from ptexplore.writing import write_whole
+
+_HISTORY = 500  # places to go back to
+FORMAT = 1
+_RECENT = 30  # places that are kept
+_LARGEST = 1024 * 1024  # bytes
+_LONGEST = 1000  # characters of a path or name
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader is, or was: a line (1-based) and a column (0-based) of a file of a tree."""
+
+    tree: str
+    path: str
+    line: int = 1
+    column: int = 0
+
+
+class History:
+    """The places left behind, and those gone back from, as in a browser."""
+
+    def __init__(self) -> None:
+        self._behind: list[Place] = []
+        self._ahead: list[Place] = []
+
+    def leave(self, place: Place) -> None:
+        """The reader goes somewhere new from this place: what was ahead is no more."""
+        if not self._behind or self._behind[-1] != place:
+            self._behind.append(place)
+        del self._behind[:-_HISTORY]
+        self._ahead.clear()
+
+    def back(self, current: Place) -> Place | None:
+        """The place before; None where this is the first."""
+        return self._step(self._behind, self._ahead, current)
+
+    def forward(self, current: Place) -> Place | None:
+        """The place that was last gone back from."""
+        return self._step(self._ahead, self._behind, current)
+
+    @staticmethod
+    def _step(source: list[Place], target: list[Place], current: Place) -> Place | None:
+        while source:
+            place = source.pop()
+            if place != current:
+                target.append(current)
+                return place
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A line of a file of a tree, and the symbol that it is in, "" where it is in none."""
+
+    tree: str
+    path: str
+    line: int
+    symbol: str = ""
+
+
+def load_recent() -> list[Recent]:
+    """The last places, the newest first; none where nothing is kept, or what is kept cannot be read."""
+    try:
+        if recent_file().stat().st_size > _LARGEST:
+            return []
+        data: Any = json.loads(recent_file().read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return []
+    rows = data.get("places") if isinstance(data, dict) and data.get("format") == FORMAT else None
+    places = [_recent(row) for row in rows[:_RECENT]] if isinstance(rows, list) else []
+    return [place for place in places if place is not None]
+
+
+def _recent(row: Any) -> Recent | None:
+    if not isinstance(row, dict):
+        return None
+    tree, path, line, symbol = (row.get(name) for name in ("tree", "path", "line", "symbol"))
+    texts = all(isinstance(text, str) and len(text) <= _LONGEST for text in (tree, path, symbol))
+    if not texts or not isinstance(line, int) or isinstance(line, bool) or line < 1 or not tree or not path:
+        return None
+    return Recent(str(tree), str(path), line, str(symbol))
+
+
+def keep_recent(place: Recent) -> None:
+    """Remember a place in front of the others; of one function, or one file without, the last line alone.
+
+    The file is read anew first: another terminal may have written. Raises OSError.
+    """
+    file = recent_file()
+    known = load_recent()
+    if not known and file.exists():
+        with contextlib.suppress(OSError):
+            os.replace(file, file.with_name(f"{file.name}.damaged"))
+    same = (place.tree, place.path, place.symbol)
+    others = [other for other in known if (other.tree, other.path, other.symbol) != same]
+    data = {"format": FORMAT, "places": [asdict(row) for row in [place, *others][:_RECENT]]}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps(data, indent=1))

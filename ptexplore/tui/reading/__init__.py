@@ -1,1 +1,0 @@
-"""What the reader knows while it shows source: files, folders, definitions, searches."""

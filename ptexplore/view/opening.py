@@ -1,0 +1,92 @@
+"""What opens when a reader chooses a row: an operator's card, a stop of a tour, a place in source; or why nothing does.
+
+A place is opened if its text is at hand, and it is the text that the place is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptexplore.source.permalink import public_commit
+
+if TYPE_CHECKING:
+    from ptexplore.model.places import SourceRef
+    from ptexplore.model.trace import Trail
+    from ptexplore.view.line import Line
+    from ptexplore.view.search.find import SearchHit
+    from ptexplore.view.trees import IndexedTree
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What opens: an operator by its full name, a stop ("tour#stop"), a place; or `why` nothing does."""
+
+    operator: str | None = None
+    stop: str | None = None
+    ref: SourceRef | None = None
+    why: str = ""
+
+
+def open_hit(hit: SearchHit) -> Opening:
+    """What opens a result of a search."""
+    if hit.kind == "operator":
+        return Opening(operator=hit.name)
+    if hit.kind == "note":
+        return Opening(stop=hit.name)
+    ref = hit.spot.ref
+    if ref.path is None or ref.layer == "atlas":
+        return Opening(why=f"its text is not here: {ref.reason or 'ptexplore fetch brings the source'}")
+    return Opening(ref=ref)
+
+
+def open_line(line: Line, trees: Sequence[IndexedTree]) -> Opening:
+    """What opens a line of an operator's card, which names places in these trees."""
+    ref = line.ref
+    if line.operator is not None or line.stop is not None or ref is None:
+        return Opening(operator=line.operator, stop=line.stop)
+    if ref.path is None or ref.line is None:
+        candidates = ", ".join(f"{candidate.path}:{candidate.line}" for candidate in ref.candidates)
+        return Opening(why=candidates or ref.reason or f"its place is {ref.precision}")
+    if ref.layer == "atlas" or _tree(trees, ref.tree) is None:
+        return Opening(why=f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index")
+    return Opening(ref=ref)
+
+
+def first_to_open(places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]) -> Opening:
+    """The first of a row's places that can be opened, else why the first cannot."""
+    troubles = [(ref, _why_not(ref, trail, trees)) for ref in places]
+    opens = next((Opening(ref=ref) for ref, why in troubles if why is None), None)
+    return opens or Opening(why=(troubles[0][1] or "") if troubles else "nothing says where this is")
+
+
+def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
+    """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
+    if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
+        return ref.reason or f"its place is {ref.precision}"
+    known = next((info for info in trail.trees if info.name == ref.tree), None)
+    if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
+        return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
+    indexed = _tree(trees, ref.tree)
+    if indexed is None:
+        return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
+    info, checkout = indexed.tree.info, indexed.checkout
+    commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a Trail has it
+    if known is None or (known.version, known.commit) != (info.version, commit):
+        was, now = (known.version if known is not None else "another version"), info.version
+        if known is not None and was == now:
+            was, now = (f"{now} ({(name or 'no known commit')[:15]})" for name in (known.commit, commit))
+        return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
+    return None
+
+
+def in_words(ref: SourceRef) -> str:
+    """A place with all that is known of it."""
+    where = f"{ref.path}:{ref.line}" if ref.path and ref.line else ref.path or "no place"
+    reason = f" ({ref.reason})" if ref.reason else ""
+    return f"{where}  {ref.tree} {ref.precision}{reason}"
+
+
+def _tree(trees: Sequence[IndexedTree], name: str) -> IndexedTree | None:
+    return next((indexed for indexed in trees if indexed.tree.info.name == name), None)
