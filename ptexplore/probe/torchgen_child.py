@@ -119,7 +119,7 @@ def hasten() -> None:
         def __exit__(self, *_: object) -> None:
             current.use_const_ref_for_mutable_tensors, current.use_ilistref_for_tensor_lists = self.before
 
-    context.native_function_manager = NativeFunctionManager
+    context.native_function_manager = NativeFunctionManager  # type: ignore[attr-defined]
 
 
 def pose_as(generator: str) -> None:
