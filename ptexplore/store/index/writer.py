@@ -101,8 +101,8 @@ class IndexWriter:
         self._db.execute("DELETE FROM names")
         self._db.execute("INSERT INTO names VALUES (?)", (f"\n{joined}\n" if joined else "\n",))
         tally: Counter[str] = Counter()
-        for (one,) in self._db.execute("SELECT tally FROM file"):
-            tally.update(json.loads(one))
+        for (packed_tally,) in self._db.execute("SELECT tally FROM file"):
+            tally.update(json.loads(packed_tally))
         facts = {"next_file": str(self._next), "recipe": str(packed.RECIPE), "tally": json.dumps(tally)}
         self.put_meta({**facts, "complete": "yes"})
         self._db.execute("COMMIT")
@@ -118,8 +118,8 @@ class IndexWriter:
 
     def meta(self, key: str) -> str | None:
         """A fact about the index as it stands."""
-        found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return found[0] if found else None
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
 
     # --- changes ---
 
@@ -181,13 +181,13 @@ class IndexWriter:
             tally = self._db.execute("SELECT tally FROM file WHERE id = ?", (number,)).fetchone()[0]
             self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", _span(number))
             self._db.executemany(_INSERT["ref"], rows)
-            self._put_texts({one: text for text, one in texts.items()})
+            self._put_texts({number: text for text, number in texts.items()})
             changed = (extractor, packed.tally_with_refs(tally, refs), number)
             self._db.execute("UPDATE file SET extractor = ?, tally = ? WHERE id = ?", changed)
 
     def _file(self, path: str) -> int | None:
-        found = self._db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
-        return found[0] if found else None
+        row = self._db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else None
 
 
 def _span(number: int) -> tuple[int, int]:
