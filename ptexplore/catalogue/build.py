@@ -64,13 +64,13 @@ def build_catalogue(
 def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, watcher: Progress) -> ReadAhead:
     watcher.step("reading the dispatcher's records", 0.0)
     recorded = _Recorded(folders(runtime))
-    operators = raw["operators"]
-    records = [record for operator in operators for record in parse_dump(operator["name"], operator["dump"])]
+    records = [record for operator in raw["operators"] for record in parse_dump(operator["name"], operator["dump"])]
     by_file: dict[str, list[DumpRecord]] = {}
     for record in records:
         if recorded.origin(record) == "generated":
             by_file.setdefault(str(recorded.path(record.file)), []).append(record)
-    names = frozenset(operator["name"] for operator in operators)
+    names = frozenset(operator["name"] for operator in raw["operators"])
+    operators = raw["operators"]
     with ThreadPoolExecutor(1) as pool:  # what needs no generated file, while other processes read these
         model_read = pool.submit(Model.of, tree)
         kernels_read = pool.submit(python_kernels, raw, recorded.folders, tree)
@@ -99,7 +99,9 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
 
 def _tables(operators: Sequence[Mapping[str, Any]], recorded: _Recorded) -> list[tuple[str, list[TableEntry]]]:
     """The dispatch table of every operator."""
-    return [(raw["name"], parse_table(raw["name"], raw["table"], recorded.path)) for raw in operators]
+    return [
+        (operator["name"], parse_table(operator["name"], operator["table"], recorded.path)) for operator in operators
+    ]
 
 
 def _generated(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from ptexplore.catalogue.facts import Facts, facts_of
-from ptexplore.catalogue.generated_file import GeneratedFile
+from ptexplore.catalogue.facts import Facts, GeneratedFile, facts_of
 from ptexplore.cpp.macros import MacroTable, collect
 from ptexplore.index.build import available, header_state, headers
 from ptexplore.index.workers import Task, Whole, in_turn, read_all, read_whole
@@ -38,13 +37,13 @@ def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) ->
     ]
     tasks = in_turn(tasks, 1, available())
     macros = cache(lambda: collect(headers(listed)))
-    results = []
-    for number, result in enumerate(read_all(tasks, macros, available(), read_facts)):
+    pairs = []
+    for number, pair in enumerate(read_all(tasks, macros, available(), read_facts)):
         progress.step(_STEP, 0.1 + 0.7 * number / len(tasks))
-        if result is not None:
-            results.append(result)
+        if pair is not None:
+            pairs.append(pair)
     total, rows = Facts(), []
-    for facts, file in sorted(results, key=lambda result: result[1].path):
+    for facts, file in sorted(pairs, key=lambda pair: pair[1].path):
         total.add(facts)
         rows.append(file)
     total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
@@ -57,8 +56,8 @@ def _holds_facts(path: str, named: set[str]) -> bool:
 
 def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | None:
     """The facts and the rows of one file; None where it cannot be read."""
-    file = read_whole(task, macros)
-    if not isinstance(file, Whole):
+    read = read_whole(task, macros)
+    if not isinstance(read, Whole):
         return None
-    records = file.records
-    return facts_of(GeneratedFile(task.path, file.text, records.symbols, records.dialect)), packed(file.rows)
+    records = read.records
+    return facts_of(GeneratedFile(task.path, read.text, records.symbols, records.dialect)), packed(read.rows)

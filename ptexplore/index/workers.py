@@ -20,6 +20,7 @@ from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Words
 from ptexplore.errors import PtexploreError
 from ptexplore.model.symbols import Dialect, FileRecords, Language, Ref, Symbol
+from ptexplore.processes import starting_workers
 from ptexplore.source import canonical
 from ptexplore.source.listing import PYTHON, YAML
 from ptexplore.source.tree import LARGEST
@@ -113,11 +114,11 @@ def _in_pool(
     ):
         pending: set[Future[list[_R]]] = set()
         try:
-            with _uninterrupted():  # what starts here keeps it so, and leaves interrupting to us
+            with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
                 pending = {pool.submit(_read_batch, read, batch) for batch in begun}
             with open(f"{folder}/macros", "wb") as file:
                 pickle.dump(macros(), file, pickle.HIGHEST_PROTOCOL)
-            with _uninterrupted():
+            with starting_workers(), _uninterrupted():
                 pending |= {pool.submit(_read_batch, read, batch) for batch in batches(later)}
             for done in as_completed(pending):
                 pending.discard(done)

@@ -34,16 +34,16 @@ def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], 
     """
     first, _, overload = name.rsplit("::", 1)[-1].partition(".")
     asked = first if first in bases or not overload else overload.rsplit(".", 1)[-1]
-    suggested: list[str] = []
+    nearest_names: list[str] = []
     for close in difflib.get_close_matches(asked, bases, count, 0.6):
         names = overloads(close)
         names = [full for full in names if full.startswith("aten::")] or names
         operator = names[0].partition(".")[0]
         if close == first and overload:
-            suggested += difflib.get_close_matches(f"{operator}.{overload}", names, 3, 0.0)
+            nearest_names += difflib.get_close_matches(f"{operator}.{overload}", names, 3, 0.0)
         else:
-            suggested.append(operator)
-    return suggested[:count]
+            nearest_names.append(operator)
+    return nearest_names[:count]
 
 
 _OPERATOR = """SELECT name, schema, aliases, tags, variants, structured, autogen, y.path, yaml_line, yaml_end,
@@ -193,8 +193,8 @@ class Store:
     def derivative(self, op: str) -> Derivative | None:
         """The derivative of `op`: the default one where its entry has several."""
         derivatives = self.derivatives(op)
-        default = (derivative for derivative in derivatives if derivative.dispatch == "Default")
-        return next(default, derivatives[0] if derivatives else None)
+        default = next((derivative for derivative in derivatives if derivative.dispatch == "Default"), None)
+        return default or next(iter(derivatives), None)
 
     def derivatives(self, op: str) -> list[Derivative]:
         """Every derivative of `op`: an entry may have one per autograd key."""
@@ -222,8 +222,8 @@ class Store:
 
     def binding(self, table: str, method: str) -> Binding | None:
         """The row of `method` in `table`; None where it is missing or not the only one."""
-        rows = self.bindings(method, table)
-        return rows[0] if len(rows) == 1 else None
+        bindings = self.bindings(method, table)
+        return bindings[0] if len(bindings) == 1 else None
 
     def bindings_of(self, c_function: str) -> list[Binding]:
         """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
@@ -262,8 +262,8 @@ class Store:
 
     def definition(self, symbol: str) -> tuple[str, int, int] | None:
         """Path, line and last line of the one definition of `symbol` in generated C++; None where not exactly one."""
-        places = self.definitions(symbol)
-        return places[0] if len(places) == 1 else None
+        definitions = self.definitions(symbol)
+        return definitions[0] if len(definitions) == 1 else None
 
     def definitions(self, symbol: str) -> list[tuple[str, int, int]]:
         """Every definition of the qualified name `symbol` in generated C++."""

@@ -118,31 +118,31 @@ class CatalogueWriter:
         rows = [
             (
                 None,
-                self.ops[record.op],
-                record.key,
-                record.alias,
-                record.inactive,
-                record.fallthrough,
-                record.origin,
-                self._path(record.path),
-                record.macro_line,
-                record.op_line,
-                record.confirmed,
-                record.why_not,
-                record.signature,
-                record.callee,
-                record.wrapper,
-                self._path(record.body_path),
-                record.body_line,
-                record.body_end,
-                record.redispatch,
-                record.guard,
-                record.target,
-                record.target_kind,
-                record.target_meta,
-                record.body_why,
+                self.ops[registration.op],
+                registration.key,
+                registration.alias,
+                registration.inactive,
+                registration.fallthrough,
+                registration.origin,
+                self._path(registration.path),
+                registration.macro_line,
+                registration.op_line,
+                registration.confirmed,
+                registration.why_not,
+                registration.signature,
+                registration.callee,
+                registration.wrapper,
+                self._path(registration.body_path),
+                registration.body_line,
+                registration.body_end,
+                registration.redispatch,
+                registration.guard,
+                registration.target,
+                registration.target_kind,
+                registration.target_meta,
+                registration.body_why,
             )
-            for record in registrations
+            for registration in registrations
         ]
         self._insert("registration", rows)
 
@@ -150,15 +150,15 @@ class CatalogueWriter:
         """Dispatch tables: operator and its entries."""
         rows = []
         for op, entries in tables:
-            for position, entry in enumerate(entries):
-                without_keys = (entry.reason, entry.fallthrough, entry.path, entry.line, entry.raw)
-                number = self.entries.setdefault(without_keys, len(self.entries) + 1)
-                keyset = self.keysets.setdefault(entry.keys, len(self.keysets) + 1)
+            for position, row in enumerate(entries):
+                entry = (row.reason, row.fallthrough, row.path, row.line, row.raw)
+                number = self.entries.setdefault(entry, len(self.entries) + 1)
+                keyset = self.keysets.setdefault(row.keys, len(self.keysets) + 1)
                 rows.append((self.ops[op], position, keyset, number))
         self._insert("dispatch", rows)
 
     def derivatives(self, derivatives: Iterable[Derivative]) -> None:
-        """Derivatives; several of an operator in the order given."""
+        """Derivatives; several of one operator in the order given."""
         rows = []
         position: dict[str, int] = {}
         for derivative in derivatives:
@@ -196,7 +196,7 @@ class CatalogueWriter:
         self._insert("binding_op", by_op)
 
     def python_names(self, names: Iterable[PythonName]) -> None:
-        """Public Python names; of a name given twice the first stays."""
+        """Public Python names; of one name given twice the first stays."""
         unique = {name.name: name for name in reversed(list(names))}
         self._insert(
             "python_name",

@@ -28,7 +28,10 @@ class Known(NamedTuple):
 
 
 class IndexStore(IndexConnection):
-    """An open index. Every method raises StaleIndex when the file turns out to be damaged."""
+    """An open index. Every method raises StaleIndex when the file turns out to be damaged.
+
+    `rows` finds what a query asks for; it is for this package alone.
+    """
 
     def meta(self, key: str) -> str | None:
         """A fact about the index: "tree", "complete", "recipe", …; None where it is not there."""
@@ -120,8 +123,8 @@ class IndexStore(IndexConnection):
     def enclosing(self, path: str, line: int) -> Symbol | None:
         """The innermost definition whose extent holds `line`; None where none does."""
         where = "AND s.flags & 1 = 0 AND s.line - s.begin <= ? AND s.line + s.end_line >= ?"
-        around = self._symbols_of(path, where, line, line)
-        return min(around, key=lambda symbol: (symbol.end_line - symbol.begin, -symbol.line), default=None)
+        symbols = self._symbols_of(path, where, line, line)
+        return min(symbols, key=lambda symbol: (symbol.end_line - symbol.begin, -symbol.line), default=None)
 
     def _symbols_of(self, path: str, where: str, *values: object) -> list[Symbol]:
         span = self._span(path)
@@ -132,8 +135,8 @@ class IndexStore(IndexConnection):
         return map(packed.symbol, self.rows(packed.SYMBOL))
 
     def _span(self, path: str) -> tuple[int, int] | None:
-        ids = self.rows("SELECT id FROM file WHERE path = ?", path)
-        return packed.span(ids[0][0]) if ids else None
+        rows = self.rows("SELECT id FROM file WHERE path = ?", path)
+        return packed.span(rows[0][0]) if rows else None
 
     def _symbols(self, where: str, *values: object) -> list[Symbol]:
         symbols = [packed.symbol(row) for row in self.rows(f"{packed.SYMBOL} WHERE {where}", *values)]
@@ -158,15 +161,15 @@ class IndexStore(IndexConnection):
         query = f"{packed.REF} WHERE r.name = ?"
         if kinds is not None:
             query += f" AND r.kind IN ({', '.join(map(str, packed.ref_codes(kinds)))})"
-        refs = packed.refs(self.rows(query, name))
-        refs.sort(key=lambda ref: (ref.path, ref.line, ref.text))
-        return refs[:limit]
+        uses = packed.refs(self.rows(query, name))
+        uses.sort(key=lambda use: (use.path, use.line, use.text))
+        return uses[:limit]
 
     def refs_in(self, path: str) -> list[Ref]:
         """Every use in one file, by line."""
         span = self._span(path)
-        refs = packed.refs(self.rows(f"{packed.REF} WHERE r.id BETWEEN ? AND ?", *span)) if span else []
-        return sorted(refs, key=lambda ref: (ref.line, ref.name, ref.text))
+        uses = packed.refs(self.rows(f"{packed.REF} WHERE r.id BETWEEN ? AND ?", *span)) if span else []
+        return sorted(uses, key=lambda use: (use.line, use.name, use.text))
 
     # --- the dialect ---
 
@@ -195,8 +198,8 @@ class IndexStore(IndexConnection):
         return self._dialect(f"d.kind IN ({', '.join(map(str, packed.dialect_codes(kinds)))})")
 
     def _dialect(self, where: str, *values: object) -> list[Dialect]:
-        rows = [packed.dialect(row) for row in self.rows(f"{packed.DIALECT} WHERE {where} ORDER BY d.id", *values)]
-        return sorted(rows, key=lambda row: (row.path, row.line))
+        records = [packed.dialect(row) for row in self.rows(f"{packed.DIALECT} WHERE {where} ORDER BY d.id", *values)]
+        return sorted(records, key=lambda record: (record.path, record.line))
 
     # --- the rest ---
 

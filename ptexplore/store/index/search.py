@@ -43,8 +43,8 @@ class LinesText:
 
     def parts(self, letter: str) -> Iterator[tuple[int, int]]:
         """The same for a letter, large or small, in the order of the names."""
-        for first in sorted({letter, letter.lower(), letter.upper() if letter.isascii() else letter}):
-            begin, end = self.part(first)
+        for spelling in sorted({letter, letter.lower(), letter.upper() if letter.isascii() else letter}):
+            begin, end = self.part(spelling)
             if begin < end:
                 yield begin, end
 
@@ -160,13 +160,13 @@ class Search:
 
         Names are asked for one after the other: most are not needed, and a namespace has a row for each file.
         """
-        ids: list[tuple[int, int]] = []
+        placed: list[tuple[int, int]] = []
         for place, name in enumerate(names):
-            if len(ids) >= limit:
+            if len(placed) >= limit:
                 break
-            ids += [(place, number) for number in self._ids(name, outer, limit - len(ids))]
-        symbols = self._symbols_by_id([number for _, number in ids])
-        return [(place, symbol) for (place, _), symbol in zip(ids, symbols, strict=True)]
+            placed += [(place, number) for number in self._ids(name, outer, limit - len(placed))]
+        symbols = self._symbols_by_id([number for _, number in placed])
+        return [(place, symbol) for (place, _), symbol in zip(placed, symbols, strict=True)]
 
     def _symbols_by_id(self, numbers: Sequence[int]) -> list[Symbol]:
         """The symbols of these ids, in that order."""
@@ -280,7 +280,7 @@ class Search:
 
 
 def slips(word: str, other: str, most: int) -> int:
-    """Letters added, left out, changed or swapped with the next to make `other` of `word`; `most` + 1 where more."""
+    """Letters added, left out, changed or swapped with the next to make `other` of `one`; `most` + 1 where more."""
     if abs(len(word) - len(other)) > most:
         return most + 1
     before: list[int] = []

@@ -74,16 +74,16 @@ def classes(store: IndexStore) -> set[str]:
 
 
 def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
-    symbols = []
+    definitions = []
     for file, name, text, kind, line, before, after, flags, signature in rows:
         container = text or ""
         if container.endswith("\n"):  # a qualified name that does not end in its name is kept whole
             container = container[: -1 - len(name)] if container[:-1].endswith(name) else ""
-        symbols.append(
+        definitions.append(
             SiteDefinition(file, name, container, SYMBOL_KINDS[kind], line, line - before, line + after,
                        bool(flags & DECLARATION), bool(flags & STATIC), bool(flags & TEST), signature or "")
         )  # fmt: skip
-    return symbols
+    return definitions
 
 
 def uses(store: IndexStore, file: int) -> list[SiteUse]:

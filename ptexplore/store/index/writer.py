@@ -100,8 +100,8 @@ class IndexWriter:
         self._db.execute("DELETE FROM names")
         self._db.execute("INSERT INTO names VALUES (?)", (f"\n{joined}\n" if joined else "\n",))
         tally: Counter[str] = Counter()
-        for (of_file,) in self._db.execute("SELECT tally FROM file"):
-            tally.update(json.loads(of_file))
+        for (packed_tally,) in self._db.execute("SELECT tally FROM file"):
+            tally.update(json.loads(packed_tally))
         facts = {"next_file": str(self._next), "recipe": str(packed.RECIPE), "tally": json.dumps(tally)}
         self.put_meta({**facts, "complete": "yes"})
         self._db.execute("COMMIT")
@@ -180,7 +180,7 @@ class IndexWriter:
             tally = self._db.execute("SELECT tally FROM file WHERE id = ?", (number,)).fetchone()[0]
             self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", packed.span(number))
             self._db.executemany(_INSERT["ref"], rows)
-            self._put_texts({text_id: text for text, text_id in texts.items()})
+            self._put_texts({number: text for text, number in texts.items()})
             changed = (extractor, packed.tally_with_refs(tally, refs), number)
             self._db.execute("UPDATE file SET extractor = ?, tally = ? WHERE id = ?", changed)
 
