@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
+from ptexplore.view.notes.noted import Noted
+from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.site import (
     Note,
+    Scope,
     Settings,
     Site,
     apart,
@@ -24,16 +28,9 @@ from ptexplore.view.site.site import (
     stop_url,
     touched,
 )
+from ptexplore.view.trees import IndexedTree
+from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_traces import load_trace
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.model.trace import Session, Trail
-    from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.site.site import Scope
-    from ptexplore.view.trees import IndexedTree
-    from ptexplore.workspace.opening import InstalledTorch
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.capture.survey import Surveyed
     from ptexplore.model.places import Runtime
@@ -231,7 +229,7 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
     or died before it was given anything.
     """
     try:
-        message: Any = worker.link.recv()
+        message: dict[str, Any] | list[str] | str = worker.link.recv()
     except (EOFError, OSError):
         if worker.op is None:
             why = f"it ended with status {worker.process.exitcode} before its first operator"
@@ -245,8 +243,7 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
         return None
     if isinstance(message, dict):
         raise PtexploreError(**message)
-    answer: list[str] | str = message
-    return answer
+    return message
 
 
 def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:

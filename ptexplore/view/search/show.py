@@ -74,21 +74,18 @@ class ShowView:
     trees: tuple[TreeInfo, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShowQuery:
-    """What the reader asked for: every candidate's page, candidates of one kind alone."""
+def show(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, *, everything: bool, kind: str | None
+) -> ShowView:
+    """The view of `target`: every candidate's page with `everything`, candidates of one `kind` alone where it is given.
 
-    everything: bool = False
-    kind: str | None = None
-
-
-def show(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, wanted: ShowQuery) -> ShowView:
-    """The view of `target`. Raises PtexploreError where it names nothing, a line that is not there, or has no text."""
-    named = tuple(candidates(trees, catalogue, target, wanted.kind))
+    Raises PtexploreError where it names nothing, a line that is not there, or has no text.
+    """
+    named = tuple(candidates(trees, catalogue, target, kind))
     if not named:
-        raise nothing(trees, target, wanted.kind)
+        raise nothing(trees, target, kind)
     infos = tuple(indexed.tree.info for indexed in trees)
-    if len(named) > 1 and not wanted.everything:
+    if len(named) > 1 and not everything:
         return ShowView(target, (), named, infos)
     return ShowView(target, tuple(_page(trees, catalogue, candidate) for candidate in named), named, infos)
 
