@@ -19,7 +19,7 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
-from ptexplore.view.notes.noted import Noted, about_operator, holds
+from ptexplore.view.notes.noted import MarksByTree, about_operator, holds
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named
@@ -472,13 +472,15 @@ def _stub_kernels(stubs: Sequence[Stubbed], depth: int) -> Iterator[ShownKernel]
             yield ShownKernel((), f"{stubbed.called.stub} → {kernel.name}", kernel.source, depth)
 
 
-def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
+def on_card(card: Card, marks_by_tree: MarksByTree) -> tuple[Mark, ...]:
     """The stops about an operator: those of its entry first, then those of what its common keys run.
 
     Fallbacks of other keys serve every operator: they would be on every card.
     """
-    marks = [mark for marks in noted.values() for mark in marks if about_operator(mark, card.operator.name)]
-    marks += [mark for ref in places_run(card) for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    marks = [mark for marks in marks_by_tree.values() for mark in marks if about_operator(mark, card.operator.name)]
+    marks += [
+        mark for ref in places_run(card) for mark in marks_by_tree.get(ref.tree, ()) if holds(mark, ref.path, ref.line)
+    ]
     return tuple({mark.stop: mark for mark in reversed(marks)}.values())[::-1]
 
 

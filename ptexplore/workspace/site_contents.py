@@ -12,7 +12,7 @@ from pathlib import Path
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
-from ptexplore.view.notes.noted import Noted
+from ptexplore.view.notes.noted import MarksByTree
 from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.site import (
     Note,
@@ -43,7 +43,7 @@ class SiteContents:
     trees: Sequence[IndexedTree]
     torch: InstalledTorch | None
     library: NoteLibrary
-    noted: Noted
+    marks_by_tree: MarksByTree
     traces: Sequence[tuple[str, Trail, Session | None]]
     names: DefinitionsByName
 
@@ -73,7 +73,7 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
 def plan_site(contents: SiteContents, settings: Settings) -> Site:
     """Decide which files, operators and stops have a page, and which notes stand beside which lines."""
     names, trees = contents.names, contents.trees
-    marks = [mark for placed in contents.noted.values() for mark in placed]
+    marks = [mark for placed in contents.marks_by_tree.values() for mark in placed]
     trails = [trail for _name, trail, _session in contents.traces]
     extents = touched(marks, trails)
     paths = {path for path in names.owner if in_scope(path, settings.scope)}
@@ -110,7 +110,7 @@ def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Note]]
     """The stops beside each file of the site, on the tree whose text that page has."""
     margins: dict[str, list[Note]] = {}
     for number, indexed in enumerate(contents.trees):
-        for mark in contents.noted.get(indexed.tree.info.name, ()):
+        for mark in contents.marks_by_tree.get(indexed.tree.info.name, ()):
             if mark.placed and site.owner.get(mark.path) == number and mark.stop in site.stops:
                 note = Note(mark.stop, mark.title, mark.tour, mark.line, site.stops[mark.stop], _beginning(mark.text))
                 margins.setdefault(mark.path, []).append(note)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.notes.noted import MarksByTree
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import RefsView
@@ -361,30 +361,30 @@ class Workspace:
 
         return layers(self.notes)
 
-    def marks(self, trees: Sequence[IndexedTree]) -> Noted:
+    def marks(self, trees: Sequence[IndexedTree]) -> MarksByTree:
         """Where the stops are on PyTorch's trees; an extension's own tree has none, since notes are about PyTorch.
 
         Raises PtexploreError if a folder of notes cannot be read.
         """
         return self._placed((indexed.tree, indexed.store) for indexed in trees if project(indexed) == "pytorch")
 
-    def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> Noted:
+    def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> MarksByTree:
         from ptexplore.annotations.marks import kept_marks
 
         folders = self._note_folders()
         return {tree.info.name: kept_marks(folders, tree, index) for tree, index in trees}
 
-    def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> Noted:
+    def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> MarksByTree:
         return self._marks_if_readable(lambda: self.marks(trees))
 
-    def _marks_on_lookup(self) -> Noted:
+    def _marks_on_lookup(self) -> MarksByTree:
         """The same for what a trace or a card looks into; the installed torch's own text if it is indexed."""
         sources = [source for source in self.lookup.sources if source.checkout and source.checkout.project == "pytorch"]
         sources += [self.lookup.installed] if self.lookup.installed is not None else []
         trees = [(source.tree, source.names) for source in sources if isinstance(source.names, IndexStore)]
         return self._marks_if_readable(lambda: self._placed(trees))
 
-    def _marks_if_readable(self, read: Callable[[], Noted]) -> Noted:
+    def _marks_if_readable(self, read: Callable[[], MarksByTree]) -> MarksByTree:
         """What is wrong with a project's notes is a notice: the answer is shown without them."""
         try:
             return read()
@@ -553,7 +553,7 @@ class Workspace:
         alone = self.tree is not None and trees[0].checkout is not None
         if trees[0].checkout is not None and runtime is not None and not alone:
             trees += self.open_trees("runtime")
-        library, noted = self.library, self.marks(trees)
+        library, marks_by_tree = self.library, self.marks(trees)
         torch = self.torch if runtime is not None and not alone else None
         names = DefinitionsByName([indexed.store for indexed in trees])
-        return SiteContents(trees, torch, library, noted, load_traces(traces), names)
+        return SiteContents(trees, torch, library, marks_by_tree, load_traces(traces), names)

@@ -112,12 +112,9 @@ def pattern(lines: Sequence[str], line: int) -> str | None:
         if first == line - 1:
             gap = r"[^\S\n]*"
             between = rf"{gap}\n{gap}"
-            return f"^{gap}{between.join(map(_escaped, wanted))}{gap}$"
+            escaped = [_SPECIAL.sub(r"\\\g<0>", line) for line in wanted]
+            return f"^{gap}{between.join(escaped)}{gap}$"
     return None
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
 
 
 def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: bool) -> dict[str, Any]:
