@@ -153,9 +153,6 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, asked)
     derivative = store.derivative(operator.name)
-    node = None
-    if derivative is not None and derivative.apply_path:
-        node = in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
     keys, fallthrough = _key_rows(lookup, operator, stubs or Stubs(lookup))
     return Card(
         operator=operator,
@@ -168,7 +165,9 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         fallthrough=fallthrough,
         derivative=derivative,
         formulas=in_runtime(tree, derivative.path, derivative.line, derivative.end_line) if derivative else None,
-        node=node,
+        node=in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
+        if derivative and derivative.apply_path
+        else None,
         bindings=tuple(_bindings(store, tree, operator)),
         python=tuple(
             (k, in_runtime(tree, k.path, k.line, k.end_line) if k.path else unknown("no file"))
@@ -182,8 +181,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
 def _yaml_entry(tree: SourceTree, operator: Operator) -> SourceRef:
     if operator.yaml_path and operator.yaml_line:
         return in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end)
-    reason = "torchgen made this overload itself" if operator.autogen else "not from native_functions.yaml"
-    return unknown(reason)
+    return unknown("torchgen made this overload itself" if operator.autogen else "not from native_functions.yaml")
 
 
 def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:

@@ -127,8 +127,7 @@ def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> l
 
 def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
     """The operators asked for; of more than the limit, some from all over the list."""
-    pattern = re.compile(request.only)
-    chosen = [op for op in operators if pattern.search(op)]
+    chosen = [op for op in operators if re.search(request.only, op)]
     if not chosen and operators:
         why = f"OpInfo has {len(operators)} operators, none of that name"
         raise PtexploreError(f"nothing matches --only {request.only}", why, "--only '^add'", USAGE)
@@ -269,8 +268,7 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
                 _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
     except PtexploreError as error:
         with suppress(BrokenPipeError):
-            parts = ("message", "why", "hint", "exit_code")
-            link.send({name: getattr(error, name) for name in parts})
+            link.send({name: getattr(error, name) for name in ("message", "why", "hint", "exit_code")})
     except (EOFError, BrokenPipeError):
         pass  # the parent is gone
     finally:

@@ -508,8 +508,7 @@ class Workspace:
         from ptexplore.source.fetch.fetch import fetch
 
         project = find_project(Path.cwd())
-        pinned = project is not None and project.pin is not None
-        of_torch = request.source is None and request.ref is None and not pinned
+        of_torch = request.source is None and request.ref is None and (project is None or project.pin is None)
         return fetch(request, self.runtime if of_torch else self.runtime_if_any, project, watcher)
 
     def survey(self, request: SurveyRequest, counting: Counting) -> Report:

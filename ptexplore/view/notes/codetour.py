@@ -30,9 +30,6 @@ class Exported:
     placeless: tuple[tuple[str, str], ...]
 
 
-Lines = Callable[[str], Sequence[str]]  # a path -> its lines in the checkout
-
-
 def codetour_files(library: NoteLibrary, indexed: IndexedTree, tours: Sequence[Tour]) -> list[Exported]:
     """Each tour by patterns, and by the lines of one revision, if the source at hand is one."""
     files = []
@@ -56,8 +53,10 @@ def _ref(indexed: IndexedTree, tour: Tour) -> str | None:
     return f"v{checkout.release}" if checkout.release else checkout.commit
 
 
-def portable(tour: Tour, anchors: Sequence[ResolvedAnchor], lines: Lines, *, primary: bool) -> Exported:
-    """The tour with patterns: it follows its lines as long as their text stays."""
+def portable(
+    tour: Tour, anchors: Sequence[ResolvedAnchor], lines: Callable[[str], Sequence[str]], *, primary: bool
+) -> Exported:
+    """The tour with patterns: it follows its lines as long as their text stays. `lines` gives those of a path."""
 
     def place(anchor: ResolvedAnchor) -> dict[str, Any] | None:
         expression = pattern(lines(anchor.path), anchor.line)

@@ -65,14 +65,6 @@ class Site:
         return hashlib.sha256(self.settings.title.encode("utf-8", "replace")).hexdigest()[:12]
 
     @property
-    def title(self) -> str:
-        return self.settings.title
-
-    @property
-    def base(self) -> str:
-        return self.settings.base
-
-    @property
     def nav(self) -> tuple[tuple[str, str], ...]:
         return NAV
 

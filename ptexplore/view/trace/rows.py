@@ -338,8 +338,16 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> tuple[TraceRow, int]:
 
 
 def _of(hop: Hop, name: str, lines: Iterable[Line], children: tuple[TraceRow, ...], inside: int) -> TraceRow:
-    row = TraceRow(hop.id, name, hop.kind, hop.status, tuple(lines), children, instructions=hop.instructions)
-    return row if children else replace(row, inside=inside)
+    return TraceRow(
+        hop=hop.id,
+        title=name,
+        kind=hop.kind,
+        status=hop.status,
+        lines=tuple(lines),
+        children=children,
+        instructions=hop.instructions,
+        inside=0 if children else inside,
+    )
 
 
 def _loop(hop: Hop) -> Hop:
@@ -370,8 +378,7 @@ def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceR
     lines = brief_places(body) if deep else [*reasoning(key), *places(kernel)]
     name = f"{title(hop)} → {key.name} → {short(body.name)}"
     row = _of(hop, name, () if place.opened else lines, children, place.hidden.get(body.id, 0))
-    frames = 1 + (body.instructions is not None)
-    return replace(row, status=_weakest(hop, key, body), frames=frames), hidden
+    return replace(row, status=_weakest(hop, key, body), frames=1 + (body.instructions is not None)), hidden
 
 
 def _weakest(*hops: Hop) -> str:
