@@ -12,10 +12,12 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
@@ -27,6 +29,21 @@ class ChannelError(Exception):
 
 class ChannelTimeout(Exception):
     """The child did not finish within its time."""
+
+
+@contextlib.contextmanager
+def starting_workers() -> Iterator[None]:
+    """What multiprocessing starts in this block does not run the caller's own script first.
+
+    The script of somebody who calls our API may have no `if __name__ == "__main__"`, and would then start itself. What
+    our workers run stands in our modules, never in that script.
+    """
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 @dataclass

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.model.trace import walk
+from ptexplore.view.trace.rows import Options, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,10 +39,26 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     def __str__(self) -> str:
         """The text that `ptexplore trace` prints into a pipe."""
+        return self.text()
+
+    def text(
+        self, *, full: bool = False, depth: int | None = None, only: str | None = None, native: str | None = None
+    ) -> str:
+        """The same with the views of `ptexplore trace`, each as its option there.
+
+        `full` shows every hop with its reasons, `depth` at most so many levels, `only` the hops whose name or path
+        holds a text, `native` opens what ran whose name holds a text. Raises PtexploreError if nothing holds it.
+
+        >>> import ptexplore
+        >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> len(trail.text(depth=1)) < len(trail.text(full=True))
+        True
+        """
         from rich.console import Console
 
         out = io.StringIO()
-        self._draw()(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
+        draw = self._draw(Options(full, depth, only, native))
+        draw(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
         return out.getvalue()
 
     @property
@@ -125,8 +142,10 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
         save_trace(Path(file), self.record, self.session)
 
-    def svg(self) -> str:
-        """What `ptexplore trace` shows, as an SVG picture that loads nothing.
+    def svg(
+        self, *, full: bool = False, depth: int | None = None, only: str | None = None, native: str | None = None
+    ) -> str:
+        """What `ptexplore trace` shows, as an SVG picture that loads nothing; the views are those of `text`.
 
         >>> import ptexplore
         >>> ptexplore.trace("torch.add(a, b)", native=False).svg()[:4]
@@ -134,12 +153,11 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         """
         from ptexplore.render.terminal.console import picture
 
-        return picture(self._draw(), self.expression)
+        return picture(self._draw(Options(full, depth, only, native)), self.expression)
 
-    def _draw(self) -> Callable[[Console], None]:
+    def _draw(self, options: Options) -> Callable[[Console], None]:
         from ptexplore.render.terminal.trace import print_trail
-        from ptexplore.view.trace.rows import Options, view
 
-        page = view(self.record, Options(), self.session)
+        page = view(self.record, options, self.session)
         # Text and pictures travel: they have no links into this machine's folders.
         return lambda console: print_trail(console, page, lambda _ref: None)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ptexplore.cpp.brackets import Brackets
+
 _EVENT = re.compile(
     r"(?P<open>\{)|(?P<close>\})|(?P<comment>//[^\n]*)"
     r"|(?P<guard>(?:at|c10)::(?:\w+::)*(?:AutoDispatch\w+|\w*DispatchKeyGuard|\w*DispatchMode)\b)\s+\w+\s*"
     r"(?P<argument>\([^;{}]*\))?;"
     r"|at::redispatch::\w+\((?P<old>)|at::_ops::\w+::(?:redispatch\((?P<new>)|call\((?P<call>))"
 )
-_BRACKET_OR_COMMA = re.compile(r"[()\[\]{},]")
 _DISPATCHES = re.compile(r"redispatch|AutoDispatch|DispatchKeyGuard")
 _NATIVE = re.compile(r"\b(at::native::(?:\w+::)*\w+)\s*\(")
 _STRUCTURED = re.compile(r"^\s*(structured_\w+) op(?:\(|;)", re.MULTILINE)
@@ -74,18 +75,10 @@ def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | Non
 
 
 def first_argument(text: str, start: int) -> str:
-    """The text from `start` up to the comma or parenthesis that ends a call's first argument, spaces folded."""
-    depth, end = 0, len(text)
-    for match in _BRACKET_OR_COMMA.finditer(text, start):
-        sign = match[0]
-        if sign in "([{":
-            depth += 1
-        elif depth == 0:
-            end = match.start()
-            break
-        elif sign != ",":
-            depth -= 1
-    return " ".join(text[start:end].split())
+    """The first argument of the call whose parenthesis stands before `start`, spaces folded."""
+    brackets = Brackets(text)
+    begin, end = brackets.arguments(start, brackets.closing(start - 1), 2)[0]
+    return " ".join(text[begin:end].split())
 
 
 def _held(scopes: list[list[str]]) -> str | None:

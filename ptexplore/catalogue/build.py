@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,13 @@ from ptexplore.catalogue.operators import Model
 from ptexplore.catalogue.python_names import NO_CALLABLE, kernel_for, makes_library, python_kernels, python_names
 from ptexplore.catalogue.registrations import HANDWRITTEN, NO_FILE, Kernels, missing, registrations_of
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, Registration, TableEntry
+from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration, TableEntry
 from ptexplore.model.places import Runtime
 from ptexplore.source.canonical import InstalledFolders, recorded_path
 from ptexplore.source.listing import runtime_files
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.source.tree import SourceTree, folders
-from ptexplore.store.catalogue.reader import Store
+from ptexplore.store.catalogue.writer import CatalogueWriter
 from ptexplore.store.index.read_ahead import ReadAhead, keep
 
 
@@ -63,31 +64,31 @@ def build_catalogue(
 def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, watcher: Progress) -> ReadAhead:
     watcher.step("reading the dispatcher's records", 0.0)
     recorded = _Recorded(folders(runtime))
-    records = [record for one in raw["operators"] for record in parse_dump(one["name"], one["dump"])]
+    records = [record for operator in raw["operators"] for record in parse_dump(operator["name"], operator["dump"])]
     by_file: dict[str, list[DumpRecord]] = {}
     for record in records:
         if recorded.origin(record) == "generated":
             by_file.setdefault(str(recorded.path(record.file)), []).append(record)
-    names = frozenset(one["name"] for one in raw["operators"])
+    names = frozenset(operator["name"] for operator in raw["operators"])
     operators = raw["operators"]
     with ThreadPoolExecutor(1) as pool:  # what needs no generated file, while other processes read these
         model_read = pool.submit(Model.of, tree)
         kernels_read = pool.submit(python_kernels, raw, recorded.folders, tree)
         names_read = pool.submit(python_names, raw, recorded.folders, tree)
         tables = pool.submit(_tables, operators, recorded)
-        found, ahead = gather(runtime_files(runtime, tree.aids.parent if tree.aids else None), by_file, watcher)
+        facts, ahead = gather(runtime_files(runtime, tree.aids.parent if tree.aids else None), by_file, watcher)
     model, kernels = model_read.result(), kernels_read.result()
-    bindings = [replace(one, ops=tuple(op for op in one.ops if op in names)) for one in found.bindings]
-    registered = _generated(by_file, found, Kernels.of(model.data))
+    bindings = [replace(binding, ops=tuple(op for op in binding.ops if op in names)) for binding in facts.bindings]
+    registered = _generated(by_file, facts, Kernels.of(model.data))
     watcher.step("writing the catalogue", 0.8)
-    with Store.create(store_path) as writer:
-        writer.operators((model.operator(one, found.entry_points), one["digest"]) for one in operators)
+    with CatalogueWriter(store_path) as writer:
+        writer.operators((model.operator(operator, facts.entry_points), operator["digest"]) for operator in operators)
         writer.registrations(_registrations(records, recorded, registered, kernels, tree))
         writer.tables(tables.result())
-        writer.derivatives(model.derivatives(found.nodes))
-        writer.nodes((name, *place) for name, place in sorted(found.nodes.items()))
+        writer.derivatives(model.derivatives(facts.nodes))
+        writer.nodes((name, *place) for name, place in sorted(facts.nodes.items()))
         writer.bindings(bindings)
-        writer.definitions(one for one in found.definitions if one[0] not in model.shared_kernels)
+        writer.definitions(definition for definition in facts.definitions if definition[0] not in model.shared_kernels)
         writer.python_names(names_read.result())
         writer.python_kernels(kernels)
         writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
@@ -98,7 +99,9 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
 
 def _tables(operators: Sequence[Mapping[str, Any]], recorded: _Recorded) -> list[tuple[str, list[TableEntry]]]:
     """The dispatch table of every operator."""
-    return [(one["name"], parse_table(one["name"], one["table"], recorded.path)) for one in operators]
+    return [
+        (operator["name"], parse_table(operator["name"], operator["table"], recorded.path)) for operator in operators
+    ]
 
 
 def _generated(
@@ -106,10 +109,10 @@ def _generated(
 ) -> dict[str, list[Registration]]:
     """The registrations of every generated file that a record names, in the order of its records."""
     return {
-        path: registrations_of(path, found, facts.blocks[path], facts.functions[path], kernels)
+        path: registrations_of(path, of_file, facts.blocks[path], facts.functions[path], kernels)
         if path in facts.blocks
-        else [missing(record, path) for record in found]
-        for path, found in records.items()
+        else [missing(record, path) for record in of_file]
+        for path, of_file in records.items()
     }
 
 
@@ -118,17 +121,13 @@ class _Recorded:
 
     def __init__(self, where: InstalledFolders) -> None:
         self.folders = where
-        self._known: dict[str, str | None] = {}
+        self._canonical = cache(partial(recorded_path, folders=where))
 
     def path(self, file: str | None) -> str | None:
         """The canonical path of a recorded file; None where it names none of PyTorch's."""
-        if file is None:
-            return None
-        if file not in self._known:
-            self._known[file] = recorded_path(file, self.folders)
-        return self._known[file]
+        return None if file is None else self._canonical(file)
 
-    def origin(self, record: DumpRecord) -> Any:
+    def origin(self, record: DumpRecord) -> RecordOrigin:
         """Where a record comes from."""
         return origin(record.file, self.path(record.file))
 
@@ -141,7 +140,7 @@ def _registrations(
     tree: SourceTree,
 ) -> Iterator[Registration]:
     """Every record as a registration, in the order of the dump."""
-    queues = {path: iter(found) for path, found in generated.items()}
+    queues = {path: iter(registrations) for path, registrations in generated.items()}
     by_op: dict[str, list[PythonKernel]] = {}
     for kernel in kernels:
         by_op.setdefault(kernel.op, []).append(kernel)

@@ -77,12 +77,12 @@ def _operator_headers(tree: SourceTree, qualified: str) -> list[str]:
 
 def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[HeaderDeclaration]:
     """Each declaration of `qualified` in the header `path`: the line is that of the name."""
-    found = tree.read(path)
-    if found is None:
+    header = tree.read(path)
+    if header is None:
         return
-    for one in _functions(path, found.text):
-        if one.qualified == qualified:
-            yield HeaderDeclaration(path, one.line, one.end_line, found.layer)
+    for function in _functions(path, header.text):
+        if function.qualified == qualified:
+            yield HeaderDeclaration(path, function.line, function.end_line, header.layer)
 
 
 def parameters(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None:
@@ -95,8 +95,8 @@ def parameters(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None
 
 def _concrete(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None:
     """As `parameters`, a symbolic integer counted as a plain one."""
-    found = parameters(tree, path, line)
-    return None if found is None else concrete_types(found)
+    types = parameters(tree, path, line)
+    return None if types is None else concrete_types(types)
 
 
 @lru_cache(maxsize=256)
@@ -104,4 +104,4 @@ def _functions(path: str, text: str) -> tuple[Symbol, ...]:
     """The functions that a header declares or defines."""
     from ptexplore.index.cpp.extract import extract
 
-    return tuple(one for one in extract(path, text, _EXPORTS)[0] if one.kind == "function")
+    return tuple(symbol for symbol in extract(path, text, _EXPORTS)[0] if symbol.kind == "function")

@@ -1,16 +1,21 @@
-"""What the generated files hold, read from their text alone: registrations, entry points, nodes, bindings."""
+"""What the generated files hold: registrations, entry points, nodes, and the Python names of PyMethodDef tables.
+
+A file is given as the index's own extractors read it. The shapes of the tables are those that
+tools/autograd/gen_python_functions.py writes into tools/autograd/templates/python_*.cpp.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 
-from ptexplore.catalogue.bindings import bindings_of
 from ptexplore.catalogue.bodies import BodyFacts, read_body
-from ptexplore.catalogue.generated_file import GeneratedFile
 from ptexplore.model.operators import Binding
 from ptexplore.model.symbols import Dialect, Symbol
 
@@ -66,7 +71,7 @@ class Facts:
 def facts_of(file: GeneratedFile) -> Facts:
     """What one generated file holds."""
     facts = Facts()
-    facts.blocks[file.path] = [one for one in file.dialect if one.kind in ("library", "def", "impl")]
+    facts.blocks[file.path] = [row for row in file.dialect if row.kind in ("library", "def", "impl")]
     facts.functions[file.path] = dict(registered_functions(file))
     name = os.path.basename(file.path)
     if name.startswith("Operators_"):
@@ -97,10 +102,10 @@ def registered_functions(file: GeneratedFile) -> Iterator[tuple[int, RegisteredF
 def _registered(file: GeneratedFile, row: Dialect, scope: str) -> RegisteredFunction:
     if row.target is None or not row.text.startswith("TORCH_FN"):
         return RegisteredFunction(row.target)
-    found = file.function(row.target, scope)
-    if len(found) != 1:
-        return RegisteredFunction(row.target, len(found))
-    function = found[0]
+    definitions = file.function(row.target, scope)
+    if len(definitions) != 1:
+        return RegisteredFunction(row.target, len(definitions))
+    function = definitions[0]
     body = read_body(file.body(function))
     base = _base(file, body.structured, function) if body.structured is not None else None
     return RegisteredFunction(function.qualified, 1, function.line, function.end_line, body, base)
@@ -115,30 +120,146 @@ def _base(file: GeneratedFile, name: str, function: Symbol) -> str | None:
 
 def entry_points(file: GeneratedFile) -> Iterator[tuple[str, str, int]]:
     """(cpp name, "call" or "redispatch", line) of each at::_ops entry point of an Operators_*.cpp."""
-    for one in file.functions:
-        scope, _, method = one.qualified.rpartition("::")
+    for function in file.functions:
+        scope, _, method = function.qualified.rpartition("::")
         if method in ("call", "redispatch") and scope.startswith(_ENTRY_POINTS):
-            yield scope.removeprefix(_ENTRY_POINTS), method, one.line
+            yield scope.removeprefix(_ENTRY_POINTS), method, function.line
 
 
 def applies(file: GeneratedFile) -> Iterator[tuple[str, int, int]]:
     """(node, line, last line) of each `X::apply` of Functions.cpp that is defined once."""
-    found = []
-    for one in file.functions_named("apply"):
-        namespace = file.namespace_at(one.line)
-        written = one.qualified.removeprefix(f"{namespace}::" if namespace else "")
+    nodes = []
+    for function in file.functions_named("apply"):
+        namespace = file.namespace_at(function.line)
+        written = function.qualified.removeprefix(f"{namespace}::" if namespace else "")
         if "::" in written:
-            found.append((written.rpartition("::")[0], one))
-    count = Counter(node for node, _ in found)
-    return ((node, one.line, one.end_line) for node, one in found if count[node] == 1)
+            nodes.append((written.rpartition("::")[0], function))
+    count = Counter(node for node, _ in nodes)
+    return ((node, function.line, function.end_line) for node, function in nodes if count[node] == 1)
 
 
 def definitions(file: GeneratedFile) -> Iterator[Place]:
     """Every function, structured implementation and stub that a file defines, which records elsewhere may name."""
-    for one in file.functions:
-        kind = "function" if one.macro is None else _STRUCTURED.get(one.macro)
+    for definition in file.functions:
+        kind = "function" if definition.macro is None else _STRUCTURED.get(definition.macro)
         if kind is not None:
-            yield one.qualified, kind, file.path, one.line, one.end_line
+            yield definition.qualified, kind, file.path, definition.line, definition.end_line
     for row in file.dialect:
         if row.kind == "stub-define":
             yield f"at::native::{row.name}", "stub", file.path, row.line, row.end_line
+
+
+_line = attrgetter("line")
+_CLASSES = ("class", "struct")
+
+
+class GeneratedFile:
+    """What `index.cpp` and `index.dialect` say of one file, by name and by line."""
+
+    def __init__(self, path: str, text: str, symbols: Sequence[Symbol], dialect: Sequence[Dialect]) -> None:
+        self.path = path
+        self.lines = text.split("\n")
+        self.dialect = dialect
+        self.functions = [symbol for symbol in symbols if symbol.kind == "function" and symbol.role == "definition"]
+        self._symbols = symbols
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Symbol]]:
+        """The functions and classes that the file defines, by the last part of their name."""
+        by_name: dict[str, list[Symbol]] = defaultdict(list)
+        for symbol in self._symbols:
+            if symbol.role == "definition" and (symbol.kind == "function" or symbol.kind in _CLASSES):
+                by_name[symbol.name].append(symbol)
+        return by_name
+
+    @cached_property
+    def _namespaces(self) -> list[Symbol]:
+        """Every namespace; of those that begin in one line, the first written stands last."""
+        last_first = [symbol for symbol in reversed(self._symbols) if symbol.kind == "namespace"]
+        return sorted(last_first, key=_line)
+
+    def functions_named(self, name: str) -> list[Symbol]:
+        """Every function of that name, whatever its scope."""
+        return [symbol for symbol in self._by_name.get(name, ()) if symbol.kind == "function"]
+
+    def namespace_at(self, line: int) -> str:
+        """The namespaces around a line; anonymous ones leave no trace, as in PyTorch's own messages."""
+        for at in range(bisect_right(self._namespaces, line, key=_line) - 1, -1, -1):
+            if line <= self._namespaces[at].end_line:
+                return self._namespaces[at].qualified
+        return ""
+
+    def function(self, name: str, scope: str) -> list[Symbol]:
+        """The functions that `name`, written in a scope, can mean."""
+        return self._meant(name, scope, ("function",))
+
+    def classes(self, name: str, scope: str) -> list[Symbol]:
+        """The classes that `name`, written in a scope, can mean."""
+        return self._meant(name, scope, _CLASSES)
+
+    def _meant(self, name: str, scope: str, kinds: tuple[str, ...]) -> list[Symbol]:
+        """Those of the innermost scope that defines any, as the compiler looks names up."""
+        named = [symbol for symbol in self._by_name.get(name.rsplit("::", 1)[-1], ()) if symbol.kind in kinds]
+        around = scope.split("::") if scope else []
+        for depth in range(len(around), -1, -1):
+            wanted = "::".join([*around[:depth], name])
+            meant = [symbol for symbol in named if symbol.qualified == wanted]
+            if meant:
+                return meant
+        return []
+
+    def head(self, symbol: Symbol) -> str:
+        """The text of a definition from its begin to its opening brace."""
+        return self._text(symbol.begin, symbol).partition("{")[0]
+
+    def body(self, symbol: Symbol) -> str:
+        """The text of a definition between its braces."""
+        return self._text(symbol.line, symbol).partition("{")[2].rpartition("}")[0]
+
+    def _text(self, first: int, symbol: Symbol) -> str:
+        return "\n".join(self.lines[first - 1 : symbol.end_line])
+
+
+# The array of each generated table, and what Python calls the object it fills.
+TABLES = {
+    "torch_functions_shard": "torch",
+    "torch_functions": "torch",
+    "variable_methods": "Tensor",
+    "nn_functions": "nn",
+    "linalg_functions": "linalg",
+    "fft_functions": "fft",
+    "special_functions": "special",
+    "sparse_functions": "sparse",
+    "nested_functions": "nested",
+}
+
+_FUNCTION = re.compile(r"(\w+)[>)\s]*,\s*METH_")  # inside the casts and wrappers around it
+_SCHEMA = re.compile(r"^\s*// (aten::[\w.]+)\(", re.MULTILINE)
+
+
+def bindings_of(file: GeneratedFile) -> list[Binding]:
+    """The rows of every PyMethodDef table in `file` whose C function is defined exactly once there.
+
+    A binding's `ops` are all that its body names: one comment line per signature. Deprecated signatures are marked
+    `[deprecated]` there and name no operator of their own.
+    """
+    rows = [row for row in file.dialect if row.kind == "method" and row.context in TABLES]
+    return [binding for row in rows if (binding := _binding(file, row)) is not None]
+
+
+def _binding(file: GeneratedFile, row: Dialect) -> Binding | None:
+    function = _FUNCTION.search(row.text)
+    bodies = file.functions_named(function[1]) if function else []
+    if function is None or len(bodies) != 1:
+        return None
+    body = bodies[0]
+    return Binding(
+        table=TABLES[row.context or ""],
+        name=row.name,
+        c_function=function[1],
+        path=file.path,
+        line=body.line,
+        end_line=body.end_line,
+        entry_line=row.line,
+        ops=tuple(dict.fromkeys(_SCHEMA.findall(file.body(body)))),
+    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from typing import TypeVar
 
-from ptexplore.catalogue.facts import Facts, facts_of
-from ptexplore.catalogue.generated_file import GeneratedFile
+from ptexplore.catalogue.facts import Facts, GeneratedFile, facts_of
 from ptexplore.cpp.macros import MacroTable, collect
 from ptexplore.index.build import available, header_state, headers
 from ptexplore.index.workers import Task, Whole, in_turn, read_all, read_whole
@@ -15,7 +13,6 @@ from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.read_ahead import PackedFile, ReadAhead, packed
 
-_R = TypeVar("_R")
 _ATEN = "build/aten/src/ATen"
 _AUTOGRAD = "torch/csrc/autograd/generated"
 _STEP = "reading the generated C++"
@@ -33,36 +30,34 @@ def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) ->
     """
     listed = list(files)
     wanted = set(named)
-    tasks = [Task(0, *_task(one)) for one in listed if one.layer == "generated" and _holds_facts(one.path, wanted)]
+    tasks = [
+        Task(0, file.path, file.file, file.layer, file.state[1] if file.state else 0, None)
+        for file in listed
+        if file.layer == "generated" and _holds_facts(file.path, wanted)
+    ]
     tasks = in_turn(tasks, 1, available())
     macros = cache(lambda: collect(headers(listed)))
-    found = _watched(read_all(tasks, macros, available(), read_facts), len(tasks), progress)
+    pairs = []
+    for number, pair in enumerate(read_all(tasks, macros, available(), read_facts)):
+        progress.step(_STEP, 0.1 + 0.7 * number / len(tasks))
+        if pair is not None:
+            pairs.append(pair)
     total, rows = Facts(), []
-    for facts, file in sorted((one for one in found if one is not None), key=lambda one: one[1].path):
+    for facts, file in sorted(pairs, key=lambda pair: pair[1].path):
         total.add(facts)
         rows.append(file)
     total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
     return total, ReadAhead(header_state(listed), macros().as_text(), rows, len(tasks) + 1)
 
 
-def _task(listed: Listed) -> tuple[str, str, str, int, None]:
-    return listed.path, listed.file, listed.layer, listed.state[1] if listed.state else 0, None
-
-
 def _holds_facts(path: str, named: set[str]) -> bool:
     return path in named or (path.endswith(".cpp") and path.startswith(_ALSO))
 
 
-def _watched(found: Iterable[_R], count: int, progress: Progress) -> Iterator[_R]:
-    for number, one in enumerate(found):
-        progress.step(_STEP, 0.1 + 0.7 * number / count)
-        yield one
-
-
 def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | None:
     """The facts and the rows of one file; None where it cannot be read."""
-    whole = read_whole(task, macros)
-    if not isinstance(whole, Whole):
+    read = read_whole(task, macros)
+    if not isinstance(read, Whole):
         return None
-    records = whole.records
-    return facts_of(GeneratedFile(task.path, whole.text, records.symbols, records.dialect)), packed(whole.rows)
+    records = read.records
+    return facts_of(GeneratedFile(task.path, read.text, records.symbols, records.dialect)), packed(read.rows)

@@ -35,15 +35,15 @@ class Model:
     @cached_property
     def by_name(self) -> dict[str, dict[str, Any]]:
         """torchgen's operators by full name."""
-        return {one["name"]: one for one in self.data.get("operators", ())}
+        return {operator["name"]: operator for operator in self.data.get("operators", ())}
 
     @cached_property
     def shared_kernels(self) -> frozenset[str]:
         """Kernels that several operators name: overloads, perhaps, which a name alone does not tell apart."""
         users: dict[str, set[str]] = {}
-        for one in self.by_name.values():
-            for namespace, kernel, _ in one["kernels"].values():
-                users.setdefault(f"{namespace}::{kernel}", set()).add(one["name"])
+        for operator in self.by_name.values():
+            for namespace, kernel, _ in operator["kernels"].values():
+                users.setdefault(f"{namespace}::{kernel}", set()).add(operator["name"])
         return frozenset(kernel for kernel, names in users.items() if len(names) > 1)
 
     def operator(self, raw: Mapping[str, Any], entry_points: Mapping[str, Mapping[str, tuple[str, int]]]) -> Operator:
@@ -111,5 +111,5 @@ class Model:
 def aliases(schema: str) -> tuple[str, ...]:
     """The alias annotations of a schema, "self: (a!)"; of returns, "-> (a!)"."""
     arguments, _, returns = schema.rpartition(") -> ")
-    found = [f"{name}: {mark}" for mark, name in _ALIAS.findall(arguments.partition("(")[2]) if name]
-    return tuple(found + [f"-> {mark}" for mark, _ in _ALIAS.findall(returns)])
+    marks = [f"{name}: {mark}" for mark, name in _ALIAS.findall(arguments.partition("(")[2]) if name]
+    return tuple(marks + [f"-> {mark}" for mark, _ in _ALIAS.findall(returns)])

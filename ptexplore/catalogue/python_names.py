@@ -19,34 +19,34 @@ NO_CALLABLE = "Python registered it and no table of Python's names the callable"
 
 def python_names(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
     """The message's public names; of a Python function the line is that of its `def`, None where there is none."""
-    found = []
-    for one in raw.get("python_names") or ():
-        kind: Any = one["kind"] if one["kind"] in _KINDS else "other"
-        path = installed_path(one["file"], folders) if one.get("file") else None
-        line = def_line(tree, path, one["line"]) if path and one.get("line") else None
-        found.append(PythonName(one["name"], kind, one.get("table"), one.get("method"), path, line))
-    return found
+    names = []
+    for entry in raw.get("python_names") or ():
+        kind: Any = entry["kind"] if entry["kind"] in _KINDS else "other"
+        path = installed_path(entry["file"], folders) if entry.get("file") else None
+        line = def_line(tree, path, entry["line"]) if path and entry.get("line") else None
+        names.append(PythonName(entry["name"], kind, entry.get("table"), entry.get("method"), path, line))
+    return names
 
 
 def python_kernels(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
     """The message's Python kernels. `line` is that of the `def` and None where the text does not hold it there."""
-    found = []
-    for one in raw.get("python_kernels") or ():
-        path = installed_path(one["file"], folders) if one.get("file") else None
-        first = one.get("line")
-        line = def_line(tree, path, first, one["function"]) if path and first else None
-        found.append(
+    kernels = []
+    for kernel in raw.get("python_kernels") or ():
+        path = installed_path(kernel["file"], folders) if kernel.get("file") else None
+        first = kernel.get("line")
+        line = def_line(tree, path, first, kernel["function"]) if path and first else None
+        kernels.append(
             PythonKernel(
-                op=one["op"],
-                role=one["role"],
-                function=_ADDRESS.sub("", one["function"]),
+                op=kernel["op"],
+                role=kernel["role"],
+                function=_ADDRESS.sub("", kernel["function"]),
                 path=path,
                 line=line,
-                end_line=one.get("end_line") if line else None,
-                key=one.get("key"),
+                end_line=kernel.get("end_line") if line else None,
+                key=kernel.get("key"),
             )
         )
-    return found
+    return kernels
 
 
 def def_line(tree: SourceTree, path: str, first: int, function: str | None = None) -> int | None:

@@ -52,15 +52,15 @@ def registrations_of(
             libraries[row.line].append(row)
         else:
             entries[row.block, row.name].append(row)
-    found = []
+    registrations = []
     for record in records:
         block = libraries.get(record.line or 0, [])
         own, why_not = confirm(record, [*block, *entries.get((record.line, record.op), ())])
         registration = _plain(record, path, own, why_not)
         if own is not None and own.kind == "impl":
             registration = replace(registration, **_function(record, path, functions[own.line], kernels))
-        found.append(registration)
-    return found
+        registrations.append(registration)
+    return registrations
 
 
 def missing(record: DumpRecord, path: str) -> Registration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from functools import lru_cache
 
 from ptexplore.lazy import lazy
@@ -260,8 +261,13 @@ def without_bodies(text: str) -> str:
     code = CodeRanges(text)
     if not code.balanced:
         return text
+    return without_spans(text, code.bodies)
+
+
+def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """What is left of a text when `spans`, in order and apart, are taken out."""
     kept, at = [], 0
-    for start, end in code.bodies:
+    for start, end in spans:
         kept.append(text[at:start])
         at = end
     return "".join(kept) + text[at:]

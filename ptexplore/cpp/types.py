@@ -50,7 +50,6 @@ _INNER_CONST = re.compile(r"(?<=[<(,])const (\w+(?: \w+)*)(?=[&*,>)])")  # a dem
 
 
 @lru_cache(maxsize=65536)
-@lru_cache(maxsize=65536)
 def parameter_types(listed: str) -> tuple[str, ...]:
     """The types of a parameter list given with its brackets; () for (void)."""
     inside = one_line(listed)[1:-1].strip()

@@ -66,15 +66,13 @@ def _check(target: Path, *, force: bool) -> None:
 
 def _lines(store: IndexStore, prefix: str) -> Iterator[str]:
     kinds: dict[str, SymbolKind] = {}
-    symbols = []
-    for symbol in store.every_symbol():
-        symbols.append(symbol)
+    symbols = list(store.every_symbol())
+    for symbol in symbols:
         if symbol.kind in _CLASSES:
             kinds.setdefault(symbol.qualified, symbol.kind)
-    named = set()
     for symbol in symbols:
-        named.add((symbol.path, symbol.line, symbol.name))
         yield _symbol(symbol, prefix, kinds)
+    named = {(symbol.path, symbol.line, symbol.name) for symbol in symbols}
     for row in store.every_dialect(list(_MADE)):
         if (row.path, row.line, row.name) not in named:
             yield _made(row, prefix)

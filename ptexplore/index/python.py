@@ -126,7 +126,7 @@ class _Reader:
             return _Open(node.start_byte, "", "", function=True)
         name = self.text(named).decode("utf-8", "replace")
         parent = node.parent
-        whole = parent if parent is not None and parent.type == "decorated_definition" else node
+        decorated = parent if parent is not None and parent.type == "decorated_definition" else node
         qualified = f"{inside.qualified}.{name}"
         bases = None if is_function else node.child_by_field_name("superclasses")
         for base in bases.named_children if bases is not None else ():
@@ -140,7 +140,7 @@ class _Reader:
                 "function" if is_function else "class",
                 named.start_point[0] + 1,
                 node.end_point[0] + 1,
-                whole.start_point[0] + 1,
+                decorated.start_point[0] + 1,
                 scope=inside.scope,
                 signature=self.signature(node) if is_function else "",
             )
@@ -166,8 +166,8 @@ class _Reader:
             )
         if result is not None:
             text += b" -> " + _SPACE.sub(b" ", self.text(result))
-        whole = text.decode("utf-8", "replace")
-        return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…"
+        signature = text.decode("utf-8", "replace")
+        return signature if len(signature) <= _LONGEST else f"{signature[: _LONGEST - 1]}…"
 
     def assignment(self, node: Node, inside: _Open, kind: SymbolKind) -> None:
         """Add each name on the left of an assignment at module or class level."""

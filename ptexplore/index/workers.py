@@ -20,6 +20,7 @@ from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Words
 from ptexplore.errors import PtexploreError
 from ptexplore.model.symbols import Dialect, FileRecords, Language, Ref, Symbol
+from ptexplore.processes import starting_workers
 from ptexplore.source import canonical
 from ptexplore.source.listing import PYTHON, YAML
 from ptexplore.source.tree import LARGEST
@@ -113,11 +114,11 @@ def _in_pool(
     ):
         pending: set[Future[list[_R]]] = set()
         try:
-            with _uninterrupted():  # what starts here keeps it so, and leaves interrupting to us
+            with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
                 pending = {pool.submit(_read_batch, read, batch) for batch in begun}
             with open(f"{folder}/macros", "wb") as file:
                 pickle.dump(macros(), file, pickle.HIGHEST_PROTOCOL)
-            with _uninterrupted():
+            with starting_workers(), _uninterrupted():
                 pending |= {pool.submit(_read_batch, read, batch) for batch in batches(later)}
             for done in as_completed(pending):
                 pending.discard(done)
@@ -207,8 +208,8 @@ def _read_batch(read: Read[_R], batch: list[Task]) -> list[_R]:
 
 def read_rows(task: Task, macros: MacroTable) -> Result:
     """One file's rows, or why there are none."""
-    whole = read_whole(task, macros)
-    return whole.rows if isinstance(whole, Whole) else whole
+    result = read_whole(task, macros)
+    return result.rows if isinstance(result, Whole) else result
 
 
 def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
@@ -289,10 +290,10 @@ def _cpp(
     from ptexplore.index.cpp.extract import extract
     from ptexplore.index.dialect.cpp import dialect
 
-    whole = Text(path, text)
-    whole.words = words
-    symbols, refs, problems = extract(path, text, macros, whole)
-    return symbols, refs, dialect(whole, macros), problems
+    source = Text(path, text)
+    source.words = words
+    symbols, refs, problems = extract(path, text, macros, source)
+    return symbols, refs, dialect(source, macros), problems
 
 
 def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> list[Task]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.processes import starting_workers
 
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
@@ -171,7 +172,8 @@ class _Worker:
         self.link, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, plan, os.getpid()), daemon=True)
         self.op: str | None = None
-        self.process.start()
+        with starting_workers():
+            self.process.start()
         theirs.close()
 
     def give(self, op: str) -> None:

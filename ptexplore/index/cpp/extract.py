@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from ptexplore.cpp.brackets import CodeRanges
+from ptexplore.cpp.brackets import CodeRanges, without_spans
 from ptexplore.cpp.expand import Expander
 from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Text
@@ -50,11 +50,11 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
     time. Those that hold a class of their own are parsed as well, for that class's members.
     """
     text = prepared.text
-    whole = view.decode("ascii")
-    local = with_classes(whole, code) if code.balanced else []
+    decoded = view.decode("ascii")
+    local = with_classes(decoded, code) if code.balanced else []
     reader, failed = _without_bodies(text, view, code, made, local)
     named = _add_made(prepared, reader, made)
-    add_local(text, reader, whole, [(body, _named(reader.framed[body[0]][-1], named)) for body in local])
+    add_local(text, reader, decoded, [(body, _named(reader.framed[body[0]][-1], named)) for body in local])
     return reader, failed
 
 
@@ -75,7 +75,7 @@ def _without_bodies(
     """
     bodies = code.bodies if code.balanced else []
     cuts = Cuts(bodies)
-    short = cuts.left(view.decode("ascii"))
+    short = without_spans(view.decode("ascii"), bodies)
     in_text, failed = matches(short.encode("ascii"))
     if failed and bodies:  # how the parser gets past an error depends on distances: keep them
         empty = bytearray(view)
@@ -158,7 +158,6 @@ class Cuts:
     """`spans` are in order and apart. What stands behind a cut, not before it, has the offset of the cut."""
 
     def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
-        self.spans = spans
         self._ends = [end for _, end in spans]
         self._at: list[int] = []  # where each cut is in what is left
         self._gone = [0]  # characters taken out before each, and in all
@@ -168,14 +167,6 @@ class Cuts:
         at, gone = self._at, self._gone
         # The offset in the whole of a character that is left; no method, since every symbol asks several times.
         self.whole: Callable[[int], int] = lambda offset: offset + gone[bisect_right(at, offset)]
-
-    def left(self, text: str) -> str:
-        """What is left of a text."""
-        kept, at = [], 0
-        for start, end in self.spans:
-            kept.append(text[at:start])
-            at = end
-        return "".join(kept) + text[at:]
 
     def shorter(self, offset: int) -> int:
         """The offset, in what is left, of a character of the whole; that of the cut where it stands in one."""
@@ -187,17 +178,13 @@ class Cuts:
 _NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)")
 
 
-class ExpandedSymbols(NamedTuple):
-    """The symbols that one invocation declares; its last function, where all its expansions agree on that."""
-
-    symbols: list[Symbol]
-    function: Symbol | None
-
-
 def declared(
     prepared: Prepared, made: Sequence[Made], framed: dict[int, tuple[OpenScope, ...]]
-) -> list[ExpandedSymbols]:
-    """What each invocation declares, given the scopes around the statements that they begin."""
+) -> list[tuple[list[Symbol], Symbol | None]]:
+    """What each invocation declares, given the scopes around the statements that they begin.
+
+    That is its symbols, and its last function, where all its expansions agree on that.
+    """
     pieces = [_Piece(invocation, text, framed[invocation.begin]) for invocation in made for text in invocation.texts]
     readers = iter(_readers(prepared, pieces))
     return [_placed(prepared, invocation, [next(readers) for _ in invocation.texts]) for invocation in made]
@@ -258,8 +245,8 @@ def _reader(
     return reader
 
 
-def _placed(prepared: Prepared, made: Made, readers: Sequence[Reader]) -> ExpandedSymbols:
-    """What the expansions of one invocation declare, at the lines of the invocation."""
+def _placed(prepared: Prepared, made: Made, readers: Sequence[Reader]) -> tuple[list[Symbol], Symbol | None]:
+    """What the expansions of one invocation declare, at the lines of the invocation; see `declared`."""
     text = prepared.text
     use = made.use
     line = text.line(use.start)
@@ -277,7 +264,7 @@ def _placed(prepared: Prepared, made: Made, readers: Sequence[Reader]) -> Expand
                     macro=use.name, extractor="macro", line=named, begin=min(text.line(made.begin), named),
                     end_line=max(last, named),
                 )  # fmt: skip
-    return ExpandedSymbols(list(symbols.values()), next(iter(functions.values())) if len(functions) == 1 else None)
+    return list(symbols.values()), next(iter(functions.values())) if len(functions) == 1 else None
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
@@ -331,8 +318,9 @@ def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body
     Each body is parsed by itself: what the parser does not understand in one then costs no other its scope.
     """
     for (start, end), frame in bodies:
-        cuts = Cuts([(0, start - 1), (end + 1, len(view))])
-        short = cuts.left(view)
+        around = [(0, start - 1), (end + 1, len(view))]
+        cuts = Cuts(around)
+        short = without_spans(view, around)
         local = Reader(text.path, short, text.line, text.guards, view, cuts.whole)
         local.read(matches(short.encode("ascii"))[0], (frame._replace(kind="code"),))
         for symbol, offset in zip(local.symbols, local.offsets, strict=True):

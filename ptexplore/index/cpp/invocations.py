@@ -44,7 +44,7 @@ class Invocations:
 
     def __init__(self, prepared: Prepared, view: bytearray, expander: Expander) -> None:
         self.prepared, self.view, self.expander = prepared, view, expander
-        self.found: list[Made] = []
+        self.made: list[Made] = []
         # Where the file defines or takes back a macro: an expansion on one side of it says nothing of the other.
         directives = prepared.text.directives
         self._redefined = [directive.start for directive in directives if directive.word in ("define", "undef")]
@@ -65,7 +65,7 @@ class Invocations:
                 self._in_enum(use)
             else:
                 self._in_code(use)
-        return self.found
+        return self.made
 
     def _before(self, start: int) -> str:
         """The sign before an offset, blanks apart (a directive is nothing else by now); a blank where none is."""
@@ -85,7 +85,7 @@ class Invocations:
         texts = self._expansions(use, definitions)
         if texts and texts[0].endswith(","):
             blank(view, use.start, use.arguments[1] + 1)
-            self.found.append(Made(use, texts[:1], use.start))
+            self.made.append(Made(use, texts[:1], use.start))
 
     def _in_code(self, use: MacroUse) -> None:
         """A macro that stands for statements: end it with a semicolon where the text does not, or blank it."""
@@ -189,9 +189,9 @@ class Invocations:
         view = self.view
         after = view[end : end + 200].decode("ascii")
         texts = tuple(sorted(texts, key=lambda text: not text.endswith((";", "}"))))
-        whole = texts[0].endswith((";", "}"))
+        is_complete = texts[0].endswith((";", "}"))
         head = None
-        if not whole and _FUNCTION_GOES_ON.match(after):
+        if not is_complete and _FUNCTION_GOES_ON.match(after):
             head = use.start
             tail, defines = self._tail(end)
             bracketed = after.lstrip().startswith("(")
@@ -202,7 +202,7 @@ class Invocations:
             blank(view, use.start, end)
             view[use.start : use.start + len(name)] = name.encode()
             texts = tuple(f"{text} {tail} {'{}' if defines else ';'}" for text in texts)
-        elif not whole and _TYPE_GOES_ON.match(after):
+        elif not is_complete and _TYPE_GOES_ON.match(after):
             view[use.start : end] = b"Z" * (end - use.start)
             return
         else:
@@ -213,7 +213,7 @@ class Invocations:
                 view[end - 5 : end] = b"int z"
                 head = end - 1
             texts = tuple(text + ";" for text in texts)
-        self.found.append(Made(use, tuple(f"{prefix} {text}" for text in texts), begin, head))
+        self.made.append(Made(use, tuple(f"{prefix} {text}" for text in texts), begin, head))
 
     def _tail(self, end: int) -> tuple[str, bool]:
         """What follows a head up to its body or semicolon, and whether a body follows."""

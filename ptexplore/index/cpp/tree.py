@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from ptexplore.lazy import lazy
-
 
 _QUERY = Path(__file__).with_name("definitions.scm")
 _USING = re.compile(r"^using\s+namespace\s+(?:::)?([\w:]+)\s*;", re.MULTILINE)
@@ -69,14 +67,14 @@ def matches(source: bytes) -> tuple[list[Match], bool]:
 
     made, query = parser()
     root = made.parse(source).root_node
-    found: list[Match] = []
+    matched: list[Match] = []
     new = tuple.__new__  # what Match(…) comes to, in a third of the time
     for _, captured in tree_sitter.QueryCursor(query).matches(root):
         names = captured.pop("name", None)
         name = names[0] if names else None
         for kind, (node,) in captured.items():
-            found.append(new(Match, (node.start_byte, node.end_byte, kind, node, name)))
-    return found, root.has_error
+            matched.append(new(Match, (node.start_byte, node.end_byte, kind, node, name)))
+    return matched, root.has_error
 
 
 def descend(declarator: Node) -> tuple[Node, Node | None]:
@@ -140,8 +138,8 @@ def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str,
     around = qualified.split("::") if qualified else []
     for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
         if tuple(around[-length:]) == written[:length] and written[0][0].islower():
-            whole = "::".join((*around[:-length], *written))
-            return f"{whole}::{parts[-1]}", whole
+            container = "::".join((*around[:-length], *written))
+            return f"{container}::{parts[-1]}", container
     if around and tuple(around) == written[: len(around)]:
         return "::".join((*written, parts[-1])), "::".join(written)
     inner = "::".join(written)
@@ -288,24 +286,15 @@ class Reader:
         return symbol
 
     def namespace(self, node: Node, named: Node | None, outer: OpenScope, begin: int, _: bool) -> OpenScope | None:
-        if named is None:
-            return self.opened(outer, None, 0, begin, 0)
-        name = "".join(self.text[named.start_byte : named.end_byte].split())
-        inline = self.text.startswith("inline", node.start_byte)
-        return self.opened(outer, name, named.start_byte, begin, node.end_byte, inline=inline)
-
-    def opened(
-        self, outer: OpenScope, name: str | None, at: int, begin: int, end: int, *, inline: bool = False
-    ) -> OpenScope:
         """The scope of a namespace, which is noted unless names are looked up through it."""
-        if name is None:
+        if named is None:
             return OpenScope(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
+        written = "".join(self.text[named.start_byte : named.end_byte].split())
+        name = _NAMESPACE_MACROS.get(written, written)
         qualified = outer.qualified
-        looked_through = name == "CPU_CAPABILITY" or inline
-        name = _NAMESPACE_MACROS.get(name, name)
-        if not looked_through:
+        if written != "CPU_CAPABILITY" and not self.text.startswith("inline", node.start_byte):
             qualified = join(qualified, name.replace("inline", ""))
-            self._add("namespace", outer, tuple(name.split("::")), at, begin, end)
+            self._add("namespace", outer, tuple(name.split("::")), named.start_byte, begin, node.end_byte)
         return OpenScope(0, "namespace", qualified, join(outer.scope, name), outer.hidden)
 
     def class_(self, node: Node, named: Node | None, outer: OpenScope, begin: int, template: bool) -> OpenScope | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ptexplore.cpp.macros import Define
 from ptexplore.cpp.text import Text
 from ptexplore.index.dialect.libraries import block_spans
 from ptexplore.index.dialect.piece import Piece, literal, one_line, plain_literal
@@ -67,7 +66,8 @@ def pybind(piece: Piece) -> Iterator[Dialect]:
     """
     libraries = block_spans(piece)
     own = piece.macros.own if piece.macros is not None else {}
-    makers = [name for name, definitions in own.items() if _makes(definitions)]
+    # Macros whose body binds a name that it makes a string of.
+    makers = [name for name, definitions in own.items() if any(_MAKES.search(define.body) for define in definitions)]
     calls = re.compile(rf"{_PYBIND.pattern}|(?:\.\s*)?\b({'|'.join(makers)})\s*\(") if makers else _PYBIND
     chained: tuple[int, str] | None = None
     for match, closing in piece.calls(calls):
@@ -83,11 +83,6 @@ def pybind(piece: Piece) -> Iterator[Dialect]:
         else:
             rows = [_bound(piece, match, closing, receiver)]
         yield from filter(None, rows)
-
-
-def _makes(definitions: Iterable[Define]) -> bool:
-    """Whether a macro's body binds a name that it makes a string of."""
-    return any(_MAKES.search(define.body) for define in definitions)
 
 
 def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> Dialect | None:

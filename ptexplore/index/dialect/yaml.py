@@ -24,10 +24,15 @@ _NO_FORMULA = frozenset(["output_differentiability", "output_differentiability_c
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One item of the list: the first line (1-based), and its lines without comments, blank ones at the end cut off."""
+    """One item of the list: its first line (1-based), and its lines without comments, blank ones at the end cut off.
+
+    `name` is the operator's full name, `schema` its schema as written.
+    """
 
     line: int
     lines: tuple[str, ...]
+    name: str
+    schema: str
 
     @property
     def end(self) -> int:
@@ -40,10 +45,12 @@ def yaml_rows(path: str, text: str) -> tuple[list[Dialect], list[Ref]]:
     refs: list[Ref] = []
     if path.endswith("native_functions.yaml"):
         for entry in _entries(text, "- func:"):
+            rows.append(_row(path, (entry.line, entry.end), "yaml-function", entry.name, entry.schema))
             _function(path, entry, rows, refs)
     elif path.endswith("derivatives.yaml"):
         for entry in _entries(text, "- name:"):
-            _derivative(path, entry, rows, refs)
+            rows.append(_row(path, (entry.line, entry.end), "yaml-derivative", entry.name, entry.schema))
+            refs += _called(path, entry)
     return rows, refs
 
 
@@ -53,19 +60,20 @@ def _entries(text: str, opening: str) -> Iterator[_Entry]:
     for number, line in enumerate(text.split("\n"), 1):
         content = _without_comment(line)
         if content[:1] not in ("", " "):
-            if kept:
-                yield _entry(begin, kept)
+            yield from _entry(begin, kept)
             begin, kept = number, [content] if content.startswith(opening) else []
         elif kept:
             kept.append(content)
-    if kept:
-        yield _entry(begin, kept)
+    yield from _entry(begin, kept)
 
 
-def _entry(line: int, lines: list[str]) -> _Entry:
-    while not lines[-1]:
+def _entry(line: int, lines: list[str]) -> Iterator[_Entry]:
+    """The item of these lines; nothing where there are none, or they name no operator."""
+    while lines and not lines[-1]:
         lines.pop()
-    return _Entry(line, tuple(lines))
+    signature = _signature(lines) if lines else None
+    if signature is not None:
+        yield _Entry(line, tuple(lines), *signature)
 
 
 def _without_comment(line: str) -> str:
@@ -85,11 +93,11 @@ def _quoted(before: str) -> bool:
     return value[:1] in ('"', "'") and value.count(value[0]) % 2 == 1
 
 
-def _signature(entry: _Entry) -> tuple[str, str] | None:
+def _signature(lines: list[str]) -> tuple[str, str] | None:
     """The operator's full name and its schema as written."""
-    first = _ENTRY.match(entry.lines[0])
+    first = _ENTRY.match(lines[0])
     parts = [first[1] if first else ""]
-    for line in entry.lines[1:]:  # a long schema may go on, deeper than any field
+    for line in lines[1:]:  # a long schema may go on, deeper than any field
         if _FIELD.match(line) and not parts[-1].endswith(",") and parts[0].count("(") == parts[0].count(")"):
             break
         if " ".join(parts).count("(") <= " ".join(parts).count(")"):
@@ -100,18 +108,12 @@ def _signature(entry: _Entry) -> tuple[str, str] | None:
     return (name if "::" in name else f"aten::{name}", schema) if name else None
 
 
-def _row(path: str, lines: tuple[int, int], kind: DialectKind, name: str, written: str, **more: str | None) -> Dialect:
-    key, kernel = more.get("context"), more.get("target")
-    return Dialect(path, *lines, kind, name, context=key, target=kernel, text=one_line(written))
+def _row(path: str, lines: tuple[int, int], kind: DialectKind, name: str, written: str, **more: str) -> Dialect:
+    return Dialect(path, *lines, kind, name, text=one_line(written), **more)  # type: ignore[arg-type]
 
 
 def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
     """One operator of native_functions.yaml. One without kernels of its own is the C++ function of its own name."""
-    signature = _signature(entry)
-    if signature is None:
-        return
-    name, schema = signature
-    rows.append(_row(path, (entry.line, entry.end), "yaml-function", name, schema))
     plain, dispatching = True, False
     for number, line in enumerate(entry.lines[1:], entry.line + 1):
         field = _FIELD.match(line)
@@ -124,22 +126,25 @@ def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) ->
         elif dispatching and depth == 4 and _KERNEL.fullmatch(value):
             refs.append(Ref(path, number, value.rpartition("::")[2], value, "yaml", extractor="yaml"))
             rows.extend(
-                _row(path, (number, number), "yaml-dispatch", name, line, context=dispatch_key.strip(), target=value)
+                _row(
+                    path,
+                    (number, number),
+                    "yaml-dispatch",
+                    entry.name,
+                    line,
+                    context=dispatch_key.strip(),
+                    target=value,
+                )
                 for dispatch_key in key.split(",")
             )
     if plain:
-        base = name.rpartition("::")[2].partition(".")[0]
-        function = base + "_out" if _OUT.search(schema) else base
+        base = entry.name.rpartition("::")[2].partition(".")[0]
+        function = base + "_out" if _OUT.search(entry.schema) else base
         refs.append(Ref(path, entry.line, function, function, "yaml", extractor="yaml"))
 
 
-def _derivative(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
-    """One entry of derivatives.yaml; references are the functions its formulas call, methods left out."""
-    signature = _signature(entry)
-    if signature is None:
-        return
-    name, schema = signature
-    rows.append(_row(path, (entry.line, entry.end), "yaml-derivative", name, schema))
+def _called(path: str, entry: _Entry) -> Iterator[Ref]:
+    """The functions that the formulas of one entry of derivatives.yaml call, methods left out."""
     formula = False
     for number, line in enumerate(entry.lines[1:], entry.line + 1):
         field = _FIELD.match(line)
@@ -151,4 +156,4 @@ def _derivative(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) 
             for call in _CALL.finditer(formula_text):
                 called = call[1]
                 if called not in _KEYWORDS:
-                    refs.append(Ref(path, number, called.rpartition("::")[2], called, "yaml", extractor="yaml"))
+                    yield Ref(path, number, called.rpartition("::")[2], called, "yaml", extractor="yaml")

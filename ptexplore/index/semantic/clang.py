@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint, c_ulong, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -67,12 +67,6 @@ class RangeList(Structure):
     _fields_ = (("count", c_uint), ("ranges", POINTER(Range)))
 
 
-class Unsaved(Structure):
-    """CXUnsavedFile."""
-
-    _fields_ = (("name", c_char_p), ("contents", c_char_p), ("length", c_ulong))
-
-
 VISITOR = ctypes.CFUNCTYPE(c_int, Cursor, Cursor, c_void_p)
 INCLUDED = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_uint, c_void_p)
 _UINTS = [POINTER(c_void_p), *[POINTER(c_uint)] * 3]
@@ -81,7 +75,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "clang_disposeIndex": (None, [c_void_p]),
     "clang_parseTranslationUnit2": (
         c_int,
-        [c_void_p, c_char_p, POINTER(c_char_p), c_int, POINTER(Unsaved), c_uint, c_uint, POINTER(c_void_p)],
+        [c_void_p, c_char_p, POINTER(c_char_p), c_int, c_void_p, c_uint, c_uint, POINTER(c_void_p)],
     ),
     "clang_disposeTranslationUnit": (None, [c_void_p]),
     "clang_getTranslationUnitCursor": (Cursor, [c_void_p]),
@@ -170,7 +164,7 @@ def load() -> Clang:
         raise PtexploreError("libclang is not here", "ptexplore's own installation lacks it", hint, MISSING)
     include = headers()
     if include is None:
-        why, hint = "they come with the package clang-tidy 18.1 (113 MB)", "pip install 'ptexplore[semantic]'"
+        why = "they come with the package clang-tidy 18.1 (113 MB)"
         raise PtexploreError(
             "libclang's builtin headers are not here", why, "pip install 'ptexplore[semantic]'", MISSING
         )
@@ -260,22 +254,19 @@ class Unit:
 
 
 @contextmanager
-def parsed(
-    clang: Clang, root: str, file: str, arguments: Sequence[str], text: str | None = None, *, macros: bool = True
-) -> Iterator[Unit]:
-    """Parse `file` (its `text` instead of what lies there, where given) and give the unit.
+def parsed(clang: Clang, root: str, file: str, arguments: Sequence[str]) -> Iterator[Unit]:
+    """Parse `file` and give the unit, with its macro uses and includes.
 
-    `macros`: keep macro uses and includes too. Raises ValueError where libclang makes nothing of it at all.
+    Raises ValueError where libclang makes nothing of it at all.
     """
     lib = clang.lib
     words = [word.encode() for word in ("-resource-dir", clang.resources, *arguments)]
-    unsaved = None if text is None else byref(_unsaved(file, text))
     index, handle = c_void_p(lib.clang_createIndex(0, 0)), c_void_p()
-    options = KEEP_GOING | (DETAILED_PREPROCESSING if macros else 0)
+    options = KEEP_GOING | DETAILED_PREPROCESSING
     try:
         values = (c_char_p * len(words))(*words)
         failed = lib.clang_parseTranslationUnit2(
-            index, file.encode(), values, len(words), unsaved, 0 if text is None else 1, options, byref(handle)
+            index, file.encode(), values, len(words), None, 0, options, byref(handle)
         )
         if failed or not handle.value:
             raise ValueError(f"libclang cannot parse it (code {failed})")
@@ -284,8 +275,3 @@ def parsed(
         if handle.value:
             lib.clang_disposeTranslationUnit(handle)
         lib.clang_disposeIndex(index)
-
-
-def _unsaved(file: str, text: str) -> Unsaved:
-    raw = text.encode()
-    return Unsaved(file.encode(), raw, len(raw))

@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
+from ptexplore.processes import starting_workers
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -51,7 +53,8 @@ def run(
                 task = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
                 process = context.Process(target=_child, args=(work, task, theirs), daemon=True)
-                process.start()
+                with starting_workers():
+                    process.start()
                 theirs.close()
                 running[ours] = _Running(task, process, time.monotonic())
             soonest = min(child.started for child in running.values()) + timeout

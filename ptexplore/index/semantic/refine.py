@@ -65,16 +65,13 @@ def refine(
     load()
     started = time.monotonic()
     watcher = progress or Silent()
-    store = IndexStore.open(target)
-    try:
+    with contextlib.closing(IndexStore.open(target)) as store:
         chosen = choose(store.files(), headers.root, named)
-    finally:
-        store.close()
     done = Refined(not_read=chosen.others)
     resolved: dict[str, Resolved] = {}
-    _parse(chosen.units, headers, chosen, jobs, timeout, watcher, done, resolved)
+    _parse("units", chosen.units, headers, chosen, jobs, timeout, watcher, done, resolved)
     alone = [path for path in chosen.headers if path not in resolved]
-    _parse(alone, headers, chosen, jobs, timeout, watcher, done, resolved)
+    _parse("headers", alone, headers, chosen, jobs, timeout, watcher, done, resolved)
     done.units.sort(key=lambda report: (report.failed is None, -report.errors, -report.warnings, report.path))
     _write(target, headers.root, resolved, done)
     done.seconds = time.monotonic() - started
@@ -82,21 +79,17 @@ def refine(
 
 
 def _parse(  # noqa: PLR0913  (what to parse, with what, and where results go)
-    paths: Sequence[str], headers: Headers, chosen: Chosen, jobs: int, timeout: float, watcher: Progress,
+    kind: str, paths: Sequence[str], headers: Headers, chosen: Chosen, jobs: int, timeout: float, watcher: Progress,
     done: Refined, resolved: dict[str, Resolved],
 ) -> None:  # fmt: skip
     tasks = [Work(headers, path, chosen.all) for path in paths]
-    step = f"libclang: parsing {len(tasks):,} {'headers' if paths and _is_header(paths[0]) else 'units'}"
+    step = f"libclang: parsing {len(tasks):,} {kind}"
     with contextlib.closing(run(work, tasks, jobs, timeout)) as outcomes:
         for number, outcome in enumerate(outcomes, 1):
             watcher.step(step, number / len(tasks))
             done.units.append(_report(outcome))
             if outcome.result is not None:
                 _take(outcome.result, resolved)
-
-
-def _is_header(path: str) -> bool:
-    return Path(path).suffix in HEADERS
 
 
 def _report(outcome: TaskOutcome[Work, UnitResult]) -> UnitReport:
@@ -132,8 +125,7 @@ def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined
 
 def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> list[tuple[str, list[Ref]]]:
     changes = []
-    store = IndexStore.open(target)
-    try:
+    with contextlib.closing(IndexStore.open(target)) as store:
         for path, uses in sorted(resolved.items()):
             known = store.file(path)
             data = Path(root, path).read_bytes()
@@ -147,8 +139,6 @@ def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refine
             done.resolved += sum(ref.extractor == "libclang" for ref in refs)
             done.kept += sum(ref.extractor != "libclang" for ref in refs)
             changes.append((path, refs))
-    finally:
-        store.close()
     return changes
 
 
@@ -178,9 +168,9 @@ def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Cho
     chosen: set[str] = set()
     for name in named or ("core",):
         if name == "core":
-            chosen |= {path for path in known if _below(path, CORE) and not is_test_file(path)}
+            chosen |= {path for path in known if _lies_in(path, CORE) and not is_test_file(path)}
             continue
-        inside = {path for path in known if _below(path, (_canonical(name, root),))}
+        inside = {path for path in known if _lies_in(path, (_canonical(name, root),))}
         if not inside:
             why = "no C or C++ file of the checkout is, or lies below, that path"
             raise PtexploreError(f"{name} has nothing to parse", why, "ptexplore index --semantic core", USAGE)
@@ -192,7 +182,7 @@ def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Cho
     return Chosen(tuple(by_kind["units"]), tuple(by_kind["headers"]), tuple(by_kind["others"]))
 
 
-def _below(path: str, folders: Iterable[str]) -> bool:
+def _lies_in(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") or not folder for folder in folders)
 
 

@@ -8,12 +8,15 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 from ptexplore import locations, processes
 from ptexplore.errors import FAILED, MISSING, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress, Silent
+from ptexplore.writing import locked
 
 _SIGN = "build/aten/src/ATen/RegisterSchema.cpp"
 
@@ -228,29 +231,11 @@ def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def _locked(target: Path, progress: Progress) -> Iterator[None]:
-    import filelock
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(locations.lock_file(target))
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
-        progress.step("waiting for another ptexplore to finish regenerating")
-        try:
-            lock.acquire(timeout=_WAIT)
-        except filelock.Timeout as error:
-            raise PtexploreError(
-                _WHAT,
-                f"another process has held {locations.lock_file(target)} for ten minutes",
-                "end that process, then run this again",
-                FAILED,
-            ) from error
-    try:
-        yield
-    finally:
-        lock.release()
+def _locked(target: Path, progress: Progress) -> AbstractContextManager[bool]:
+    lock = locations.lock_file(target)
+    waiting = partial(progress.step, "waiting for another ptexplore to finish regenerating")
+    why = f"another process has held {lock} for ten minutes"
+    return locked(lock, _WAIT, waiting, PtexploreError(_WHAT, why, "end that process, then run this again", FAILED))
 
 
 @contextlib.contextmanager

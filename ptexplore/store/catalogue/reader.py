@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.operators import (
@@ -25,9 +25,6 @@ from ptexplore.model.operators import (
 )
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
 
-if TYPE_CHECKING:
-    from ptexplore.store.catalogue.writer import Writer
-
 
 def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
     """Full names of overloads where `name` has an operator right but not its overload; else operators.
@@ -37,16 +34,16 @@ def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], 
     """
     first, _, overload = name.rsplit("::", 1)[-1].partition(".")
     asked = first if first in bases or not overload else overload.rsplit(".", 1)[-1]
-    found: list[str] = []
+    nearest_names: list[str] = []
     for close in difflib.get_close_matches(asked, bases, count, 0.6):
         names = overloads(close)
-        names = [one for one in names if one.startswith("aten::")] or names
+        names = [full for full in names if full.startswith("aten::")] or names
         operator = names[0].partition(".")[0]
         if close == first and overload:
-            found += difflib.get_close_matches(f"{operator}.{overload}", names, 3, 0.0)
+            nearest_names += difflib.get_close_matches(f"{operator}.{overload}", names, 3, 0.0)
         else:
-            found.append(operator)
-    return found[:count]
+            nearest_names.append(operator)
+    return nearest_names[:count]
 
 
 _OPERATOR = """SELECT name, schema, aliases, tags, variants, structured, autogen, y.path, yaml_line, yaml_end,
@@ -98,13 +95,6 @@ class Store:
             raise StaleCatalogue(f"{path}: {error}") from error
         return Store(path, db)
 
-    @staticmethod
-    def create(path: Path) -> Writer:
-        """Begin a catalogue; a context manager that puts it at `path` when its block succeeds. Raises OSError."""
-        from ptexplore.store.catalogue.writer import Writer
-
-        return Writer(path)
-
     def close(self) -> None:
         """Close the file."""
         self._db.close()
@@ -140,7 +130,7 @@ class Store:
     def suggest(self, name: str, count: int = 5) -> list[str]:
         """The names closest to `name`: overloads where it names one ("add.Tenzor"), else operators ("aten::add")."""
         bases = [row[0] for row in self._rows("SELECT DISTINCT base FROM operator")]
-        return nearest(name, bases, lambda base: [one.name for one in self.operators_named(base)], count)
+        return nearest(name, bases, lambda base: [operator.name for operator in self.operators_named(base)], count)
 
     # --- registrations and tables ---
 
@@ -202,8 +192,9 @@ class Store:
 
     def derivative(self, op: str) -> Derivative | None:
         """The derivative of `op`: the default one where its entry has several."""
-        found = self.derivatives(op)
-        return next((one for one in found if one.dispatch == "Default"), found[0] if found else None)
+        derivatives = self.derivatives(op)
+        default = next((derivative for derivative in derivatives if derivative.dispatch == "Default"), None)
+        return default or next(iter(derivatives), None)
 
     def derivatives(self, op: str) -> list[Derivative]:
         """Every derivative of `op`: an entry may have one per autograd key."""
@@ -231,8 +222,8 @@ class Store:
 
     def binding(self, table: str, method: str) -> Binding | None:
         """The row of `method` in `table`; None where it is missing or not the only one."""
-        found = self.bindings(method, table)
-        return found[0] if len(found) == 1 else None
+        bindings = self.bindings(method, table)
+        return bindings[0] if len(bindings) == 1 else None
 
     def bindings_of(self, c_function: str) -> list[Binding]:
         """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
@@ -271,8 +262,8 @@ class Store:
 
     def definition(self, symbol: str) -> tuple[str, int, int] | None:
         """Path, line and last line of the one definition of `symbol` in generated C++; None where not exactly one."""
-        found = self.definitions(symbol)
-        return found[0] if len(found) == 1 else None
+        definitions = self.definitions(symbol)
+        return definitions[0] if len(definitions) == 1 else None
 
     def definitions(self, symbol: str) -> list[tuple[str, int, int]]:
         """Every definition of the qualified name `symbol` in generated C++."""

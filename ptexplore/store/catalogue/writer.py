@@ -26,8 +26,11 @@ from ptexplore.model.operators import (
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
 
 
-class Writer:
-    """A catalogue being written. Use as a context manager; nothing appears at `path` unless the block succeeds."""
+class CatalogueWriter:
+    """A catalogue being written. Use as a context manager; nothing appears at `path` unless the block succeeds.
+
+    Raises OSError.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +48,7 @@ class Writer:
         self.entries: dict[tuple[str, bool, str | None, int | None, str], int] = {}
         self.keysets: dict[tuple[str, ...], int] = {}
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> CatalogueWriter:
         return self
 
     def __exit__(
@@ -84,27 +87,27 @@ class Writer:
     def operators(self, operators: Iterable[tuple[Operator, str]]) -> None:
         """Operators with the digest of their dump and table; before everything that names them."""
         rows = []
-        for one, digest in operators:
-            number = self.ops[one.name] = len(self.ops) + 1
+        for operator, digest in operators:
+            number = self.ops[operator.name] = len(self.ops) + 1
             rows.append(
                 (
                     number,
-                    one.name,
-                    one.base,
-                    one.schema,
-                    json.dumps(one.aliases),
-                    json.dumps(one.tags),
-                    json.dumps(one.variants),
-                    one.structured,
-                    one.autogen,
-                    self._path(one.yaml_path),
-                    one.yaml_line,
-                    one.yaml_end,
-                    one.cpp_name,
-                    self._path(one.call_path),
-                    one.call_line,
-                    one.redispatch_line,
-                    one.core,
+                    operator.name,
+                    operator.base,
+                    operator.schema,
+                    json.dumps(operator.aliases),
+                    json.dumps(operator.tags),
+                    json.dumps(operator.variants),
+                    operator.structured,
+                    operator.autogen,
+                    self._path(operator.yaml_path),
+                    operator.yaml_line,
+                    operator.yaml_end,
+                    operator.cpp_name,
+                    self._path(operator.call_path),
+                    operator.call_line,
+                    operator.redispatch_line,
+                    operator.core,
                     digest,
                 )
             )
@@ -115,31 +118,31 @@ class Writer:
         rows = [
             (
                 None,
-                self.ops[one.op],
-                one.key,
-                one.alias,
-                one.inactive,
-                one.fallthrough,
-                one.origin,
-                self._path(one.path),
-                one.macro_line,
-                one.op_line,
-                one.confirmed,
-                one.why_not,
-                one.signature,
-                one.callee,
-                one.wrapper,
-                self._path(one.body_path),
-                one.body_line,
-                one.body_end,
-                one.redispatch,
-                one.guard,
-                one.target,
-                one.target_kind,
-                one.target_meta,
-                one.body_why,
+                self.ops[registration.op],
+                registration.key,
+                registration.alias,
+                registration.inactive,
+                registration.fallthrough,
+                registration.origin,
+                self._path(registration.path),
+                registration.macro_line,
+                registration.op_line,
+                registration.confirmed,
+                registration.why_not,
+                registration.signature,
+                registration.callee,
+                registration.wrapper,
+                self._path(registration.body_path),
+                registration.body_line,
+                registration.body_end,
+                registration.redispatch,
+                registration.guard,
+                registration.target,
+                registration.target_kind,
+                registration.target_meta,
+                registration.body_why,
             )
-            for one in registrations
+            for registration in registrations
         ]
         self._insert("registration", rows)
 
@@ -147,10 +150,10 @@ class Writer:
         """Dispatch tables: operator and its entries."""
         rows = []
         for op, entries in tables:
-            for position, one in enumerate(entries):
-                entry = (one.reason, one.fallthrough, one.path, one.line, one.raw)
+            for position, row in enumerate(entries):
+                entry = (row.reason, row.fallthrough, row.path, row.line, row.raw)
                 number = self.entries.setdefault(entry, len(self.entries) + 1)
-                keyset = self.keysets.setdefault(one.keys, len(self.keysets) + 1)
+                keyset = self.keysets.setdefault(row.keys, len(self.keysets) + 1)
                 rows.append((self.ops[op], position, keyset, number))
         self._insert("dispatch", rows)
 
@@ -158,21 +161,21 @@ class Writer:
         """Derivatives; several of one operator in the order given."""
         rows = []
         position: dict[str, int] = {}
-        for one in derivatives:
-            position[one.op] = position.get(one.op, -1) + 1
-            formulas = json.dumps([[f.inputs, f.line, f.text, list(f.calls)] for f in one.formulas])
+        for derivative in derivatives:
+            position[derivative.op] = position.get(derivative.op, -1) + 1
+            formulas = json.dumps([[f.inputs, f.line, f.text, list(f.calls)] for f in derivative.formulas])
             rows.append(
                 (
-                    one.op,
-                    position[one.op],
-                    self._path(one.path),
-                    one.line,
-                    one.end_line,
-                    one.source_op,
+                    derivative.op,
+                    position[derivative.op],
+                    self._path(derivative.path),
+                    derivative.line,
+                    derivative.end_line,
+                    derivative.source_op,
                     formulas,
-                    one.node,
-                    one.matched,
-                    one.dispatch,
+                    derivative.node,
+                    derivative.matched,
+                    derivative.dispatch,
                 )
             )
         self._insert("derivative", rows)
@@ -185,16 +188,16 @@ class Writer:
         """Rows of PyMethodDef tables."""
         rows: list[tuple[object, ...]] = []
         by_op: list[tuple[object, ...]] = []
-        for number, one in enumerate(bindings, 1):
-            place = (self._path(one.path), one.line, one.end_line, one.entry_line)
-            rows.append((number, one.table, one.name, one.c_function, *place, json.dumps(one.ops)))
-            by_op += [(op, number) for op in dict.fromkeys(one.ops)]
+        for number, binding in enumerate(bindings, 1):
+            place = (self._path(binding.path), binding.line, binding.end_line, binding.entry_line)
+            rows.append((number, binding.table, binding.name, binding.c_function, *place, json.dumps(binding.ops)))
+            by_op += [(op, number) for op in dict.fromkeys(binding.ops)]
         self._insert("binding", rows)
         self._insert("binding_op", by_op)
 
     def python_names(self, names: Iterable[PythonName]) -> None:
         """Public Python names; of one name given twice the first stays."""
-        unique = {one.name: one for one in reversed(list(names))}
+        unique = {name.name: name for name in reversed(list(names))}
         self._insert(
             "python_name",
             [(n.name, n.kind, n.table, n.method, self._path(n.path), n.line) for n in unique.values()],
@@ -214,15 +217,12 @@ class Writer:
         self._insert("definition", [(None, s, kind, self._path(p), line, e) for s, kind, p, line, e in definitions])
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Insert each row; what SQLite says about the disk becomes the OSError it stands for."""
         if rows:
-            self._write(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-
-    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        """Run `statement` for each row; what SQLite says about the disk becomes the OSError it stands for."""
-        try:
-            self.db.executemany(statement, rows)
-        except sqlite3.OperationalError as error:
-            raise _as_os_error(error, self.path) from error
+            try:
+                self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            except sqlite3.OperationalError as error:
+                raise _as_os_error(error, self.path) from error
 
 
 def _as_os_error(error: sqlite3.OperationalError, path: Path) -> OSError:

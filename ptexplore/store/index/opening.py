@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.store.index.rows import FORMAT, RECIPE
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _BUSY = 10.0  # seconds to wait for a writer that is just putting its changes in place
 
@@ -26,8 +29,8 @@ class IndexConnection:
         self.path = path
         self._db = db
 
-    @staticmethod
-    def open(path: Path) -> IndexConnection:
+    @classmethod
+    def open(cls, path: Path) -> Self:
         """Open `path`. Raises FileNotFoundError, and StaleIndex if the file cannot be used."""
         if not path.is_file():
             raise FileNotFoundError(path)
@@ -40,7 +43,7 @@ class IndexConnection:
                 raise
         except sqlite3.Error as error:
             raise StaleIndex(f"{path}: {error}") from error
-        return IndexConnection(path, db)
+        return cls(path, db)
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What `query` finds. Raises StaleIndex if the file is damaged."""

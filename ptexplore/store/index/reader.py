@@ -6,8 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ptexplore.model.symbols import Dialect, IndexedFile, Ref, Symbol
 from ptexplore.store.index import rows as packed
@@ -28,41 +27,27 @@ class Known(NamedTuple):
     layer: str
 
 
-class IndexStore:
+class IndexStore(IndexConnection):
     """An open index. Every method raises StaleIndex when the file turns out to be damaged.
 
     `rows` finds what a query asks for; it is for this package alone.
     """
 
-    def __init__(self, connection: IndexConnection) -> None:
-        self.path = connection.path
-        self.rows = connection.rows
-        self._connection = connection
-
-    @staticmethod
-    def open(path: Path) -> IndexStore:
-        """Open `path` for reading. Raises FileNotFoundError, and StaleIndex where it cannot be used as it is."""
-        return IndexStore(IndexConnection.open(path))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
-
     def meta(self, key: str) -> str | None:
         """A fact about the index: "tree", "complete", "recipe", …; None where it is not there."""
-        found = self.rows("SELECT value FROM meta WHERE key = ?", key)
-        return found[0][0] if found else None
+        rows = self.rows("SELECT value FROM meta WHERE key = ?", key)
+        return rows[0][0] if rows else None
 
     # --- files ---
 
     def files(self) -> list[IndexedFile]:
         """Every file, by path."""
-        return [_file(row) for row in self.rows(f"{_FILE} ORDER BY path")]
+        return [IndexedFile(*row) for row in self.rows(f"{_FILE} ORDER BY path")]
 
     def file(self, path: str) -> IndexedFile | None:
         """The file of that canonical path."""
-        found = self.rows(f"{_FILE} WHERE path = ?", path)
-        return _file(found[0]) if found else None
+        rows = self.rows(f"{_FILE} WHERE path = ?", path)
+        return IndexedFile(*rows[0]) if rows else None
 
     def files_like(self, fragment: str, limit: int = 50) -> list[str]:
         """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
@@ -82,39 +67,37 @@ class IndexStore:
 
     def problems(self) -> list[tuple[str, list[str]]]:
         """Files with what could not be followed in them, by path."""
-        found = self.rows("SELECT path, problems FROM file WHERE problems IS NOT NULL ORDER BY path")
-        return [(path, json.loads(problems)) for path, problems in found]
+        rows = self.rows("SELECT path, problems FROM file WHERE problems IS NOT NULL ORDER BY path")
+        return [(path, json.loads(problems)) for path, problems in rows]
 
     # --- symbols ---
 
     def definitions(self, qualified: str) -> list[Symbol]:
         """Definitions of exactly that qualified name ("at::native::add_kernel")."""
-        return [one for one in self._qualified(qualified) if one.role == "definition"]
+        return [symbol for symbol in self._qualified(qualified) if symbol.role == "definition"]
 
     def declarations(self, qualified: str) -> list[Symbol]:
         """Declarations of exactly that qualified name."""
-        return [one for one in self._qualified(qualified) if one.role == "declaration"]
+        return [symbol for symbol in self._qualified(qualified) if symbol.role == "declaration"]
 
     def _qualified(self, qualified: str) -> list[Symbol]:
-        found: list[Symbol] = []
+        symbols: list[Symbol] = []
         for container, name in _splits(qualified):
-            if container:
-                found += self._symbols("s.name = ? AND s.container = ?", name, packed.text_id(container))
-            else:
-                found += self._symbols("s.name = ? AND s.container IS NULL", name)
-        whole = packed.text_id(f"{qualified}\n")  # of the few whose qualified name does not end in their name
-        if self.rows("SELECT 1 FROM text WHERE id = ?", whole):
-            found += self._symbols("s.container = ?", whole)
-        return found
+            known = packed.text_id(container) if container else None
+            symbols += self._symbols("s.name = ? AND s.container IS ?", name, known)
+        kept_whole = packed.text_id(f"{qualified}\n")  # of the few whose qualified name does not end in their name
+        if self.rows("SELECT 1 FROM text WHERE id = ?", kept_whole):
+            symbols += self._symbols("s.container = ?", kept_whole)
+        return symbols
 
     def kinds_of(self, qualified: str) -> set[str]:
         """What bears exactly that qualified name, by kind: cheap also for a namespace, which thousands of rows open."""
-        found: set[str] = set()
+        kinds: set[str] = set()
         for container, name in _splits(qualified):
             known = packed.text_id(container) if container else None
             rows = self.rows("SELECT DISTINCT kind FROM symbol WHERE name = ? AND container IS ?", name, known)
-            found.update(packed.SYMBOL_KINDS[kind] for (kind,) in rows)
-        return found
+            kinds.update(packed.SYMBOL_KINDS[kind] for (kind,) in rows)
+        return kinds
 
     def symbols_named(self, name: str) -> list[Symbol]:
         """Definitions and declarations whose last part is `name`."""
@@ -122,26 +105,26 @@ class IndexStore:
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
         """Symbols whose qualified name is `suffix` or ends in "::" (or ".") and `suffix`."""
-        found: list[Symbol] = []
+        symbols: list[Symbol] = []
         for container, name in _splits(suffix):
             if not container:
-                found += self._symbols("s.name = ?", name)
+                symbols += self._symbols("s.name = ?", name)
                 continue
             tails = [container, f"::{container}", f".{container}"]
             query = "s.name = ? AND (c.text = ? OR substr(c.text, ?) = ? OR substr(c.text, ?) = ?)"
             ends = [value for tail in tails[1:] for value in (-len(tail), tail)]
-            found += self._symbols(query, name, container, *ends)
-        return found
+            symbols += self._symbols(query, name, container, *ends)
+        return symbols
 
     def outline(self, path: str) -> list[Symbol]:
         """Every symbol of one file, by line."""
-        return sorted(self._symbols_of(path, ""), key=lambda one: (one.line, one.begin, -one.end_line))
+        return sorted(self._symbols_of(path, ""), key=lambda symbol: (symbol.line, symbol.begin, -symbol.end_line))
 
     def enclosing(self, path: str, line: int) -> Symbol | None:
         """The innermost definition whose extent holds `line`; None where none does."""
         where = "AND s.flags & 1 = 0 AND s.line - s.begin <= ? AND s.line + s.end_line >= ?"
-        found = self._symbols_of(path, where, line, line)
-        return min(found, key=lambda one: (one.end_line - one.begin, -one.line), default=None)
+        symbols = self._symbols_of(path, where, line, line)
+        return min(symbols, key=lambda symbol: (symbol.end_line - symbol.begin, -symbol.line), default=None)
 
     def _symbols_of(self, path: str, where: str, *values: object) -> list[Symbol]:
         span = self._span(path)
@@ -152,16 +135,16 @@ class IndexStore:
         return map(packed.symbol, self.rows(packed.SYMBOL))
 
     def _span(self, path: str) -> tuple[int, int] | None:
-        found = self.rows("SELECT id FROM file WHERE path = ?", path)
-        return (found[0][0] << packed.ROWS, ((found[0][0] + 1) << packed.ROWS) - 1) if found else None
+        rows = self.rows("SELECT id FROM file WHERE path = ?", path)
+        return packed.span(rows[0][0]) if rows else None
 
     def _symbols(self, where: str, *values: object) -> list[Symbol]:
-        found = [packed.symbol(row) for row in self.rows(f"{packed.SYMBOL} WHERE {where}", *values)]
-        return sorted(found, key=lambda one: (one.path, one.line, one.qualified))
+        symbols = [packed.symbol(row) for row in self.rows(f"{packed.SYMBOL} WHERE {where}", *values)]
+        return sorted(symbols, key=lambda symbol: (symbol.path, symbol.line, symbol.qualified))
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self._connection)
+        return Search(self)
 
     def search(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
         """Symbols and their scores, best first: exact name, prefix, camel-hump, typing mistakes."""
@@ -178,15 +161,15 @@ class IndexStore:
         query = f"{packed.REF} WHERE r.name = ?"
         if kinds is not None:
             query += f" AND r.kind IN ({', '.join(map(str, packed.ref_codes(kinds)))})"
-        found = packed.refs(self.rows(query, name))
-        found.sort(key=lambda one: (one.path, one.line, one.text))
-        return found[:limit]
+        uses = packed.refs(self.rows(query, name))
+        uses.sort(key=lambda use: (use.path, use.line, use.text))
+        return uses[:limit]
 
     def refs_in(self, path: str) -> list[Ref]:
         """Every use in one file, by line."""
         span = self._span(path)
-        found = packed.refs(self.rows(f"{packed.REF} WHERE r.id BETWEEN ? AND ?", *span)) if span else []
-        return sorted(found, key=lambda one: (one.line, one.name, one.text))
+        uses = packed.refs(self.rows(f"{packed.REF} WHERE r.id BETWEEN ? AND ?", *span)) if span else []
+        return sorted(uses, key=lambda use: (use.line, use.name, use.text))
 
     # --- the dialect ---
 
@@ -215,8 +198,8 @@ class IndexStore:
         return self._dialect(f"d.kind IN ({', '.join(map(str, packed.dialect_codes(kinds)))})")
 
     def _dialect(self, where: str, *values: object) -> list[Dialect]:
-        found = [packed.dialect(row) for row in self.rows(f"{packed.DIALECT} WHERE {where} ORDER BY d.id", *values)]
-        return sorted(found, key=lambda one: (one.path, one.line))
+        records = [packed.dialect(row) for row in self.rows(f"{packed.DIALECT} WHERE {where} ORDER BY d.id", *values)]
+        return sorted(records, key=lambda record: (record.path, record.line))
 
     # --- the rest ---
 
@@ -251,8 +234,3 @@ def _splits(qualified: str) -> Iterator[tuple[str, str]]:
             if end < len(qualified):
                 yield qualified[:end], qualified[end:]
             at = qualified.find(separator, end)
-
-
-def _file(row: tuple[Any, ...]) -> IndexedFile:
-    path, language, layer, sha, size, lines, extractor = row
-    return IndexedFile(path, language, layer, sha, size, lines, extractor)

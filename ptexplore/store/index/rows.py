@@ -58,6 +58,11 @@ def text_id(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
+def span(file: int) -> tuple[int, int]:
+    """The first and the last id that a row of a file may have."""
+    return file << ROWS, ((file + 1) << ROWS) - 1
+
+
 def ref_codes(kinds: Sequence[str]) -> list[int]:
     """The numbers of reference kinds; what is none is passed over."""
     return [_REF_CODE[kind] for kind in kinds if kind in _REF_CODE]
@@ -105,9 +110,9 @@ def pack(read: ReadFile, records: FileRecords, words: str) -> Rows:
     texts = Texts()
     base = read.file << ROWS
     test = TEST if is_test_file(records.path) else 0
-    symbols = [_symbol(base + n, one, texts, test) for n, one in enumerate(records.symbols[:MOST])]
+    symbols = [_symbol(base + n, symbol, texts, test) for n, symbol in enumerate(records.symbols[:MOST])]
     refs = pack_refs(base, records.refs, texts)
-    dialect = [_dialect(base + n, one, texts) for n, one in enumerate(records.dialect[:MOST])]
+    dialect = [_dialect(base + n, row, texts) for n, row in enumerate(records.dialect[:MOST])]
     tally = _tally("symbol", records.symbols) | _tally("ref", records.refs) | _tally("dialect", records.dialect)
     problems = json.dumps(records.problems) if records.problems else None
     extractor = "yaml" if records.language == "yaml" else "tree-sitter"
@@ -116,8 +121,8 @@ def pack(read: ReadFile, records: FileRecords, words: str) -> Rows:
     return Rows(file, symbols, refs, dialect, {number: text for text, number in texts.items()}, words)
 
 
-def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
-    name, qualified = one.name, one.qualified
+def _symbol(number: int, record: Symbol, texts: Texts, test: int) -> Row:
+    name, qualified = record.name, record.qualified
     if qualified == name:
         container, plain = None, ""
     else:
@@ -126,18 +131,18 @@ def _symbol(number: int, one: Symbol, texts: Texts, test: int) -> Row:
         if not before.endswith(("::", ".")):
             before = f"{qualified}\n"
         container, plain = texts[before], before.removesuffix("::")
-    flags = test | (DECLARATION if one.role == "declaration" else 0)
-    flags |= (TEMPLATE if one.template else 0) | (STATIC if one.static else 0)
+    flags = test | (DECLARATION if record.role == "declaration" else 0)
+    flags |= (TEMPLATE if record.template else 0) | (STATIC if record.static else 0)
     scope = None
-    if not one.scope:
+    if not record.scope:
         flags |= NO_SCOPE
-    elif one.scope != plain:
-        scope = texts[one.scope]
-    parameters = None if one.parameters is None else "\n".join(one.parameters) if one.parameters else "\n"
-    guards = texts[json.dumps(one.guards)] if one.guards else None
-    return (number, name, container, scope, _SYMBOL_CODE[one.kind], one.line, one.line - one.begin,
-            one.end_line - one.line, flags, _EXTRACTOR_CODE[one.extractor], one.signature or None, parameters, guards,
-            one.macro)  # fmt: skip
+    elif record.scope != plain:
+        scope = texts[record.scope]
+    parameters = None if record.parameters is None else "\n".join(record.parameters) if record.parameters else "\n"
+    guards = texts[json.dumps(record.guards)] if record.guards else None
+    return (number, name, container, scope, _SYMBOL_CODE[record.kind], record.line, record.line - record.begin,
+            record.end_line - record.line, flags, _EXTRACTOR_CODE[record.extractor], record.signature or None,
+            parameters, guards, record.macro)  # fmt: skip
 
 
 def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row]:
@@ -159,15 +164,15 @@ def tally_with_refs(tally: str, refs: Iterable[Ref]) -> str:
     return json.dumps(kept | _tally("ref", refs))
 
 
-def _tally(what: str, records: Iterable[Symbol | Ref | Dialect]) -> dict[str, int]:
-    return {f"{what} {kind}": count for kind, count in Counter(map(_KIND, records)).items()}
+def _tally(table: str, records: Iterable[Symbol | Ref | Dialect]) -> dict[str, int]:
+    return {f"{table} {kind}": count for kind, count in Counter(map(_KIND, records)).items()}
 
 
-def _dialect(number: int, one: Dialect, texts: Texts) -> Row:
-    last = None if one.target is None else last_part(one.target)
-    guards = texts[json.dumps(one.guards)] if one.guards else None
-    return (number, _DIALECT_CODE[one.kind], one.name, one.context, one.target, last, one.line, one.end_line,
-            one.block, one.macro, one.text, guards)  # fmt: skip
+def _dialect(number: int, record: Dialect, texts: Texts) -> Row:
+    last = None if record.target is None else last_part(record.target)
+    guards = texts[json.dumps(record.guards)] if record.guards else None
+    return (number, _DIALECT_CODE[record.kind], record.name, record.context, record.target, last, record.line,
+            record.end_line, record.block, record.macro, record.text, guards)  # fmt: skip
 
 
 def last_part(qualified: str) -> str:

@@ -43,8 +43,8 @@ class LinesText:
 
     def parts(self, letter: str) -> Iterator[tuple[int, int]]:
         """The same for a letter, large or small, in the order of the names."""
-        for one in sorted({letter, letter.lower(), letter.upper() if letter.isascii() else letter}):
-            begin, end = self.part(one)
+        for spelling in sorted({letter, letter.lower(), letter.upper() if letter.isascii() else letter}):
+            begin, end = self.part(spelling)
             if begin < end:
                 yield begin, end
 
@@ -94,10 +94,10 @@ class PathsText:
             return (low != part and not low.endswith(f"/{part}"), part not in name, not name.startswith(part),
                     len(path), path)  # fmt: skip
 
-        found = self._names.holding(part) if "/" not in part else []
-        if len(found) < limit:  # else no other path can be among the first
-            found = self._whole.holding(part)
-        return sorted((self._paths[number] for number in found), key=rank)[:limit]
+        numbers = self._names.holding(part) if "/" not in part else []
+        if len(numbers) < limit:  # else no other path can be among the first
+            numbers = self._whole.holding(part)
+        return sorted((self._paths[number] for number in numbers), key=rank)[:limit]
 
 
 class _Lines:
@@ -110,14 +110,14 @@ class _Lines:
 
     def holding(self, part: str) -> list[int]:
         """The numbers of those that hold `part`."""
-        found = []
+        numbers = []
         at = self._text.find(part)
         while at != -1:
             number = bisect_right(self._ends, at)
             if at + len(part) < self._ends[number]:
-                found.append(number)
+                numbers.append(number)
             at = self._text.find(part, self._ends[number])
-        return found
+        return numbers
 
 
 EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
@@ -143,35 +143,35 @@ class Search:
         *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
             return []
-        found: dict[Symbol, int] = {}
+        scores: dict[Symbol, int] = {}
         # Who writes TI may mean TILE or TensorIterator: neither crowds out the other.
         shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
         for tier, names in self._ranked(last, max(200, 4 * limit)):
             room = shared if tier == PREFIX else limit
-            for place, one in self._best(names, outer, room - len(found)):
-                if len(found) < room:
-                    found.setdefault(one, tier - min(place, 99))
-            if len(found) >= limit:
+            for place, candidate in self._best(names, outer, room - len(scores)):
+                if len(scores) < room:
+                    scores.setdefault(candidate, tier - min(place, 99))
+            if len(scores) >= limit:
                 break
-        return list(found.items())
+        return list(scores.items())
 
     def _best(self, names: Iterable[str], outer: list[str], limit: int) -> list[tuple[int, Symbol]]:
         """At most `limit` symbols whose container holds the words of `outer`, best first, with their name's place.
 
         Names are asked for one after the other: most are not needed, and a namespace has a row for each file.
         """
-        found: list[tuple[int, int]] = []
+        placed: list[tuple[int, int]] = []
         for place, name in enumerate(names):
-            if len(found) >= limit:
+            if len(placed) >= limit:
                 break
-            found += [(place, one) for one in self._ids(name, outer, limit - len(found))]
-        symbols = self._symbols_by_id([one for _, one in found])
-        return [(place, symbol) for (place, _), symbol in zip(found, symbols, strict=True)]
+            placed += [(place, number) for number in self._ids(name, outer, limit - len(placed))]
+        symbols = self._symbols_by_id([number for _, number in placed])
+        return [(place, symbol) for (place, _), symbol in zip(placed, symbols, strict=True)]
 
     def _symbols_by_id(self, numbers: Sequence[int]) -> list[Symbol]:
         """The symbols of these ids, in that order."""
-        found = self._connection.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({', '.join(map(str, numbers))})")
-        by_id = {row[0]: symbol(row[1:]) for row in found}
+        rows = self._connection.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({', '.join(map(str, numbers))})")
+        by_id = {row[0]: symbol(row[1:]) for row in rows}
         return [by_id[number] for number in numbers]
 
     def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
@@ -183,7 +183,7 @@ class Search:
             ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id LIMIT ?""",
             name, *(word.lower() for word in outer if word), limit,
         )  # fmt: skip
-        return [one for (one,) in rows]
+        return [number for (number,) in rows]
 
     def _ranked(self, last: str, most: int) -> Iterator[tuple[int, list[str]]]:
         """Names that `last` may mean, best first, none twice, by how they are like it."""
@@ -279,17 +279,17 @@ class Search:
         return sorted(paths)
 
 
-def slips(one: str, other: str, most: int) -> int:
+def slips(word: str, other: str, most: int) -> int:
     """Letters added, left out, changed or swapped with the next to make `other` of `one`; `most` + 1 where more."""
-    if abs(len(one) - len(other)) > most:
+    if abs(len(word) - len(other)) > most:
         return most + 1
     before: list[int] = []
     row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
+    for i, letter in enumerate(word, 1):
         older, before, row = before, row, [i]
         for j, wanted in enumerate(other, 1):
             cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == wanted:
                 cost = min(cost, older[j - 2] + 1)
             row.append(cost)
         if min(row) > most:

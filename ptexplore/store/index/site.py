@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptexplore.store.index.rows import DECLARATION, REF_KINDS, STATIC, SYMBOL_KINDS, TEST, unpack_lines
+from ptexplore.store.index.rows import DECLARATION, REF_KINDS, STATIC, SYMBOL_KINDS, TEST, span, unpack_lines
 
 if TYPE_CHECKING:
     from ptexplore.store.index.reader import IndexStore
@@ -63,8 +63,7 @@ def named(store: IndexStore, name: str) -> list[SiteDefinition]:
 
 def of_file(store: IndexStore, file: int) -> list[SiteDefinition]:
     """The symbols of one file, in the order of `definitions`."""
-    span = (file << 20, ((file + 1) << 20) - 1)
-    return _definitions(store.rows(f"{_SYMBOLS} WHERE s.id BETWEEN ? AND ? ORDER BY s.id", *span))
+    return _definitions(store.rows(f"{_SYMBOLS} WHERE s.id BETWEEN ? AND ? ORDER BY s.id", *span(file)))
 
 
 def classes(store: IndexStore) -> set[str]:
@@ -75,20 +74,20 @@ def classes(store: IndexStore) -> set[str]:
 
 
 def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
-    found = []
+    definitions = []
     for file, name, text, kind, line, before, after, flags, signature in rows:
         container = text or ""
         if container.endswith("\n"):  # a qualified name that does not end in its name is kept whole
             container = container[: -1 - len(name)] if container[:-1].endswith(name) else ""
-        found.append(
+        definitions.append(
             SiteDefinition(file, name, container, SYMBOL_KINDS[kind], line, line - before, line + after,
                        bool(flags & DECLARATION), bool(flags & STATIC), bool(flags & TEST), signature or "")
         )  # fmt: skip
-    return found
+    return definitions
 
 
 def uses(store: IndexStore, file: int) -> list[SiteUse]:
     """Every use in one file."""
-    rows = store.rows(_REFS, file << 20, ((file + 1) << 20) - 1)
+    rows = store.rows(_REFS, *span(file))
     return [SiteUse(name, REF_KINDS[kind], text or name, target, unpack_lines(lines))
             for name, kind, text, target, lines in rows]  # fmt: skip

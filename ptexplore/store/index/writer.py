@@ -37,7 +37,6 @@ class IndexWriter:
 
     def __init__(self, path: Path, *, anew: bool) -> None:
         self.path = path
-        self._anew = anew
         self._texts: set[int] = set()
         self._words: list[tuple[int, str]] = []  # of the last files; put in by id: three times quicker so
         self._worded = 0  # the highest id whose words are in
@@ -101,8 +100,8 @@ class IndexWriter:
         self._db.execute("DELETE FROM names")
         self._db.execute("INSERT INTO names VALUES (?)", (f"\n{joined}\n" if joined else "\n",))
         tally: Counter[str] = Counter()
-        for (one,) in self._db.execute("SELECT tally FROM file"):
-            tally.update(json.loads(one))
+        for (packed_tally,) in self._db.execute("SELECT tally FROM file"):
+            tally.update(json.loads(packed_tally))
         facts = {"next_file": str(self._next), "recipe": str(packed.RECIPE), "tally": json.dumps(tally)}
         self.put_meta({**facts, "complete": "yes"})
         self._db.execute("COMMIT")
@@ -118,8 +117,8 @@ class IndexWriter:
 
     def meta(self, key: str) -> str | None:
         """A fact about the index as it stands."""
-        found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return found[0] if found else None
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
 
     # --- changes ---
 
@@ -163,7 +162,7 @@ class IndexWriter:
                 if number is not None:
                     self._db.execute("DELETE FROM file WHERE id = ?", (number,))
                     for table in _TABLES:
-                        self._db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", _span(number))
+                        self._db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", packed.span(number))
 
     def restamp(self, stamps: Iterable[tuple[str, int]]) -> None:
         """(path, mtime_ns) of files that are as they were but for their time."""
@@ -179,19 +178,15 @@ class IndexWriter:
         rows = packed.pack_refs(number << packed.ROWS, refs, texts)
         with _as_ours(self.path):
             tally = self._db.execute("SELECT tally FROM file WHERE id = ?", (number,)).fetchone()[0]
-            self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", _span(number))
+            self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", packed.span(number))
             self._db.executemany(_INSERT["ref"], rows)
-            self._put_texts({one: text for text, one in texts.items()})
+            self._put_texts({number: text for text, number in texts.items()})
             changed = (extractor, packed.tally_with_refs(tally, refs), number)
             self._db.execute("UPDATE file SET extractor = ?, tally = ? WHERE id = ?", changed)
 
     def _file(self, path: str) -> int | None:
-        found = self._db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
-        return found[0] if found else None
-
-
-def _span(number: int) -> tuple[int, int]:
-    return number << packed.ROWS, ((number + 1) << packed.ROWS) - 1
+        row = self._db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else None
 
 
 @contextlib.contextmanager

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ptexplore.catalogue.facts import Facts, facts_of
-from ptexplore.catalogue.generated_file import GeneratedFile
+from ptexplore.catalogue.facts import Facts, GeneratedFile, facts_of
 from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Text
 from ptexplore.index.cpp.extract import extract

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -263,3 +264,16 @@ def test_without_libclang_the_message_says_what_to_install(monkeypatch: pytest.M
     libclang.load.cache_clear()
     assert error.value.exit_code == MISSING
     assert error.value.hint == "pip install --force-reinstall 'libclang>=18.1,<19'"
+
+
+def test_a_script_without_a_guard_is_not_run_by_its_workers(tmp_path: Path) -> None:
+    """Whoever calls the API in a plain script would otherwise start that script again with every worker."""
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "from operator import neg\n"
+        "from ptexplore.index.semantic.pool import run\n"
+        "print('begun')\n"
+        "print(sorted(outcome.result for outcome in run(neg, [1, 2], 2, 60.0)))\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "begun\n[-2, -1]\n", done.stderr

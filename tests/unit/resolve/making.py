@@ -43,6 +43,7 @@ from ptexplore.resolve.places.sources import Source, source
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
+from ptexplore.store.catalogue.writer import CatalogueWriter
 from tests.unit.conftest import Mini, line_of
 
 # --- key sets ---
@@ -224,7 +225,7 @@ def write(rows: Rows, path: Path) -> Store:
     named = {one.name for one in rows.operators}
     others = dict.fromkeys([*(one.op for one in rows.registrations), *rows.tables])
     operators = [*rows.operators, *(operator(f"{name}() -> ()") for name in others if name not in named)]
-    with Store.create(path) as writer:
+    with CatalogueWriter(path) as writer:
         writer.operators((one, "") for one in operators)
         writer.registrations(rows.registrations)
         writer.tables(rows.tables.items())

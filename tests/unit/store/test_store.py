@@ -10,6 +10,7 @@ import pytest
 
 from ptexplore.model.operators import Binding, DispatchKey, Operator, PythonName, Registration, TableEntry
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
+from ptexplore.store.catalogue.writer import CatalogueWriter
 
 PLAIN = Operator("aten::add.Tensor", "aten::add.Tensor() -> ()", ("self: (a!)",), ("core",))
 
@@ -20,7 +21,7 @@ def write(path: Path) -> None:
     others = [
         Operator(f"{space}::{name}", "", (), ()) for space, name in (("q", "add"), ("aten", "add_"), ("aten", "mul"))
     ]
-    with Store.create(path) as writer:
+    with CatalogueWriter(path) as writer:
         writer.operators([(PLAIN, "d1"), *((one, "d2") for one in others)])
         writer.registrations(
             [Registration(PLAIN.name, None, False, False, False, "nofile", None, None, None, False, "no file")]
@@ -67,7 +68,7 @@ def test_nothing_but_the_catalogue_is_left_behind(path: Path) -> None:
 
 def test_a_failed_write_leaves_the_old_one(path: Path) -> None:
     before = path.read_bytes()
-    with pytest.raises(RuntimeError), Store.create(path) as writer:
+    with pytest.raises(RuntimeError), CatalogueWriter(path) as writer:
         writer.operators([(PLAIN, "d")])
         raise RuntimeError
     assert path.read_bytes() == before
@@ -114,7 +115,7 @@ def test_read_only_folder_is_enough_to_read(path: Path) -> None:
 
 
 def test_a_full_disk_is_an_os_error(tmp_path: Path) -> None:
-    with pytest.raises(OSError) as caught, Store.create(tmp_path / "c.sqlite") as writer:
+    with pytest.raises(OSError) as caught, CatalogueWriter(tmp_path / "c.sqlite") as writer:
         writer.db.execute("PRAGMA max_page_count = 40")
         writer.operators((Operator(f"aten::op{number}", "x" * 100, (), ()), "d") for number in range(5000))
     assert caught.value.errno == errno.ENOSPC
