@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ptexplore.tui.places import Place
     from ptexplore.view.card import Card
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.notes.noted import MarksByTree
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
@@ -41,7 +41,7 @@ class Library:
     edit: Callable[[str, int], None]
     torch: str | None = None
     advice: tuple[str, ...] = ()
-    _marks: Noted | None = field(default=None, init=False, repr=False)  # None until they are read
+    _marks: MarksByTree | None = field(default=None, init=False, repr=False)  # None until they are read
     _reading: Lock = field(default_factory=Lock, init=False, repr=False)
 
     # --- trees and notes ---
@@ -72,7 +72,7 @@ class Library:
         """Every tour and note. Raises PtexploreError where a folder of notes cannot be read."""
         return self.workspace.library
 
-    def read_marks(self) -> Noted:
+    def read_marks(self) -> MarksByTree:
         """Where the notes stand, read once; for a thread: with a new index every anchor has to be placed.
 
         Raises PtexploreError where a folder of notes cannot be read.

@@ -19,7 +19,7 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
-from ptexplore.view.notes.noted import Noted, about_operator, holds
+from ptexplore.view.notes.noted import MarksByTree, about_operator, holds
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named
@@ -153,9 +153,6 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, asked)
     derivative = store.derivative(operator.name)
-    node = None
-    if derivative is not None and derivative.apply_path:
-        node = in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
     keys, fallthrough = _key_rows(lookup, operator, stubs or Stubs(lookup))
     return Card(
         operator=operator,
@@ -168,7 +165,9 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         fallthrough=fallthrough,
         derivative=derivative,
         formulas=in_runtime(tree, derivative.path, derivative.line, derivative.end_line) if derivative else None,
-        node=node,
+        node=in_runtime(tree, derivative.apply_path, derivative.apply_line, derivative.apply_end)
+        if derivative and derivative.apply_path
+        else None,
         bindings=tuple(_bindings(store, tree, operator)),
         python=tuple(
             (k, in_runtime(tree, k.path, k.line, k.end_line) if k.path else unknown("no file"))
@@ -182,8 +181,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
 def _yaml_entry(tree: SourceTree, operator: Operator) -> SourceRef:
     if operator.yaml_path and operator.yaml_line:
         return in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end)
-    reason = "torchgen made this overload itself" if operator.autogen else "not from native_functions.yaml"
-    return unknown(reason)
+    return unknown("torchgen made this overload itself" if operator.autogen else "not from native_functions.yaml")
 
 
 def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
@@ -472,13 +470,15 @@ def _stub_kernels(stubs: Sequence[Stubbed], depth: int) -> Iterator[ShownKernel]
             yield ShownKernel((), f"{stubbed.called.stub} → {kernel.name}", kernel.source, depth)
 
 
-def on_card(card: Card, noted: Noted) -> tuple[Mark, ...]:
+def on_card(card: Card, marks_by_tree: MarksByTree) -> tuple[Mark, ...]:
     """The stops about an operator: those of its entry first, then those of what its common keys run.
 
     Fallbacks of other keys serve every operator: they would be on every card.
     """
-    marks = [mark for marks in noted.values() for mark in marks if about_operator(mark, card.operator.name)]
-    marks += [mark for ref in places_run(card) for mark in noted.get(ref.tree, ()) if holds(mark, ref.path, ref.line)]
+    marks = [mark for marks in marks_by_tree.values() for mark in marks if about_operator(mark, card.operator.name)]
+    marks += [
+        mark for ref in places_run(card) for mark in marks_by_tree.get(ref.tree, ()) if holds(mark, ref.path, ref.line)
+    ]
     return tuple({mark.stop: mark for mark in reversed(marks)}.values())[::-1]
 
 

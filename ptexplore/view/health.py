@@ -114,8 +114,7 @@ def _unconfirmed(store: Store, compared: CheckoutHealth | None, limit: int = LIS
 def _caches(runtime: Runtime, checkouts: Sequence[CheckoutHealth]) -> Iterator[Cache]:
     yield Cache("cache", str(cache_root()), 0)
     files = {"generated C++": generated_dir(runtime.inputs_key), "catalogue": catalogue_file(runtime.key)}
-    names = [health.checkout.name for health in checkouts]
-    files |= {f"index of {name}": index_file(f"checkout-{name}") for name in names}
+    files |= {f"index of {c.checkout.name}": index_file(f"checkout-{c.checkout.name}") for c in checkouts}
     yield from (Cache(name, str(file), _size(file)) for name, file in files.items())
 
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, Where
 from ptexplore.errors import FAILED, USAGE, PtexploreError
-from ptexplore.model.symbols import DIALECT_KINDS
-from ptexplore.view.search.show import candidates
-
-if TYPE_CHECKING:
-    from ptexplore.model.symbols import Dialect, Symbol
-    from ptexplore.source.tree import SourceTree
-    from ptexplore.store.index.reader import IndexStore
-    from ptexplore.view.search.show import Candidate
-    from ptexplore.view.trees import IndexedTree
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
+from ptexplore.view.search.show import Candidate, candidates
+from ptexplore.view.trees import IndexedTree
 
 _NOWHERE = Where("", 0)
 
@@ -48,14 +41,13 @@ def _id(symbol: str) -> str:
 
 
 def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
-    tree, store = indexed.tree, indexed.store
     named = candidates([indexed], None, target)
     if not named:
         operator = target if "::" in target else f"aten::{target}"
-        rows = [row for row in store.dialect(operator, ("yaml-function",)) if row.path.endswith(".yaml")]
+        rows = [row for row in indexed.store.dialect(operator, ("yaml-function",)) if row.path.endswith(".yaml")]
         if len(rows) == 1:
             return _anchor_of_row(rows[0]), rows[0].name
-        why = f"searched: {tree.info.label}"
+        why = f"searched: {indexed.tree.info.label}"
         raise PtexploreError(f"there is nothing named {target}", why, "ptexplore find NAME", USAGE)
     if len(named) > 1:
         raise _several(target, named)
@@ -64,14 +56,14 @@ def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
     if candidate.kind == "file":
         if candidate.first is None:
             raise PtexploreError(f"{name} is a whole file", "a note is about a place", f"{name}:LINE", USAGE)
-        return _anchor_at(tree, store, name, candidate.first)
+        return _anchor_at(indexed, name, candidate.first)
     if candidate.symbol is None:
-        rows = store.dialect(name, ("yaml-function",))
+        rows = indexed.store.dialect(name, ("yaml-function",))
         if len(rows) == 1:
             return _anchor_of_row(rows[0]), rows[0].name
         why = f"{len(rows)} entries of that name are in its YAML"
         raise PtexploreError(f"{name} has no one place in this source", why, "ptexplore show NAME", USAGE)
-    return _anchor_of(tree, store, candidate.symbol), candidate.symbol.qualified
+    return _anchor_of(indexed, candidate.symbol), candidate.symbol.qualified
 
 
 def _several(target: str, named: Sequence[Candidate]) -> PtexploreError:
@@ -81,9 +73,9 @@ def _several(target: str, named: Sequence[Candidate]) -> PtexploreError:
     return PtexploreError(f"{target} names {len(named)} things", some, hint, USAGE)
 
 
-def _anchor_of(tree: SourceTree, store: IndexStore, symbol: Symbol) -> Anchor:
+def _anchor_of(indexed: IndexedTree, symbol: Symbol) -> Anchor:
     """The shortest anchor that means this symbol and no other. Raises PtexploreError where none does."""
-    resolver = Resolver(tree, store)
+    resolver = Resolver(indexed.tree, indexed.store)
     for anchor in _tries(symbol):
         resolved = resolver.resolve("new#note", anchor)
         if resolved.placed and (resolved.path, resolved.symbol) == (symbol.path, symbol.line):
@@ -106,14 +98,15 @@ def _anchor_of_row(row: Dialect) -> Anchor:
     return Anchor(_NOWHERE, row.path, row.name.removeprefix("aten::"))
 
 
-def _anchor_at(tree: SourceTree, store: IndexStore, path: str, line: int) -> tuple[Anchor, str]:
+def _anchor_at(indexed: IndexedTree, path: str, line: int) -> tuple[Anchor, str]:
     """The anchor of a line: of the symbol whose name stands there, else the line inside the one around it."""
+    store = indexed.store
     symbols = [symbol for symbol in store.outline(path) if symbol.line == line and symbol.kind != "namespace"]
     for row in store.dialect_in(path, line):
         if DIALECT_KINDS[row.kind].anchor == "entry":
             return _anchor_of_row(row), row.name
     if len(symbols) == 1:
-        return _anchor_of(tree, store, symbols[0]), symbols[0].qualified
+        return _anchor_of(indexed, symbols[0]), symbols[0].qualified
     around = store.enclosing(path, line)
     if around is None or around.kind == "namespace":
         rows = (row for row in store.dialect_in(path) if row.line <= line <= row.end_line)
@@ -124,7 +117,7 @@ def _anchor_at(tree: SourceTree, store: IndexStore, path: str, line: int) -> tup
         block = DIALECT_KINDS[row_around.kind].anchor == "block"
         anchor = Anchor(_NOWHERE, path, row_around.text) if block else _anchor_of_row(row_around)
         return _with_line(anchor, line - row_around.line), row_around.name
-    return _with_line(_anchor_of(tree, store, around), line - around.line), around.qualified
+    return _with_line(_anchor_of(indexed, around), line - around.line), around.qualified
 
 
 def _with_line(anchor: Anchor, offset: int) -> Anchor:
@@ -141,8 +134,12 @@ def _note_text(anchor: Anchor, name: str, title: str, version: str) -> str:
         f"baseline: v{release[0] if release else '0.0.0'}",
         "---",
         "",
+        f"## {title} {{#{name}}}",
+        "",
+        "```anchor",
+        f"path: {anchor.path}",
+        f"symbol: {_quoted(anchor.symbol)}",
     ]
-    rows += [f"## {title} {{#{name}}}", "", "```anchor", f"path: {anchor.path}", f"symbol: {_quoted(anchor.symbol)}"]
     if anchor.signature:
         rows.append(f"signature: {_quoted(anchor.signature)}")
     if anchor.lines:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Trail
 from ptexplore.source.permalink import public_commit
-
-if TYPE_CHECKING:
-    from ptexplore.model.places import SourceRef
-    from ptexplore.model.trace import Trail
-    from ptexplore.view.line import Line
-    from ptexplore.view.search.find import SearchHit
-    from ptexplore.view.trees import IndexedTree
+from ptexplore.view.line import Line
+from ptexplore.view.search.find import SearchHit
+from ptexplore.view.trees import IndexedTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,10 @@ class Tokens:
             self._root = self._grammar[0].parse(text.encode("utf-8", "replace")).root_node
 
     def spans(self, first: int, last: int) -> list[list[Span]]:
-        """For each line from `first` to `last` (1-based, both included, those that exist): its spans, in order."""
+        """For each line from `first` to `last` (1-based, both included, those that exist): its spans, in order.
+
+        A language that is not "cpp", "python" or "yaml" has none.
+        """
         lines = self._lines[first - 1 : last]
         if self._yaml:
             return [list(_yaml_spans(line)) for line in lines]
@@ -92,12 +95,6 @@ class Tokens:
             for node in nodes:
                 _lay(spans, lines, first - 1, node, kind)  # type: ignore[arg-type]
         return [_apart(of_line) if len(of_line) > 1 else of_line for of_line in spans]
-
-
-def kinds(text: bytes | str, language: str) -> list[list[Span]]:
-    """The spans of every line of `text`; of a language that is not "cpp", "python" or "yaml" none."""
-    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return Tokens(decoded, language).spans(1, decoded.count("\n") + 1)
 
 
 @lru_cache(maxsize=4)
@@ -169,17 +166,17 @@ def surroundings(lines: Sequence[str], first: int, last: int, language: str) -> 
     They belong to a comment or string that runs over the edge; where none does, there are none.
     """
     pattern = {"cpp": COMMENT_OR_STRING, "python": _PYTHON_REGIONS}.get(language)
-    above = sum(map(len, lines[: first - 1])) + first - 1  # characters
-    if pattern is None or above > LONGEST:
+    before = sum(map(len, lines[: first - 1])) + first - 1  # characters
+    if pattern is None or before > LONGEST:
         return (), ()
-    below = above + sum(map(len, lines[first - 1 : last])) + last - first + 1
+    end_at = before + sum(map(len, lines[first - 1 : last])) + last - first + 1
     text = "\n".join(lines[: last + FURTHER])
     begin, end = first, last
     for match in pattern.finditer(text):
-        if match.start() >= below:
+        if match.start() >= end_at:
             break
-        if match.start() < above < match.end():
+        if match.start() < before < match.end():
             begin = text.count("\n", 0, match.start()) + 1
-        if match.start() < below < match.end():
+        if match.start() < end_at < match.end():
             end = text.count("\n", 0, match.end()) + 1
     return tuple(lines[begin - 1 : first - 1]), tuple(lines[last:end])

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ptexplore.annotations.anchors import Resolver, is_baseline
-from ptexplore.annotations.load import is_installed
-from ptexplore.annotations.lock import LOCK, lock_text, read_lock
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ptexplore.annotations.load import Layer, NoteLibrary
-    from ptexplore.annotations.lock import LockEntry
-    from ptexplore.model.places import TreeInfo
-    from ptexplore.view.trees import IndexedTree
+from ptexplore.annotations.load import Layer, NoteLibrary, is_installed
+from ptexplore.annotations.lock import LOCK, LockEntry, lock_text, read_lock
+from ptexplore.model.places import TreeInfo
+from ptexplore.view.trees import IndexedTree
 
 
 @dataclass(frozen=True)
@@ -66,8 +60,8 @@ def _lock(
     before, _problems = read_lock(file, layer.shown)
     after, refused = _entries(library, layer, resolver, only, elsewhere)
     own = {tour.name_of(stop) for tour, stop in library.stops() if library.layer_of[tour.id] == layer}
-    unchanged = own - after.keys()
-    entries = [*(entry for name, entry in before.items() if name in unchanged), *after.values()]
+    unchanged = [before[name] for name in before if name in own and name not in after]
+    entries = [*unchanged, *after.values()]
     old = lock_text(before.values()) if file.exists() else ""
     text = lock_text(entries) if before or after else old
     return LockChange(file, f"{layer.shown}/{LOCK}", old, text, len(entries), tuple(refused))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.progress import Progress
 from ptexplore.source.runtime import generated
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.index_summary import IndexSummary, WrittenTags, summary
 from ptexplore.workspace.opening import index_of, refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ptexplore.index.semantic.refine import Refined
-    from ptexplore.source.progress import Progress
 
 
 @dataclass(frozen=True)

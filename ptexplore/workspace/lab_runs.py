@@ -10,21 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.annotations.trust import may_run, trusted
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
+from ptexplore.model.places import Runtime
+from ptexplore.model.trace import Session, Trail
+from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.trail import resolve
 from ptexplore.view.notes.labs import LabResult, missing
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.model.places import Runtime
-    from ptexplore.model.trace import Session, Trail
-    from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.workspace.opening import InstalledTorch
+from ptexplore.workspace.opening import InstalledTorch
 
 TIMEOUT = 60.0  # seconds that each run of a lab may take
 _AT_ONCE = 4  # labs that run side by side, where there are as many cores

@@ -5,33 +5,31 @@ The catalogue and the indexes lie in the cache. Each is built once; a second pro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import catalogue_file, index_file, lock_file, read_ahead_file
 from ptexplore.model.places import Checkout, Runtime
+from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.source.runtime import generated
-from ptexplore.source.tree import checkout_tree, runtime_tree
+from ptexplore.source.tree import Relation, SourceTree, checkout_tree, runtime_tree
 from ptexplore.store.catalogue.reader import StaleCatalogue, Store
 from ptexplore.store.index.reader import IndexStore, StaleIndex
 from ptexplore.view.trees import IndexedTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from ptexplore.cpp.conditions import Conditions
     from ptexplore.index.build import Built
     from ptexplore.index.reading_plan import IndexInput
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.resolve.places.sources import Source
     from ptexplore.source.listing import Listed
-    from ptexplore.source.tree import Relation, SourceTree
     from ptexplore.view.health import CheckoutHealth
 
 _FIRST = "first run with this torch: regenerating its C++ and reading its dispatcher"
@@ -260,8 +258,6 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         decision = decide(now, torch.runtime, tree, torch.catalogue, index)
         yield source(now, tree, index, decision.word, known, torch.runtime)
     if chosen is None:
-        from ptexplore.source.atlas import Atlas
-
         with suppress(PtexploreError):  # the file that ships with us is missing or damaged
             yield atlas_source(Atlas.open(), known, torch.runtime)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.writing import write_whole
-
-if TYPE_CHECKING:
-    from ptexplore.model.trace import Session, Trail
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
@@ -17,8 +15,6 @@ _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it i
 
 def load_trace(name: str) -> tuple[Trail, Session | None]:
     """A saved trace. Raises PtexploreError (USAGE) if the file is none."""
-    from ptexplore.view.trace.saved import trail_from_json
-
     path = Path(name)
     try:
         if path.stat().st_size > _LIMIT:
@@ -33,8 +29,6 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
 
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
     """Write a trace into a file. Raises PtexploreError if that cannot be written."""
-    from ptexplore.view.trace.saved import trail_to_json
-
     write_file(path, trail_to_json(trail, session))
 
 

@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
+from ptexplore.view.notes.noted import MarksByTree
+from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.site import (
     Note,
+    Scope,
     Settings,
     Site,
     apart,
@@ -24,16 +28,9 @@ from ptexplore.view.site.site import (
     stop_url,
     touched,
 )
+from ptexplore.view.trees import IndexedTree
+from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_traces import load_trace
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.model.trace import Session, Trail
-    from ptexplore.view.notes.noted import Noted
-    from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.site.site import Scope
-    from ptexplore.view.trees import IndexedTree
-    from ptexplore.workspace.opening import InstalledTorch
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class SiteContents:
     trees: Sequence[IndexedTree]
     torch: InstalledTorch | None
     library: NoteLibrary
-    noted: Noted
+    marks_by_tree: MarksByTree
     traces: Sequence[tuple[str, Trail, Session | None]]
     names: DefinitionsByName
 
@@ -76,7 +73,7 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
 def plan_site(contents: SiteContents, settings: Settings) -> Site:
     """Decide which files, operators and stops have a page, and which notes stand beside which lines."""
     names, trees = contents.names, contents.trees
-    marks = [mark for placed in contents.noted.values() for mark in placed]
+    marks = [mark for placed in contents.marks_by_tree.values() for mark in placed]
     trails = [trail for _name, trail, _session in contents.traces]
     extents = touched(marks, trails)
     paths = {path for path in names.owner if in_scope(path, settings.scope)}
@@ -113,7 +110,7 @@ def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Note]]
     """The stops beside each file of the site, on the tree whose text that page has."""
     margins: dict[str, list[Note]] = {}
     for number, indexed in enumerate(contents.trees):
-        for mark in contents.noted.get(indexed.tree.info.name, ()):
+        for mark in contents.marks_by_tree.get(indexed.tree.info.name, ()):
             if mark.placed and site.owner.get(mark.path) == number and mark.stop in site.stops:
                 note = Note(mark.stop, mark.title, mark.tour, mark.line, site.stops[mark.stop], _beginning(mark.text))
                 margins.setdefault(mark.path, []).append(note)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.processes import starting_workers
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.capture.survey import Surveyed
     from ptexplore.model.places import Runtime
@@ -130,8 +128,7 @@ def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> l
 
 def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
     """The operators asked for; of more than the limit, some from all over the list."""
-    pattern = re.compile(request.only)
-    chosen = [op for op in operators if pattern.search(op)]
+    chosen = [op for op in operators if re.search(request.only, op)]
     if not chosen and operators:
         why = f"OpInfo has {len(operators)} operators, none of that name"
         raise PtexploreError(f"nothing matches --only {request.only}", why, "--only '^add'", USAGE)
@@ -233,7 +230,7 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
     or died before it was given anything.
     """
     try:
-        message: Any = worker.link.recv()
+        message: dict[str, Any] | list[str] | str = worker.link.recv()
     except (EOFError, OSError):
         if worker.op is None:
             why = f"it ended with status {worker.process.exitcode} before its first operator"
@@ -247,8 +244,7 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
         return None
     if isinstance(message, dict):
         raise PtexploreError(**message)
-    answer: list[str] | str = message
-    return answer
+    return message
 
 
 def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
@@ -274,8 +270,7 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
                 _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
     except PtexploreError as error:
         with suppress(BrokenPipeError):
-            parts = ("message", "why", "hint", "exit_code")
-            link.send({name: getattr(error, name) for name in parts})
+            link.send({name: getattr(error, name) for name in ("message", "why", "hint", "exit_code")})
     except (EOFError, BrokenPipeError):
         pass  # the parent is gone
     finally:

@@ -6,20 +6,28 @@ hands in what shows progress and what tells the user of something.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import survey_dir
+from ptexplore.model.places import Checkout, Runtime, SourceRef
 from ptexplore.source.fetch import checkouts
-from ptexplore.source.fetch.checkouts import is_in_place
+from ptexplore.source.fetch.checkouts import CheckoutChoice, is_in_place
+from ptexplore.source.fetch.project_file import find_project
+from ptexplore.source.progress import Watcher
 from ptexplore.source.runtime import describe, generated
-from ptexplore.source.tree import runtime_tree
+from ptexplore.source.tree import SourceTree, runtime_tree
+from ptexplore.store.catalogue.reader import Store
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.view.trees import project
+from ptexplore.view.search.operators import Catalogue
+from ptexplore.view.trees import IndexedTree, Spot, project
 from ptexplore.workspace.opening import (
+    InstalledTorch,
     Watch,
     compared_checkouts,
     fresh_index,
@@ -33,36 +41,26 @@ from ptexplore.workspace.opening import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import TracebackType
-
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.capture.probing import TraceRequest
-    from ptexplore.model.places import Checkout, Runtime, SourceRef
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.source.fetch.checkouts import CheckoutChoice
     from ptexplore.source.fetch.install import FetchOutcome, Request
-    from ptexplore.source.progress import Watcher
-    from ptexplore.store.catalogue.reader import Store
     from ptexplore.view.card import Card
     from ptexplore.view.health import Health
     from ptexplore.view.new_note import NewNote
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.notes.noted import MarksByTree
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.find import FindView
-    from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
-    from ptexplore.view.trees import IndexedTree, Spot
     from ptexplore.workspace.anchor_pins import PinPlan
     from ptexplore.workspace.index_runs import IndexRequest, IndexRun
-    from ptexplore.workspace.opening import InstalledTorch
     from ptexplore.workspace.site_contents import SiteContents
     from ptexplore.workspace.survey import Counting, SurveyRequest
 
@@ -227,15 +225,11 @@ class Workspace:
     @property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered; None if that is not among the trees searched."""
-        from ptexplore.view.search.operators import Catalogue
-
         number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
         return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
 
     def catalogue_at_hand(self, trees: Sequence[IndexedTree]) -> Catalogue | None:
         """The operators that the installed torch registered, if its catalogue is made already; torch does not start."""
-        from ptexplore.view.search.operators import Catalogue
-
         try:
             runtime = self.runtime
         except PtexploreError:
@@ -249,8 +243,7 @@ class Workspace:
 
     def locate(self, spot: Spot) -> tuple[str, int] | None:
         """The file and line on this machine of what a search found; None if its text is not here."""
-        trees = [indexed.tree for indexed in self.trees]
-        tree = next((tree for tree in trees if tree.info.name == spot.tree.name), None)
+        tree = next((indexed.tree for indexed in self.trees if indexed.tree.info.name == spot.tree.name), None)
         return tree.place_of(spot.ref.path, spot.ref.line or 1) if tree is not None and spot.ref.path else None
 
     # --- traces and operators ---
@@ -330,9 +323,9 @@ class Workspace:
         kernels (`every_key`: under all dispatch keys), `notes` the notes on the lines.
         Raises PtexploreError if the target names nothing.
         """
-        from ptexplore.view.search.show import ShowQuery, show, with_marks
+        from ptexplore.view.search.show import show, with_marks
 
-        view = show(self.trees, self.catalogue, target, ShowQuery(everything, kind))
+        view = show(self.trees, self.catalogue, target, everything=everything, kind=kind)
         if kernels:
             view = self._with_kernels(view, every_key=every_key)
         if notes:
@@ -368,38 +361,30 @@ class Workspace:
 
         return layers(self.notes)
 
-    def marks(self, trees: Sequence[IndexedTree]) -> Noted:
+    def marks(self, trees: Sequence[IndexedTree]) -> MarksByTree:
         """Where the stops are on PyTorch's trees; an extension's own tree has none, since notes are about PyTorch.
 
         Raises PtexploreError if a folder of notes cannot be read.
         """
+        return self._placed((indexed.tree, indexed.store) for indexed in trees if project(indexed) == "pytorch")
+
+    def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> MarksByTree:
         from ptexplore.annotations.marks import kept_marks
 
         folders = self._note_folders()
-        own = [indexed for indexed in trees if project(indexed) == "pytorch"]
-        return {indexed.tree.info.name: kept_marks(folders, indexed.tree, indexed.store) for indexed in own}
+        return {tree.info.name: kept_marks(folders, tree, index) for tree, index in trees}
 
-    def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> Noted:
+    def _marks_on_trees(self, trees: Sequence[IndexedTree]) -> MarksByTree:
         return self._marks_if_readable(lambda: self.marks(trees))
 
-    def _marks_on_lookup(self) -> Noted:
+    def _marks_on_lookup(self) -> MarksByTree:
         """The same for what a trace or a card looks into; the installed torch's own text if it is indexed."""
-        from ptexplore.annotations.marks import kept_marks
-
         sources = [source for source in self.lookup.sources if source.checkout and source.checkout.project == "pytorch"]
         sources += [self.lookup.installed] if self.lookup.installed is not None else []
+        trees = [(source.tree, source.names) for source in sources if isinstance(source.names, IndexStore)]
+        return self._marks_if_readable(lambda: self._placed(trees))
 
-        def placed() -> Noted:
-            folders = self._note_folders()
-            return {
-                source.tree.info.name: kept_marks(folders, source.tree, source.names)
-                for source in sources
-                if isinstance(source.names, IndexStore)
-            }
-
-        return self._marks_if_readable(placed)
-
-    def _marks_if_readable(self, read: Callable[[], Noted]) -> Noted:
+    def _marks_if_readable(self, read: Callable[[], MarksByTree]) -> MarksByTree:
         """What is wrong with a project's notes is a notice: the answer is shown without them."""
         try:
             return read()
@@ -521,11 +506,9 @@ class Workspace:
         Raises PtexploreError as `source.fetch.fetch.fetch` does, and if the torch is needed and not there.
         """
         from ptexplore.source.fetch.fetch import fetch
-        from ptexplore.source.fetch.project_file import find_project
 
         project = find_project(Path.cwd())
-        pinned = project is not None and project.pin is not None
-        of_torch = request.source is None and request.ref is None and not pinned
+        of_torch = request.source is None and request.ref is None and (project is None or project.pin is None)
         return fetch(request, self.runtime if of_torch else self.runtime_if_any, project, watcher)
 
     def survey(self, request: SurveyRequest, counting: Counting) -> Report:
@@ -536,8 +519,7 @@ class Workspace:
         from ptexplore.workspace.survey import run_survey
 
         trees = tuple(f"{tree.name} ({tree.relation})" for tree in self.lookup.infos)  # indexes are made now, and once
-        folder = self._survey_folder(request)
-        run_survey(request, folder, self.python, self.runtime, trees, counting, self.notice)
+        run_survey(request, self._survey_folder(request), self.python, self.runtime, trees, counting, self.notice)
         return self.survey_report(request)
 
     def survey_report(self, request: SurveyRequest) -> Report:
@@ -570,7 +552,7 @@ class Workspace:
         alone = self.tree is not None and trees[0].checkout is not None
         if trees[0].checkout is not None and runtime is not None and not alone:
             trees += self.open_trees("runtime")
-        library, noted = self.library, self.marks(trees)
+        library, marks_by_tree = self.library, self.marks(trees)
         torch = self.torch if runtime is not None and not alone else None
         names = DefinitionsByName([indexed.store for indexed in trees])
-        return SiteContents(trees, torch, library, noted, load_traces(traces), names)
+        return SiteContents(trees, torch, library, marks_by_tree, load_traces(traces), names)

@@ -88,7 +88,7 @@ def _write(
     traces = Traces(site, out, contents.traces, titles)
     if site.operators:
         # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
-        cards = Cards(site, out, lambda: workspace.apart().lookup, base, contents.noted, traces.observed())
+        cards = Cards(site, out, lambda: workspace.apart().lookup, base, contents.marks_by_tree, traces.observed())
         cards.write(jobs, progress)
     progress.step("writing tours and lists")
     path = load_path(library)

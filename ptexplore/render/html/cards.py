@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.progress import Progress
-    from ptexplore.view.notes.noted import Noted
+    from ptexplore.view.notes.noted import MarksByTree
     from ptexplore.view.site.site import Site
 
 _BATCH = 40
@@ -34,14 +34,14 @@ class Cards:
     out: Output
     lookup: Callable[[], Lookup]  # opened anew in each process
     base: str
-    noted: Noted
+    marks_by_tree: MarksByTree
     observed: Observed
     _opened: tuple[Lookup, Stubs] | None = None
 
     def __post_init__(self) -> None:
         self._about: defaultdict[str, list[Mark]] = defaultdict(list)
         self._in: defaultdict[tuple[str, str], list[Mark]] = defaultdict(list)
-        for tree, marks in self.noted.items():
+        for tree, marks in self.marks_by_tree.items():
             for mark in marks:
                 self._in[tree, mark.path].append(mark)
                 for name in operators_of(mark):

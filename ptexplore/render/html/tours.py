@@ -65,7 +65,7 @@ class Tours:
             self._stop(view)
         stages = [(title, self.path.of(stage)) for stage, title in STAGES.items()]
         for url, template, kind, title in (
-            ("index.html", "home.html", "home", self.site.title),
+            ("index.html", "home.html", "home", self.site.settings.title),
             ("tours/index.html", "tours.html", "tours", "Tours and notes"),
             ("concepts.html", "concepts.html", "concepts", "Concepts"),
         ):

@@ -64,8 +64,8 @@ class Searcher:
         try:
             if number == self.last:
                 trees, catalogue = self._open()
-                noted = self.library.read_marks()
-                for group in hits(trees, catalogue, noted, query, sort, lambda: number != self.last):
+                marks_by_tree = self.library.read_marks()
+                for group in hits(trees, catalogue, marks_by_tree, query, sort, lambda: number != self.last):
                     if number != self.last:
                         return
                     groups.append(group)

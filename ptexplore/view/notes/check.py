@@ -108,8 +108,12 @@ def symbol_to_json(resolved: ResolvedAnchor) -> dict[str, Any] | None:
     """The symbol that an anchor means or is inside of; None where the anchor is placed nowhere."""
     if not resolved.placed:
         return None
-    name, begin, line, end_line = resolved.name, resolved.begin, resolved.symbol, resolved.symbol_end
-    return {"name": name, "begin": begin, "line": line, "end_line": end_line}
+    return {
+        "name": resolved.name,
+        "begin": resolved.begin,
+        "line": resolved.symbol,
+        "end_line": resolved.symbol_end,
+    }
 
 
 def _anchor_to_json(checked: Checked) -> dict[str, Any]:

@@ -30,9 +30,6 @@ class Exported:
     placeless: tuple[tuple[str, str], ...]
 
 
-Lines = Callable[[str], Sequence[str]]  # a path -> its lines in the checkout
-
-
 def codetour_files(library: NoteLibrary, indexed: IndexedTree, tours: Sequence[Tour]) -> list[Exported]:
     """Each tour by patterns, and by the lines of one revision, if the source at hand is one."""
     files = []
@@ -56,8 +53,10 @@ def _ref(indexed: IndexedTree, tour: Tour) -> str | None:
     return f"v{checkout.release}" if checkout.release else checkout.commit
 
 
-def portable(tour: Tour, anchors: Sequence[ResolvedAnchor], lines: Lines, *, primary: bool) -> Exported:
-    """The tour with patterns: it follows its lines as long as their text stays."""
+def portable(
+    tour: Tour, anchors: Sequence[ResolvedAnchor], lines: Callable[[str], Sequence[str]], *, primary: bool
+) -> Exported:
+    """The tour with patterns: it follows its lines as long as their text stays. `lines` gives those of a path."""
 
     def place(anchor: ResolvedAnchor) -> dict[str, Any] | None:
         expression = pattern(lines(anchor.path), anchor.line)
@@ -112,12 +111,9 @@ def pattern(lines: Sequence[str], line: int) -> str | None:
         if first == line - 1:
             gap = r"[^\S\n]*"
             between = rf"{gap}\n{gap}"
-            return f"^{gap}{between.join(map(_escaped, wanted))}{gap}$"
+            escaped = [_SPECIAL.sub(r"\\\g<0>", line) for line in wanted]
+            return f"^{gap}{between.join(escaped)}{gap}$"
     return None
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
 
 
 def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: bool) -> dict[str, Any]:

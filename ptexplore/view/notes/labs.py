@@ -63,8 +63,7 @@ def lab_code(lab: Lab) -> list[str]:
     for context in lab.contexts:
         lines.append(f"{indent}with {context}:")
         indent += "    "
-    run = [f"{indent}{line}" for line in lab.run.strip().split("\n")]
-    return [*lines, *run]
+    return [*lines, *(f"{indent}{line}" for line in lab.run.strip().split("\n"))]
 
 
 def lab_facts(lab: Lab) -> str:

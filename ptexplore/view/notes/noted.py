@@ -14,7 +14,7 @@ from ptexplore.annotations.marks import Mark
 if TYPE_CHECKING:
     from ptexplore.model.trace import Hop, Trail
 
-Noted = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks
+MarksByTree = Mapping[str, Sequence["Mark"]]  # a tree's name -> its marks
 
 # A hop inside one of these is not about the whole of it: a class of a thousand lines says little of each method.
 _WIDE = ("class", "struct", "union", "enum", "namespace", "module")
@@ -52,10 +52,10 @@ def operators_of(mark: Mark) -> set[str]:
 # --- a Trail ---
 
 
-def with_notes(trail: Trail, noted: Noted) -> Trail:
+def with_notes(trail: Trail, marks_by_tree: MarksByTree) -> Trail:
     """The trail with the stops that are about each hop's place, or about its operator's entry."""
     by_path: dict[tuple[str, str], list[Mark]] = {}
-    for tree, marks in noted.items():
+    for tree, marks in marks_by_tree.items():
         for mark in marks:
             if mark.placed:
                 by_path.setdefault((tree, mark.path), []).append(mark)
@@ -68,8 +68,8 @@ _ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # a trace may have a hundr
 
 
 def _hops(hops: tuple[Hop, ...], by_path: _ByPath) -> tuple[Hop, ...]:
-    noted = tuple(_hop(hop, by_path) for hop in hops)
-    return hops if all(after is before for after, before in zip(noted, hops, strict=True)) else noted
+    with_stops = tuple(_hop(hop, by_path) for hop in hops)
+    return hops if all(after is before for after, before in zip(with_stops, hops, strict=True)) else with_stops
 
 
 def _hop(hop: Hop, by_path: _ByPath) -> Hop:

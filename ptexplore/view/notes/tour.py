@@ -80,10 +80,9 @@ class Guide:
         """Stop `number` (1-based) of a tour."""
         stop = tour.stops[number - 1]
         indexed, resolved = self._resolve(tour, stop)
-        place, file, file_line = None, None, None
-        if resolved.placed:
-            place = spot(indexed, resolved.path, resolved.line, resolved.end_line)
-            file, file_line = indexed.tree.place_of(resolved.path, resolved.line) or (None, None)
+        place = spot(indexed, resolved.path, resolved.line, resolved.end_line) if resolved.placed else None
+        on_disk = indexed.tree.place_of(resolved.path, resolved.line) if resolved.placed else None
+        file, file_line = on_disk or (None, None)
         return StopView(
             tour, stop, number, len(tour.stops), resolved, WORDS.get(resolved.outcome, resolved.outcome), place,
             tuple(self._facts(tour, resolved, indexed)), _url(tour, resolved),

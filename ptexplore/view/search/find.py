@@ -15,7 +15,7 @@ from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.notes.noted import Noted, matching
+from ptexplore.view.notes.noted import MarksByTree, matching
 from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.trees import (
     IndexedTree,
@@ -81,11 +81,15 @@ class FindQuery:
 
 
 def find(
-    trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, wanted: FindQuery, noted: Noted | None = None
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    query: str,
+    wanted: FindQuery,
+    marks_by_tree: MarksByTree | None = None,
 ) -> FindView:
     """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places.
 
-    `noted` are the notes on each tree.
+    `marks_by_tree` are the notes on each tree.
     """
     groups: list[HitGroup] = []
     remarks: list[str] = []
@@ -102,7 +106,7 @@ def find(
         groups.append(_files(trees, query, wanted.limit))
     few = sum(len(g.found) for g in groups) < FEW
     if only in (None, "note"):
-        groups.append(_notes(trees, noted or {}, query, wanted))
+        groups.append(_notes(trees, marks_by_tree or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
         hits = tuple(SearchHit("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
@@ -113,16 +117,16 @@ def find(
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
     """What is said if nothing fits a query: what was searched, what is closest."""
     close = nearest_names(trees, query)
-    what = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
+    message = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
     searched = ", ".join(indexed.tree.info.label for indexed in trees)
     why = f"searched by name and by text in {searched}" if kind is None else f"searched in {searched}"
     if close:
         return PtexploreError(
-            what, f"{why}; the closest are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
+            message, f"{why}; the closest are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
         )
     if not any(indexed.checkout is not None for indexed in trees):
-        return PtexploreError(what, f"{why}, which has no hand-written C++", "ptexplore fetch", FAILED)
-    return PtexploreError(what, why, f"ptexplore find --text {shlex.quote(query.split(maxsplit=1)[0])}", FAILED)
+        return PtexploreError(message, f"{why}, which has no hand-written C++", "ptexplore fetch", FAILED)
+    return PtexploreError(message, why, f"ptexplore find --text {shlex.quote(query.split(maxsplit=1)[0])}", FAILED)
 
 
 def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tuple[HitGroup, int]:
@@ -161,11 +165,11 @@ def _atlas(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> HitGr
     return HitGroup("symbols whose text is not here (ptexplore fetch)", hits, None if hits else 0)
 
 
-def _notes(trees: Sequence[IndexedTree], noted: Noted, query: str, wanted: FindQuery) -> HitGroup:
+def _notes(trees: Sequence[IndexedTree], marks_by_tree: MarksByTree, query: str, wanted: FindQuery) -> HitGroup:
     """Stops of tours and notes, each where its anchor is placed: on the first tree that can."""
     stops: dict[str, tuple[bool, Mark, IndexedTree]] = {}
     for indexed in trees:
-        for named, mark in matching(noted.get(indexed.tree.info.name, ()), query):
+        for named, mark in matching(marks_by_tree.get(indexed.tree.info.name, ()), query):
             if mark.stop not in stops or (mark.placed and not stops[mark.stop][1].placed):
                 stops[mark.stop] = (named, mark, indexed)
     by_words = wanted.limit if wanted.kind == "note" else min(BY_WORDS, wanted.limit)
@@ -345,7 +349,7 @@ def asked(typed: str) -> tuple[Sort, str]:
 def hits(
     trees: Sequence[IndexedTree],
     catalogue: Catalogue | None,
-    noted: Noted,
+    marks_by_tree: MarksByTree,
     query: str,
     sort: Sort,
     stopped: Callable[[], bool] = lambda: False,
@@ -354,15 +358,15 @@ def hits(
     if not query:
         return
     if sort.kind is not None:
-        yield from find(trees, catalogue, query, FindQuery(MOST, sort.kind, stopped=stopped), noted).groups
+        yield from find(trees, catalogue, query, FindQuery(MOST, sort.kind, stopped=stopped), marks_by_tree).groups
         return
     count = 0
     for kind in _QUICK:
-        for group in find(trees, catalogue, query, FindQuery(EACH, kind), noted).groups:
+        for group in find(trees, catalogue, query, FindQuery(EACH, kind), marks_by_tree).groups:
             count += len(group.found)
             yield group
     if count < FEW:
-        yield from find(trees, catalogue, query, FindQuery(EACH, "text", stopped=stopped), noted).groups
+        yield from find(trees, catalogue, query, FindQuery(EACH, "text", stopped=stopped), marks_by_tree).groups
 
 
 def find_to_document(view: FindView) -> dict[str, Any]:

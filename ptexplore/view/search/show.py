@@ -14,7 +14,7 @@ from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
-from ptexplore.view.notes.noted import Noted, on_lines
+from ptexplore.view.notes.noted import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.tokens import surroundings
 from ptexplore.view.trees import (
@@ -74,41 +74,38 @@ class ShowView:
     trees: tuple[TreeInfo, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShowQuery:
-    """What the reader asked for: every candidate's page, candidates of one kind alone."""
+def show(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, *, everything: bool, kind: str | None
+) -> ShowView:
+    """The view of `target`: every candidate's page with `everything`, candidates of one `kind` alone where it is given.
 
-    everything: bool = False
-    kind: str | None = None
-
-
-def show(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, wanted: ShowQuery) -> ShowView:
-    """The view of `target`. Raises PtexploreError where it names nothing, a line that is not there, or has no text."""
-    named = tuple(candidates(trees, catalogue, target, wanted.kind))
+    Raises PtexploreError where it names nothing, a line that is not there, or has no text.
+    """
+    named = tuple(candidates(trees, catalogue, target, kind))
     if not named:
-        raise nothing(trees, target, wanted.kind)
+        raise nothing(trees, target, kind)
     infos = tuple(indexed.tree.info for indexed in trees)
-    if len(named) > 1 and not wanted.everything:
+    if len(named) > 1 and not everything:
         return ShowView(target, (), named, infos)
     return ShowView(target, tuple(_page(trees, catalogue, candidate) for candidate in named), named, infos)
 
 
-def with_marks(view: ShowView, noted: Noted) -> ShowView:
+def with_marks(view: ShowView, marks_by_tree: MarksByTree) -> ShowView:
     """The view with the notes on its lines; none on a file that is not the text that was indexed any more."""
-    return replace(view, pages=tuple(_with_marks(page, noted) for page in view.pages))
+    return replace(view, pages=tuple(_with_marks(page, marks_by_tree) for page in view.pages))
 
 
-def _with_marks(page: Page, noted: Noted) -> Page:
+def _with_marks(page: Page, marks_by_tree: MarksByTree) -> Page:
     path = page.spot.ref.path
     if path is None or CHANGED in page.facts:
         return page
-    marks = on_lines(noted.get(page.spot.tree.name, ()), path, page.first, page.first + len(page.lines) - 1)
+    marks = on_lines(marks_by_tree.get(page.spot.tree.name, ()), path, page.first, page.first + len(page.lines) - 1)
     return replace(page, marks=tuple(marks))
 
 
 def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
     """What is said where a target names nothing in these trees: what was searched, what is closest."""
-    what = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
+    message = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
     path, _, line = target.rpartition(":")
     asked = path if path and line.replace("-", "").isdigit() else target
     is_file = "/" in asked or asked.endswith(_SOURCES)
@@ -124,9 +121,9 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
     why = f"searched: {searched}; {closest}"
     if not any(indexed.checkout is not None for indexed in trees):
         why += "; the installed torch has no hand-written C++"
-        return PtexploreError(what, why, "ptexplore fetch", FAILED)
+        return PtexploreError(message, why, "ptexplore fetch", FAILED)
     hint = f"ptexplore show {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(target)}"
-    return PtexploreError(what, why, hint, FAILED)
+    return PtexploreError(message, why, hint, FAILED)
 
 
 def nearest_files(trees: Sequence[IndexedTree], asked: str) -> list[str]:

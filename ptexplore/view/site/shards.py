@@ -107,9 +107,7 @@ def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
         f"{_plain(name)}\t{kind}\t{urls[url]}\t{fragment}\t{contexts[plain[context]]}"
         for name, kind, url, fragment, context, _low in rows
     ]
-    document: dict[str, object] = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)}
-    if more:
-        document["more"] = True
+    document = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)} | ({"more": True} if more else {})
     return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
 
 

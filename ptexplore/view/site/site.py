@@ -65,14 +65,6 @@ class Site:
         return hashlib.sha256(self.settings.title.encode("utf-8", "replace")).hexdigest()[:12]
 
     @property
-    def title(self) -> str:
-        return self.settings.title
-
-    @property
-    def base(self) -> str:
-        return self.settings.base
-
-    @property
     def nav(self) -> tuple[tuple[str, str], ...]:
         return NAV
 
@@ -235,5 +227,5 @@ def around(names: DefinitionsByName, trees: Sequence[IndexedTree], extents: Exte
 
 def operators_of(marks: Iterable[Mark], trails: Iterable[Trail]) -> set[str]:
     """The operators that stops point to and traces ran, by full name."""
-    noted = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
-    return noted | {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}
+    pointed_to = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
+    return pointed_to | {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}

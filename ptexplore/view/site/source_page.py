@@ -120,8 +120,8 @@ def doc_of(lines: Sequence[str], symbol: SiteDefinition, *, python: bool) -> str
         head = lines[min(symbol.line, len(lines)) - 1 : symbol.line + 2]
         words = match[1] if match and any(":" in line for line in head) else ""
     else:
-        above = list(reversed(lines[max(0, symbol.begin - 13) : max(0, symbol.begin - 1)]))
-        comment = [_SIGN.sub("", line).strip() for line in takewhile(_is_comment, above)]
+        lines_above = reversed(lines[max(0, symbol.begin - 13) : max(0, symbol.begin - 1)])
+        comment = [_SIGN.sub("", line).strip() for line in takewhile(_is_comment, lines_above)]
         words = " ".join(part for part in reversed(comment) if part and not part.startswith(("===", "---", "~~~")))
     text = " ".join(words.split())
     return text if len(text) <= DOC else f"{text[: DOC - 1].rsplit(' ', 1)[0]}…"

@@ -118,9 +118,8 @@ def _known(record: Any) -> list[tuple[str, str]]:
     """What a record tells, but for what it leaves at its default."""
     if record is None:
         return []
-    values = {known.name: getattr(record, known.name) for known in fields(record)}
-    told = {known.name: values[known.name] for known in fields(record) if values[known.name] != known.default}
-    return [(name.replace("_", " "), _words(value)) for name, value in told.items()]
+    values = ((known, getattr(record, known.name)) for known in fields(record))
+    return [(known.name.replace("_", " "), _words(value)) for known, value in values if value != known.default]
 
 
 def _words(value: Any) -> str:

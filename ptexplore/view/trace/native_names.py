@@ -79,7 +79,7 @@ def _trampoline(name: Name) -> str | None:
     if part.kernel is not None and part.kind in ("boundary", "carrier"):
         owner = "callback_fn" if part.kind == "carrier" else name.parts[-2].name
         return f"{owner}<{display(part.kernel.text)}>"
-    owners = [one.name for one in name.parts[-2:]]
+    owners = [part.name for part in name.parts[-2:]]
     arguments = split(name.parts[-2].arguments or "") if len(owners) == 2 else []
     if owners in (["DispatchStub", "operator()"], ["DispatchStub", "call"]) and len(arguments) == 2:
         return display(arguments[1]).removesuffix("_DECLARE_DISPATCH_type")

@@ -6,7 +6,6 @@ a frame is left out because somebody gave a reason, never because nobody thought
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -51,12 +50,6 @@ class Rule:
             or name.rpartition("::")[0] in self.namespace
             or any(library.startswith(part) or (part[0] == "." and part in library) for part in self.library)
         )
-
-    def parts(self) -> Iterator[Rule]:
-        """One rule for each name in this one, so that a test can find those that nothing real fits any more."""
-        for kind in ("exact", "prefix", "suffix", "part", "namespace", "library", "operator"):
-            for name in getattr(self, kind):
-                yield Rule(self.action, self.why, **{kind: (name,)})
 
 
 _CLOSED = (

@@ -54,12 +54,11 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     place, hops = RowContext(), trail.hops
     if options.native:
         hops, opened = native.opened(trail, options.native)
-        place = RowContext(whole=opened)
+        place = RowContext(opened=opened)
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
         place = RowContext(hidden=hidden)
-    kept, helpers = prune(hops, place, full=options.full)
-    rows = joined(kept, full=options.full)
+    rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
     if options.depth is not None:
@@ -236,11 +235,11 @@ def _shape(row: TraceRow, *, exact: bool) -> TraceRow:
     return replace(row, hop=0, times=1, children=children, instructions=instructions, inside=inside)
 
 
-def _sum(one: TraceRow, other: TraceRow) -> TraceRow:
-    """Two equal rows as one; the first one's number stands for both."""
-    children = tuple(_sum(*pair) for pair in zip(one.children, other.children, strict=True))
-    total = None if one.instructions is None else one.instructions + (other.instructions or 0)
-    return replace(one, instructions=total, inside=one.inside + other.inside, children=children)
+def _sum(row: TraceRow, equal: TraceRow) -> TraceRow:
+    """Two equal rows as one; the first row's number stands for both."""
+    children = tuple(_sum(*pair) for pair in zip(row.children, equal.children, strict=True))
+    total = None if row.instructions is None else row.instructions + (equal.instructions or 0)
+    return replace(row, instructions=total, inside=row.inside + equal.inside, children=children)
 
 
 def shown_frames(rows: Iterable[TraceRow]) -> int:
@@ -278,12 +277,12 @@ def _count_rows(rows: Iterable[TraceRow]) -> int:
 class RowContext:
     """Where a hop stands: inside how many operators and nodes, and what is known of the whole tree.
 
-    `whole`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
+    `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
     `hidden`: how many frames directly below a hop are not shown.
     """
 
     depth: int = 0
-    whole: frozenset[int] = frozenset()
+    opened: frozenset[int] = frozenset()
     hidden: Mapping[int, int] = field(default_factory=dict)
 
     def inside(self, hop: Hop) -> RowContext:
@@ -295,20 +294,23 @@ class RowContext:
         return hop.instructions is not None and self.depth + (hop.kind == "op") > 1
 
 
-def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[list[TraceRow], int]:
-    """Rows of the hops worth a reader's time; Python helpers that ran no operator are counted, not shown."""
+def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[TraceRow, ...], int]:
+    """Rows of the hops worth a reader's time, equal rows as one.
+
+    Python helpers that ran no operator are counted, not shown.
+    """
     rows: list[TraceRow] = []
     hidden = 0
     for hop in hops:
-        whole = full or hop.id in place.whole
+        complete = full or hop.id in place.opened
         is_helper = hop.kind in ("python", "binding") and not _operators_below(hop)
-        if is_helper and not whole and not place.whole:
+        if is_helper and not complete and not place.opened:
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
-        row, hidden_below = _row(hop, place, full=whole)
+        row, hidden_below = _row(hop, place, full=complete)
         hidden += hidden_below
         rows.append(row)
-    return rows, hidden
+    return joined(rows, full=full), hidden
 
 
 def _row(hop: Hop, place: RowContext, *, full: bool) -> tuple[TraceRow, int]:
@@ -324,20 +326,28 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> tuple[TraceRow, int]:
         hop = _loop(hop)
     children, hidden = prune(hop.children, place.inside(hop), full=full)
     if hop.kind == "closed":
-        row = _of(hop, title(hop), (), joined(children, full=full), place.hidden.get(hop.id, 0))
+        row = _of(hop, title(hop), (), children, place.hidden.get(hop.id, 0))
         return replace(row, kind=f"closed ({native.library_of(hop)})"), hidden
     if full:
-        return _of(hop, title(hop), lines_of(hop, full=True), joined(children, full=True), 0), hidden
-    lines = () if place.whole else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
+        return _of(hop, title(hop), lines_of(hop, full=True), children, 0), hidden
+    lines = () if place.opened else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
     name = title(hop, entry=not place.depth)
     if hop.kind == "impl" and place.is_deep(hop):
         hop = replace(hop, kind="native")  # predicted or not, it is one frame among others here
-    return _of(hop, name, lines, joined(children, full=False), place.hidden.get(hop.id, 0)), hidden
+    return _of(hop, name, lines, children, place.hidden.get(hop.id, 0)), hidden
 
 
 def _of(hop: Hop, name: str, lines: Iterable[Line], children: tuple[TraceRow, ...], inside: int) -> TraceRow:
-    row = TraceRow(hop.id, name, hop.kind, hop.status, tuple(lines), children, instructions=hop.instructions)
-    return row if children else replace(row, inside=inside)
+    return TraceRow(
+        hop=hop.id,
+        title=name,
+        kind=hop.kind,
+        status=hop.status,
+        lines=tuple(lines),
+        children=children,
+        instructions=hop.instructions,
+        inside=0 if children else inside,
+    )
 
 
 def _loop(hop: Hop) -> Hop:
@@ -367,9 +377,8 @@ def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceR
     children, hidden = prune(body.children, inner, full=False)
     lines = brief_places(body) if deep else [*reasoning(key), *places(kernel)]
     name = f"{title(hop)} → {key.name} → {short(body.name)}"
-    row = _of(hop, name, () if place.whole else lines, joined(children, full=False), place.hidden.get(body.id, 0))
-    frames = 1 + (body.instructions is not None)
-    return replace(row, status=_weakest(hop, key, body), frames=frames), hidden
+    row = _of(hop, name, () if place.opened else lines, children, place.hidden.get(body.id, 0))
+    return replace(row, status=_weakest(hop, key, body), frames=1 + (body.instructions is not None)), hidden
 
 
 def _weakest(*hops: Hop) -> str:
@@ -380,9 +389,9 @@ def _weakest(*hops: Hop) -> str:
 def _merged(key: Hop, kernel: Hop, place: RowContext) -> tuple[TraceRow, int]:
     """A key and its kernel on one row: the key is why, the kernel is what."""
     children, hidden = prune(kernel.children, place, full=False)
-    lines = () if place.whole else (*reasoning(key), *places(kernel))
+    lines = () if place.opened else (*reasoning(key), *places(kernel))
     name = f"{key.name} → {short(kernel.name)}"
-    row = _of(kernel, name, lines, joined(children, full=False), place.hidden.get(kernel.id, 0))
+    row = _of(kernel, name, lines, children, place.hidden.get(kernel.id, 0))
     return replace(row, hop=key.id, status=_weakest(key, kernel)), hidden
 
 
@@ -412,7 +421,7 @@ def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
         else:
             rest.append(child)
     children, hidden = prune(rest, place, full=False)
-    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), joined(children, full=False)), hidden
+    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children), hidden
 
 
 def title(hop: Hop, *, entry: bool = False) -> str:

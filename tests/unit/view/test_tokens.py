@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.tokens import Tokens, kinds, surroundings
+from ptexplore.view.tokens import Tokens, surroundings
+
+
+def kinds(text: bytes | str, language: str):
+    """The spans of every line of a text."""
+    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return Tokens(decoded, language).spans(1, decoded.count("\n") + 1)
 
 
 def named(line: str, spans):
