@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ptexplore.annotations.records import Anchor, Lab, See, Unreadable, Where
-from ptexplore.model.trace import HopKind
+from ptexplore.model.hop_kinds import HopKind
 from ptexplore.source.tree import is_plain
 
 ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")

@@ -200,7 +200,7 @@ def find(
     Raises PtexploreError if nothing fits; its `why` has the closest names.
 
     >>> import ptexplore
-    >>> ptexplore.find("conv2d", kind="operator").groups[0].found[0].name
+    >>> ptexplore.find("conv2d", kind="operator").groups[0].hits[0].name
     'aten::conv2d'
     """
     with PublicWorkspace(python, tree) as workspace:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
+from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
-HopKind = Literal["python", "binding", "op", "key", "kernel", "impl", "stub", "native", "node", "closed"]
 Phase = Literal["forward", "backward"]
 TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only added
 

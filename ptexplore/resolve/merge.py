@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ptexplore.model.trace import Hop, HopKind
+from ptexplore.model.hop_kinds import HopKind
+from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.observed import CallTarget, Event, UserCall, operators
 from ptexplore.resolve.places.precision import unknown

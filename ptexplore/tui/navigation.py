@@ -99,7 +99,9 @@ def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Ca
     if not named and last != name and "/" not in name:
         named = candidates(library.trees, None, last)
         remark = f"nothing is called {name}; these are called {last}" if named else ""
-    same_language = [one for one in named if _language(one.spot.ref.path or "") == _language(place.path)]
+    same_language = [
+        candidate for candidate in named if _language(candidate.spot.ref.path or "") == _language(place.path)
+    ]
     if not same_language:
         if named:
             why = "its definition is not known; what is called so is of another language (ctrl+p lists it)"
@@ -112,7 +114,9 @@ def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Ca
         return [], f"{name} is the C++ library's: it is not in these trees"
     if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
         remark = f"found by its name alone: {elsewhere[0].name}"
-    elsewhere.sort(key=lambda one: (one.spot.ref.path != place.path, one.spot.tree.name != place.tree))
+    elsewhere.sort(
+        key=lambda candidate: (candidate.spot.ref.path != place.path, candidate.spot.tree.name != place.tree)
+    )
     return elsewhere, remark
 
 

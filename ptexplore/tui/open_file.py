@@ -173,7 +173,9 @@ class OpenFile:
         """The symbol whose own name is at a place."""
         word = self.word(line, column)
         name = self.line(line)[slice(*word)] if word is not None else None
-        return next((one for one in self.outline if one.line == line and one.name.lstrip("~") == name), None)
+        return next(
+            (symbol for symbol in self.outline if symbol.line == line and symbol.name.lstrip("~") == name), None
+        )
 
     # --- what must be said ---
 

@@ -52,7 +52,7 @@ def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
         if number:
             console.print()
         console.print(Text(group.name, style="bold"))
-        for hit in group.found:
+        for hit in group.hits:
             _PRINT.get(hit.kind, _symbol)(console, hit, locate)
         if group.more is None:
             console.print(Text("  there are more: --limit N shows more", style="dim"))
@@ -150,7 +150,7 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
         console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
     if not view.groups:
         console.print(Text("nothing here uses it", style="dim"))
-    several = len({use.spot.tree.name for group in view.groups for use in group.found}) > 1
+    several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
         _group(console, group, locate, several=several)
     if view.remarks:
@@ -161,9 +161,9 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
 
 def _group(console: Console, group: UseGroup, locate: LocateIn, *, several: bool) -> None:
     console.print(Text.assemble((f"\n{group.name}", "bold"), (f"  {group.total}", "dim")))
-    for use in group.found:
+    for use in group.uses:
         _use(console, use, locate, several=several)
-    left = group.total - len(group.found)
+    left = group.total - len(group.uses)
     if left:
         console.print(Text(f"  {left} more: --limit 0 shows all, --kind {group.name} only these", style="dim"))
 

@@ -132,9 +132,9 @@ class Palette(ModalScreen[Message | None]):
         with Vertical():
             yield Input(placeholder="search", select_on_focus=False)
             yield Static(id="sorts")
-            found = Choices(id="found")
-            found.can_focus = False  # the keys go to what is typed
-            yield found
+            choices = Choices(id="found")
+            choices.can_focus = False  # the keys go to what is typed
+            yield choices
             yield Static(EMPTY, id="told")
 
     def on_mount(self) -> None:
@@ -177,7 +177,7 @@ class Palette(ModalScreen[Message | None]):
         for group in groups:
             if len(groups) > 1:
                 options.append(Option(Content.styled(group.name, "bold $text-muted"), disabled=True))
-            for hit in group.found:
+            for hit in group.hits:
                 options.append(Option(_prompt(hit), id=str(len(self._hits))))
                 self._hits.append(hit)
         self.query_one("#found", Choices).fill(options)

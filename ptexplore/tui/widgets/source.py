@@ -115,10 +115,13 @@ class SourceView(ScrollView, can_focus=True):
         left, room = self.scroll_offset.x, max(width - self._gutter, 1)
         notes = file.notes.get(number, 0)
         mark = " ●"[notes] if notes < 2 else str(min(notes, 9))
+        coloured = self._coloured(file, number, left, room, base).render(self.app.console)
         segments = [
             Segment(mark, colours.part("mark", dark=dark)),
             Segment(f"{number:>{self._gutter - 2}} ", colours.part("number-here" if current else "number", dark=dark)),
-            *self._coloured(file, number, left, room, base).render(self.app.console),
+            *(
+                Segment(text, style or base) for text, style, _ in coloured
+            ),  # a line of no colours comes without a style
         ]
         line = Strip(segments).adjust_cell_length(width, base)
         if file.length(number) > left + room:

@@ -59,14 +59,14 @@ class Uses(Choices):
 
     def _list(self, view: RefsView) -> None:
         total = sum(group.total for group in view.groups)
-        by_name = any(use.how == "name-matched" for group in view.groups for use in group.found)
+        by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
         narrowed = "by name, not by type: " if by_name else ""
         self.border_title = Content(clean(f"{narrowed}{total} uses of {view.asked}"))
         options = []
         for group in view.groups:
-            more = f", {len(group.found)} of them here" if group.total > len(group.found) else ""
+            more = f", {len(group.uses)} of them here" if group.total > len(group.uses) else ""
             options.append(Option(Content.styled(f"{group.name}: {group.total}{more}", "bold"), disabled=True))
-            for use in group.found:
+            for use in group.uses:
                 number = f"use-{len(self._uses)}"
                 self._uses[number] = use
                 options.append(Option(_row(use), id=number))

@@ -55,7 +55,7 @@ class HitGroup:
     """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
 
     name: str
-    found: tuple[SearchHit, ...]
+    hits: tuple[SearchHit, ...]
     more: int | None = 0
 
 
@@ -104,14 +104,14 @@ def find(
         groups.append(_operators(trees, catalogue, query, wanted.limit))
     if only in (None, "file"):
         groups.append(_files(trees, query, wanted.limit))
-    few = sum(len(g.found) for g in groups) < FEW
+    few = sum(len(g.hits) for g in groups) < FEW
     if only in (None, "note"):
         groups.append(_notes(trees, marks_by_tree or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
         hits = tuple(SearchHit("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
         groups.append(HitGroup("text", hits, None if more else 0))
-    return FindView(query, tuple(g for g in groups if g.found), tuple(t.tree.info for t in trees), tuple(remarks))
+    return FindView(query, tuple(g for g in groups if g.hits), tuple(t.tree.info for t in trees), tuple(remarks))
 
 
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
@@ -363,7 +363,7 @@ def hits(
     count = 0
     for kind in _QUICK:
         for group in find(trees, catalogue, query, FindQuery(EACH, kind), marks_by_tree).groups:
-            count += len(group.found)
+            count += len(group.hits)
             yield group
     if count < FEW:
         yield from find(trees, catalogue, query, FindQuery(EACH, "text", stopped=stopped), marks_by_tree).groups
@@ -376,7 +376,7 @@ def find_to_document(view: FindView) -> dict[str, Any]:
         "query": view.query,
         "trees": [tree_to_json(tree) for tree in view.trees],
         "groups": [
-            {"name": group.name, "more": group.more, "results": [_hit_to_json(hit) for hit in group.found]}
+            {"name": group.name, "more": group.more, "results": [_hit_to_json(hit) for hit in group.hits]}
             for group in view.groups
         ],
         "remarks": list(view.remarks),

@@ -55,10 +55,10 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one sort by path; `total` counts all, `found` are those within the limit."""
+    """Uses of one sort by path; `total` counts all, `uses` are those within the limit."""
 
     name: str
-    found: tuple[NameUse, ...]
+    uses: tuple[NameUse, ...]
     total: int
 
 
@@ -107,7 +107,7 @@ def refs(trees: Sequence[IndexedTree], name: str, limit: int | None, kind: str |
     if not raw and not asked.symbols and not left_out:
         raise _nothing(trees, name)
     groups = [_use_group(group, [use for use in raw.values() if use.group == group], limit) for group in GROUPS]
-    shown = [use for group in groups for use in group.found]
+    shown = [use for group in groups for use in group.uses]
     remarks = [*_remarks(asked, shown, left_out, copies), *_changed_files(trees, shown)]
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
@@ -379,7 +379,7 @@ def refs_to_document(view: RefsView) -> dict[str, Any]:
         ],
         "defined_more": view.more,
         "groups": [
-            {"name": group.name, "total": group.total, "uses": [_use_to_json(use) for use in group.found]}
+            {"name": group.name, "total": group.total, "uses": [_use_to_json(use) for use in group.uses]}
             for group in view.groups
         ],
         "remarks": list(view.remarks),

@@ -78,14 +78,14 @@ def test_what_is_found_shown_and_used_stands_where_the_file_has_it(source: Path,
     workspace = open_one()
     view = workspace.find("mix", kind="function")
     (symbols,) = view.groups
-    place = symbols.found[0].spot
+    place = symbols.hits[0].spot
     assert place is not None
-    assert (symbols.found[0].name, place.ref.path, place.ref.line) == ("at::native::mix", MIX_PATH, 2)
+    assert (symbols.hits[0].name, place.ref.path, place.ref.line) == ("at::native::mix", MIX_PATH, 2)
     assert workspace.locate(place) == (str(source / MIX_PATH), 2)
     (page,) = workspace.show("at::native::stir").pages
     assert list(page.lines) == [MIX.split("\n")[2]]
     uses = workspace.refs("at::native::mix")
-    assert {use.spot.ref.line for group in uses.groups for use in group.found} == {3}
+    assert {use.spot.ref.line for group in uses.groups for use in group.uses} == {3}
 
 
 def test_what_fits_nothing_is_an_error_that_names_what_was_searched(source: Path, open_one: Open) -> None:
