@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.noted import MarksByTree
+    from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import RefsView
@@ -267,7 +267,7 @@ class Workspace:
         """
         from ptexplore.capture.trace import capture
         from ptexplore.resolve.trail import resolve
-        from ptexplore.view.notes.noted import with_notes
+        from ptexplore.view.notes.notes_about import with_notes
 
         lookup = self.lookup
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests())

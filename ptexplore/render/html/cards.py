@@ -12,14 +12,14 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.view.card import Card, card, places_run
-from ptexplore.view.notes.noted import holds, operators_of
+from ptexplore.view.notes.notes_about import holds, operators_of
 from ptexplore.view.site.site import operator_names
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.progress import Progress
-    from ptexplore.view.notes.noted import MarksByTree
+    from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.site.site import Site
 
 _BATCH = 40

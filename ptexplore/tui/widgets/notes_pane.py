@@ -17,7 +17,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import TONES
 from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts
-from ptexplore.view.notes.noted import holds
+from ptexplore.view.notes.notes_about import holds
 from ptexplore.view.notes.prose import prose_tokens
 
 if TYPE_CHECKING:
