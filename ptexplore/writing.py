@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,30 @@ def write_whole(file: Path, content: str | bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             aside.unlink()
+
+
+def empty_beside(file: Path) -> Path:
+    """A new, empty file in the folder of `file`, which is made where it is missing. Raises OSError."""
+    import tempfile
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def put_in_place(aside: Path, file: Path) -> None:
+    """Rename `aside`, which is written whole, to `file`, when all of it is on the disk."""
+    with aside.open("rb") as written:
+        os.fsync(written.fileno())
+    aside.chmod(0o644)
+    aside.replace(file)
+
+
+def disk_error(error: Exception, file: Path) -> OSError:
+    """The OSError that a database's message about the disk stands for."""
+    number = errno.ENOSPC if "full" in str(error) else errno.EIO
+    return OSError(number, f"{os.strerror(number)} ({error})", str(file))
 
 
 @contextlib.contextmanager

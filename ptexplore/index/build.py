@@ -19,7 +19,6 @@ from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.index.reading_plan import (
     IndexInput,
     ReadingPlan,
-    is_current,
     same_unread,
     unread_files,
     usable_index,
@@ -62,11 +61,10 @@ def build(source: IndexInput, target: Path, *, jobs: int | None = None, progress
         if waited:  # long enough for files to change
             source = replace(source, files=[listed._replace(state=None) for listed in source.files])
         try:
-            built = _build(source, target, jobs or available(), watcher)
+            return _build(source, target, jobs or available(), watcher, started)
         except StaleIndex:  # damage that shows only where it is read: what is there is no use
             target.unlink(missing_ok=True)
-            built = _build(source, target, jobs or available(), watcher)
-    return Built(*built, time.monotonic() - started)
+            return _build(source, target, jobs or available(), watcher, started)
 
 
 def available() -> int:
@@ -75,15 +73,13 @@ def available() -> int:
     return min(cores, 16)
 
 
-_Built = tuple[int, int, int, tuple[Unread, ...], bool]
-
-
-def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _Built:
+def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress, started: float) -> Built:
     store = usable_index(target)
     known = store.known() if store is not None else {}
     plan = what_to_read(source.files, known)
-    if store is not None and is_current(store, source.identity) and not plan.removed and same_unread(store, plan):
-        return 0, len(known), 0, tuple(Unread(*row) for row in unread_files(store)), False
+    if store is not None and store.meta("source") == source.identity and not plan.removed and same_unread(store, plan):
+        unread = tuple(Unread(*row) for row in unread_files(store))
+        return Built(0, len(known), 0, unread, anew=False, seconds=time.monotonic() - started)
     ahead = _read_ahead(source) if store is None else None
     macros = functools.cache(functools.partial(_macros, source, store, plan, ahead, watcher))
     if store is not None:
@@ -106,7 +102,8 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress) -> _B
         changes.apply(_behind_first(watched, taken), plan.removed)
     watcher.step(f"{source.tree}: done", 1.0)
     kept = len(known) - len(plan.removed) - changes.replaced
-    return changes.read, kept, len(plan.removed), tuple(changes.unread), anew
+    seconds = time.monotonic() - started
+    return Built(changes.read, kept, len(plan.removed), tuple(changes.unread), anew, seconds)
 
 
 def _read_ahead(source: IndexInput) -> ReadAhead | None:

@@ -27,15 +27,10 @@ class IndexInput:
     read_ahead: Path | None = None
 
 
-def is_current(store: IndexStore, source_identity: str) -> bool:
-    """Whether an open index is of that very source."""
-    return store.meta("source") == source_identity
-
-
 def is_fresh(source: IndexInput, target: Path) -> bool:
     """Whether the index at `target` is of `source` as it lies there now: nothing to read, nothing gone."""
     store = usable_index(target)
-    if store is None or not is_current(store, source.identity):
+    if store is None or store.meta("source") != source.identity:
         return False
     plan = what_to_read(source.files, store.known())
     return not plan.removed and same_unread(store, plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import multiprocessing
 import os
 import pickle
 import stat
@@ -11,13 +12,15 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ptexplore.cpp.macros import MacroTable
-from ptexplore.cpp.text import Words
+from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
 from ptexplore.model.symbols import Dialect, FileRecords, Language, Ref, Symbol
 from ptexplore.processes import starting_workers
@@ -25,9 +28,6 @@ from ptexplore.source import canonical
 from ptexplore.source.listing import PYTHON, YAML
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
-
-if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
 
 LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives its words alone
 _TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
@@ -89,9 +89,6 @@ def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int,
         for task in tasks:
             yield read(task, table)
         return
-    import multiprocessing
-    from concurrent.futures.process import BrokenProcessPool
-
     # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
     context = multiprocessing.get_context("spawn")
     try:
@@ -276,24 +273,17 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
 
             dialect, refs = yaml_rows(path, text)
         else:
-            symbols, refs, dialect, more = _cpp(path, text, macros, words)
+            from ptexplore.index.cpp.extract import extract
+            from ptexplore.index.dialect import cpp
+
+            source = Text(path, text)
+            source.words = words
+            symbols, refs, more = extract(path, text, macros, source)
             problems += more
+            dialect = cpp.dialect(source, macros)
     except Exception as error:  # noqa: BLE001  (whatever a file does to a reader, the other files are read)
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
     return FileRecords(path, language, tuple(symbols), tuple(refs), tuple(dialect), tuple(problems))
-
-
-def _cpp(
-    path: str, text: str, macros: MacroTable, words: Words | None
-) -> tuple[list[Symbol], list[Ref], list[Dialect], list[str]]:
-    from ptexplore.cpp.text import Text
-    from ptexplore.index.cpp.extract import extract
-    from ptexplore.index.dialect.cpp import dialect
-
-    source = Text(path, text)
-    source.words = words
-    symbols, refs, problems = extract(path, text, macros, source)
-    return symbols, refs, dialect(source, macros), problems
 
 
 def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> list[Task]:

@@ -78,13 +78,12 @@ class Invocations:
 
     def _in_enum(self, use: MacroUse) -> None:
         """A list macro between enumerators."""
-        view = self.view
         definitions = self.prepared.macros.definitions(use.name, use.start)
         if use.arguments is None or self._before(use.start) not in ",{":
             return
         texts = self._expansions(use, definitions)
         if texts and texts[0].endswith(","):
-            blank(view, use.start, use.arguments[1] + 1)
+            blank(self.view, use.start, use.arguments[1] + 1)
             self.made.append(Made(use, texts[:1], use.start))
 
     def _in_code(self, use: MacroUse) -> None:
@@ -95,8 +94,7 @@ class Invocations:
             if use.arguments is None or self._before(use.start) not in ";{}":
                 return
             end = use.arguments[1] + 1
-            following = _GOES_ON_WITHOUT.match(view, end)
-            if following:
+            if _GOES_ON_WITHOUT.match(view, end):
                 view[end : end + 1] = b";"
         elif any(";" in define.body or "{" in define.body or "}" in define.body for define in definitions):
             blank(view, use.start, use.end)
@@ -192,7 +190,6 @@ class Invocations:
         is_complete = texts[0].endswith((";", "}"))
         head = None
         if not is_complete and _FUNCTION_GOES_ON.match(after):
-            head = use.start
             tail, defines = self._tail(end)
             bracketed = after.lstrip().startswith("(")
             name = ("" if prefix and not prefix.endswith(">") else "void ") + ("z" if bracketed else "z()")

@@ -65,8 +65,7 @@ def prepare(text: Text, table: MacroTable) -> Prepared:
     for directive in text.directives:
         blank(buffer, directive.start, directive.end)
     _plain_strings(bare, buffer)
-    own = attributes(made.macros.own, table.attributes) if made.macros.own else table.attributes
-    made.attributes = own
+    made.attributes = attributes(made.macros.own, table.attributes) if made.macros.own else table.attributes
     _blank_attributes(made, buffer)
     made.hidden = hidden_spans(text)
     for hidden in made.hidden:

@@ -74,9 +74,7 @@ def dialect(text: Text, macros: MacroTable | None = None) -> list[Dialect]:
 
     `macros` says what a macro of the headers means; the file's own definitions come first, each from where it stands.
     """
-    rows = list(_rows(text, macros))
-    rows.sort(key=lambda row: (row.line, row.end_line))
-    return rows
+    return sorted(_rows(text, macros), key=lambda row: (row.line, row.end_line))
 
 
 def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 SOURCES = frozenset({".cpp", ".cc", ".cxx", ".c"})  # CUDA, Objective-C++ and Metal need headers that are not here
 HEADERS = frozenset({".h", ".hpp", ".hh", ".inl"})
-READABLE = SOURCES | HEADERS
 
 # Of cmake/Dependencies.cmake and caffe2/CMakeLists.txt, as a release's Linux build has them. What would need headers
 # that a wheel does not hold (fbgemm, onnx, numpy, CUDA) is left undefined. A CPU kernel is read once, as DEFAULT.

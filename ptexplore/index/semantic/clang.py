@@ -201,15 +201,12 @@ class Unit:
     def path(self, file: int) -> str | None:
         """The canonical path of a file handle; None outside the tree."""
         if file not in self._paths:
-            self._paths[file] = self._canonical(file)
+            name = self._name(file)
+            self._paths[file] = name.removeprefix(self._root) if name.startswith(self._root) else None
         return self._paths[file]
 
     def _name(self, file: int) -> str:
         return os.path.normpath(self.clang.text(self.clang.lib.clang_getFileName(file))) if file else ""
-
-    def _canonical(self, file: int) -> str | None:
-        name = self._name(file)
-        return name.removeprefix(self._root) if name.startswith(self._root) else None
 
     def files(self) -> set[str]:
         """The tree's files that the unit read."""

@@ -148,10 +148,6 @@ class Store:
         )
         return [TableEntry(tuple(r[0].split(",")), r[1], bool(r[2]), r[3], r[4], r[5]) for r in rows]
 
-    def effective(self, op: str, key: str) -> TableEntry | None:
-        """What `op`'s table holds for the runtime key `key`; None where it holds nothing."""
-        return next((entry for entry in self.table(op) if key in entry.keys), None)
-
     def fallback(self, path: str, line: int) -> list[TableEntry]:
         """The backend fallback entries made at `path`:`line`, with every key that has it somewhere."""
         rows = self._rows(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -24,6 +21,7 @@ from ptexplore.model.operators import (
     TableEntry,
 )
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
+from ptexplore.writing import disk_error, empty_beside, put_in_place
 
 
 class CatalogueWriter:
@@ -33,12 +31,9 @@ class CatalogueWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
         self.path = path
-        self.aside = Path(name)
-        self.db = sqlite3.connect(name, isolation_level=None)
+        self.aside = empty_beside(path)
+        self.db = sqlite3.connect(self.aside, isolation_level=None)
         self.db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
         self.db.executescript(resources.files("ptexplore.store.catalogue").joinpath("schema.sql").read_text("utf-8"))
         self.db.execute(f"PRAGMA user_version = {CATALOGUE_FORMAT}")
@@ -70,12 +65,9 @@ class CatalogueWriter:
         try:
             self.db.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            raise _as_os_error(error, self.path) from error
+            raise disk_error(error, self.path) from error
         self.db.close()
-        with self.aside.open("rb") as written:
-            os.fsync(written.fileno())
-        self.aside.chmod(0o644)
-        self.aside.replace(self.path)
+        put_in_place(self.aside, self.path)
 
     def _path(self, path: str | None) -> int | None:
         return None if path is None else self.paths.setdefault(path, len(self.paths) + 1)
@@ -222,9 +214,4 @@ class CatalogueWriter:
             try:
                 self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
             except sqlite3.OperationalError as error:
-                raise _as_os_error(error, self.path) from error
-
-
-def _as_os_error(error: sqlite3.OperationalError, path: Path) -> OSError:
-    number = errno.ENOSPC if "full" in str(error) else errno.EIO
-    return OSError(number, f"{os.strerror(number)} ({error})", str(path))
+                raise disk_error(error, self.path) from error

@@ -165,14 +165,10 @@ class Search:
             if len(placed) >= limit:
                 break
             placed += [(place, number) for number in self._ids(name, outer, limit - len(placed))]
-        symbols = self._symbols_by_id([number for _, number in placed])
-        return [(place, symbol) for (place, _), symbol in zip(placed, symbols, strict=True)]
-
-    def _symbols_by_id(self, numbers: Sequence[int]) -> list[Symbol]:
-        """The symbols of these ids, in that order."""
-        rows = self._connection.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({', '.join(map(str, numbers))})")
+        ids = ", ".join(str(number) for _, number in placed)
+        rows = self._connection.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({ids})")
         by_id = {row[0]: symbol(row[1:]) for row in rows}
-        return [by_id[number] for number in numbers]
+        return [(place, by_id[number]) for place, number in placed]
 
     def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
         """The ids of the first `limit` symbols of that name. Only so many are sorted: the limit has to stand here."""

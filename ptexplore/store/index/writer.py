@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
@@ -17,6 +14,7 @@ from types import TracebackType
 from ptexplore.model.symbols import Extractor, Ref
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
+from ptexplore.writing import disk_error, empty_beside, put_in_place
 
 _INSERT = {
     "file": "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -53,13 +51,10 @@ class IndexWriter:
             self._next = int(self.meta("next_file") or 1)
 
     def _begin_aside(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         for left_over in self.path.parent.glob(f".{self.path.name}.*"):
             left_over.unlink(missing_ok=True)  # of a builder that was killed: the caller holds the lock
-        handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
-        os.close(handle)
-        self._aside = Path(name)
-        self._db = sqlite3.connect(name, isolation_level=None)
+        self._aside = empty_beside(self.path)
+        self._db = sqlite3.connect(self._aside, isolation_level=None)
         self._db.executescript(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
             "PRAGMA cache_size = -131072"
@@ -108,10 +103,7 @@ class IndexWriter:
         if self._aside is None:
             return
         self._db.close()
-        with self._aside.open("rb") as written:
-            os.fsync(written.fileno())
-        self._aside.chmod(0o644)
-        self._aside.replace(self.path)
+        put_in_place(self._aside, self.path)
 
     # --- what is there ---
 
@@ -195,7 +187,6 @@ def _as_ours(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        number = errno.ENOSPC if "full" in str(error) else errno.EIO
-        raise OSError(number, f"{os.strerror(number)} ({error})", str(path)) from error
+        raise disk_error(error, path) from error
     except sqlite3.DatabaseError as error:
         raise StaleIndex(f"{path}: {error}") from error
