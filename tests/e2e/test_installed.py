@@ -19,12 +19,10 @@ from ptexplore.source.runtime.describe import find_runtime
 from ptexplore.source.runtime.generated import ensure
 from ptexplore.source.tree import SourceTree, runtime_tree
 from ptexplore.store.catalogue.reader import Store
-from tests.harness import TARGET
+from tests.harness import GENERATED, TARGET
 
 pytestmark = pytest.mark.e2e
 
-# What a release's own registrations are, counted by hand against its binary.
-GENERATED = {"2.6.0": 17_563, "2.13.0": 15_958}
 SMALLEST_PYTHON_SHARE = 0.7  # of records made from Python whose callable is known
 
 
