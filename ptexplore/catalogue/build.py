@@ -92,7 +92,15 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
         writer.python_names(names_read.result())
         writer.python_kernels(kernels)
         writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
-        writer.meta(_meta(runtime, raw))
+        writer.meta(
+            {
+                "version": runtime.version,
+                "git_version": runtime.git_version,
+                "torch_dir": runtime.torch_dir,
+                "runtime_key": runtime.key,
+                "num_backends": str(raw.get("num_backends") or 0),
+            }
+        )
     watcher.step("writing the catalogue", 1.0)
     return ahead
 
@@ -183,13 +191,3 @@ def _python(registration: Registration, kernels: list[PythonKernel], tree: Sourc
         confirmed=why_not is None,
         why_not=why_not,
     )
-
-
-def _meta(runtime: Runtime, raw: dict[str, Any]) -> dict[str, str]:
-    return {
-        "version": runtime.version,
-        "git_version": runtime.git_version,
-        "torch_dir": runtime.torch_dir,
-        "runtime_key": runtime.key,
-        "num_backends": str(raw.get("num_backends") or 0),
-    }
