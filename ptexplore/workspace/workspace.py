@@ -210,8 +210,7 @@ class Workspace:
         chosen = next((c for c in in_use if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
         if chosen is not None and is_in_place(chosen):
             fresh_index(chosen, runtime, self.watch).close()
-        name = self.tree or (chosen.name if chosen is not None else "runtime")
-        return self.open_trees(name)[0]
+        return self.open_trees(self.tree or (chosen.name if chosen is not None else "runtime"))[0]
 
     def _named(self) -> tuple[Runtime | None, dict[str, Checkout | Runtime]]:
         runtime, in_use = self.sources()
