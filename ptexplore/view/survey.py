@@ -275,7 +275,7 @@ class Exceptions:
     """Operators, or functions, that are not as the others, each with why."""
 
     title: str
-    found: tuple[tuple[str, str], ...]
+    entries: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyR
         title=f"{len(surveyed)} of PyTorch's own operator samples, traced",
         about=_about(about, rows),
         shares=tuple(_shares(surveyed, matched=any(tree.endswith("(matches)") for tree in about.trees))),
-        exceptions=tuple(Exceptions(title, found) for title, why in _exceptions(surveyed) if (found := tuple(why))),
+        exceptions=tuple(Exceptions(title, entries) for title, why in _exceptions(surveyed) if (entries := tuple(why))),
         rows=surveyed,
         missing=tuple(op for op in operators if op not in rows),
     )
@@ -388,7 +388,7 @@ def report_to_document(report: Report) -> dict[str, Any]:
         "about": dict(report.about),
         "shares": [{"name": s.name, "count": s.count, "total": s.total, "asked": s.asked} for s in report.shares],
         "exceptions": [
-            {"title": sort.title, "found": [{"name": name, "why": why} for name, why in sort.found]}
+            {"title": sort.title, "found": [{"name": name, "why": why} for name, why in sort.entries]}
             for sort in report.exceptions
         ],
         "missing": list(report.missing),
