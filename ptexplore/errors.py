@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 FAILED = 1
 USAGE = 2
 MISSING = 3  # something needed is missing, stale or mismatched
@@ -26,3 +31,14 @@ class PtexploreError(Exception):
         self.why = why
         self.hint = hint
         self.exit_code = exit_code
+
+
+@contextlib.contextmanager
+def cache_errors(message: str, file: Path) -> Iterator[None]:
+    """An OSError while something is written into the cache becomes the three-part error; it names `file` if need be."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{os.fsdecode(error.filename or file)}: {error.strerror or error}"
+        hint = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
+        raise PtexploreError(message, why, hint, MISSING) from error

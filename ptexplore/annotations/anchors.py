@@ -14,15 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ptexplore.annotations.lock import LockEntry
-from ptexplore.annotations.records import Anchor, Problem
+from ptexplore.annotations.records import Anchor, Problem, Stop, Tour
 from ptexplore.cpp.types import unqualified_types
-from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.records import Stop, Tour
     from ptexplore.model.places import TreeInfo
-    from ptexplore.model.symbols import Dialect, Symbol
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 

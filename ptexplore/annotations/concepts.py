@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from ptexplore.annotations import blocks
 from ptexplore.annotations.format import decode, without_controls
-from ptexplore.annotations.load import read_bytes
+from ptexplore.annotations.load import Layer, NoteLibrary, read_bytes
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import Problem, Unreadable, Where
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.load import Layer, NoteLibrary
 
 FILE = "concepts.md"
 STAGES = {

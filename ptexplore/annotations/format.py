@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Literal
 from ptexplore.annotations import blocks
 from ptexplore.annotations.blocks import Field, read_fields
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
-from ptexplore.annotations.records import LEVELS, Anchor, Level, Problem, Stop, StopPart, Tour, Unreadable, Where
+from ptexplore.annotations.records import LEVELS, Anchor, Lab, Level, Problem, Stop, StopPart, Tour, Unreadable, Where
 from ptexplore.safe_text import UNSAFE
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
-
-    from ptexplore.annotations.records import Lab
 
 
 LARGEST = 256 * 1024  # bytes; the longest honest tour is a sixth of it

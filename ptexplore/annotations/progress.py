@@ -7,14 +7,12 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptexplore.annotations.blocks import ID, STOP
+from ptexplore.annotations.records import Tour
 from ptexplore.locations import progress_file
 from ptexplore.writing import write_whole
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Tour
 
 FORMAT = 1
 _LARGEST = 4 * 1024 * 1024  # bytes

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptexplore.model.trace import walk
+from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
 from ptexplore.view.trace.rows import Options, view
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ptexplore.model.trace import Finding, Hop, Session, Trail
     from ptexplore.view.trace.explain import Explanation
 
 

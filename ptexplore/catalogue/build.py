@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,7 +15,7 @@ from ptexplore.catalogue.gather import gather
 from ptexplore.catalogue.operators import Model
 from ptexplore.catalogue.python_names import NO_CALLABLE, kernel_for, makes_library, python_kernels, python_names
 from ptexplore.catalogue.registrations import HANDWRITTEN, NO_FILE, Kernels, missing, registrations_of
-from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration, TableEntry
 from ptexplore.model.places import Runtime
 from ptexplore.source.canonical import InstalledFolders, recorded_path
@@ -43,16 +42,10 @@ def build_catalogue(
     Nothing appears at `store_path` unless all of it was written.
     """
     try:
-        ahead = _build(runtime, tree, raw, store_path, progress or Silent())
-        if read_ahead is not None:
-            keep(read_ahead, ahead)
-    except OSError as error:
-        raise PtexploreError(
-            "the catalogue cannot be written",
-            f"{os.fsdecode(error.filename or store_path)}: {error.strerror or error}",
-            "make room there, or set PTEXPLORE_CACHE to a folder you can write",
-            MISSING,
-        ) from error
+        with cache_errors("the catalogue cannot be written", store_path):
+            ahead = _build(runtime, tree, raw, store_path, progress or Silent())
+            if read_ahead is not None:
+                keep(read_ahead, ahead)
     except Unparsed as error:
         raise PtexploreError(
             "the dispatcher's records cannot be read",
@@ -92,7 +85,15 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
         writer.python_names(names_read.result())
         writer.python_kernels(kernels)
         writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
-        writer.meta(_meta(runtime, raw))
+        writer.meta(
+            {
+                "version": runtime.version,
+                "git_version": runtime.git_version,
+                "torch_dir": runtime.torch_dir,
+                "runtime_key": runtime.key,
+                "num_backends": str(raw.get("num_backends") or 0),
+            }
+        )
     watcher.step("writing the catalogue", 1.0)
     return ahead
 
@@ -183,13 +184,3 @@ def _python(registration: Registration, kernels: list[PythonKernel], tree: Sourc
         confirmed=why_not is None,
         why_not=why_not,
     )
-
-
-def _meta(runtime: Runtime, raw: dict[str, Any]) -> dict[str, str]:
-    return {
-        "version": runtime.version,
-        "git_version": runtime.git_version,
-        "torch_dir": runtime.torch_dir,
-        "runtime_key": runtime.key,
-        "num_backends": str(raw.get("num_backends") or 0),
-    }

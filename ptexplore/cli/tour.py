@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.annotations.progress import load_progress, remember
+from ptexplore.annotations.progress import ReadingProgress, load_progress, remember
 from ptexplore.cli.completion import complete_stop, complete_tour
 from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.tour import TourWalk, stop_left_at
+from ptexplore.view.notes.tour import Excerpt, Guide, StopView, TourWalk, stop_left_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ptexplore.annotations.load import NoteLibrary
-    from ptexplore.annotations.progress import ReadingProgress
     from ptexplore.annotations.records import Lab, Problem, Tour
-    from ptexplore.view.notes.tour import Excerpt, Guide, StopView
     from ptexplore.workspace.workspace import Workspace
 
 EPILOG = """\

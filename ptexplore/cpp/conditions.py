@@ -128,11 +128,9 @@ def _platform(runtime: Runtime) -> tuple[dict[str, str], set[str]]:
     defined |= dict.fromkeys(("__linux__", "__linux", "__unix__", "__ELF__"), "1")
     undefined = {*_ELSEWHERE, *_OTHER_MACHINES}
     machine = platform.machine()
-    for name, macros in _MACHINES.items():
-        if name == machine:
-            defined |= dict.fromkeys(macros, "1")
-        elif machine in _MACHINES:
-            undefined |= set(macros)
+    if machine in _MACHINES:
+        defined |= dict.fromkeys(_MACHINES[machine], "1")
+        undefined |= {macro for name, macros in _MACHINES.items() if name != machine for macro in macros}
     has = runtime.accelerators
     undefined |= set(_CUDA)  # in C++ that the host's compiler reads
     undefined |= set(_HIP) if "hip" not in has else set()

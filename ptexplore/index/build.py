@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ptexplore.cpp.macros import HEADERS, MacroTable, collect
-from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.index.reading_plan import (
     IndexInput,
     ReadingPlan,
@@ -57,7 +57,7 @@ def build(source: IndexInput, target: Path, *, jobs: int | None = None, progress
     """
     watcher = progress or Silent()
     started = time.monotonic()
-    with _errors(target), _locked(target, watcher) as waited:
+    with cache_errors("the index cannot be written", target), _locked(target, watcher) as waited:
         if waited:  # long enough for files to change
             source = replace(source, files=[listed._replace(state=None) for listed in source.files])
         try:
@@ -189,10 +189,15 @@ class _Changes:
             writer.restamp(stamps)
             worn = int(writer.meta("worn") or 0) + self.replaced + len(removed)
             self.unread.sort(key=lambda file: file.path)
-            facts = {"tree": self.source.tree, "source": self.source.identity, "worn": str(worn)}
-            facts["unread"] = json.dumps([[file.path, file.why] for file in self.unread])
-            facts["macro_table"] = self.macros().as_text()
-            writer.put_meta(facts)
+            writer.put_meta(
+                {
+                    "tree": self.source.tree,
+                    "source": self.source.identity,
+                    "worn": str(worn),
+                    "unread": json.dumps([[file.path, file.why] for file in self.unread]),
+                    "macro_table": self.macros().as_text(),
+                }
+            )
 
 
 def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress, step: str) -> Iterator[Result]:
@@ -227,17 +232,3 @@ def _locked(target: Path, watcher: Progress) -> AbstractContextManager[bool]:
     why = f"another process has held {lock} for half an hour"
     refusal = PtexploreError("the index is in use", why, "end that process, then: ptexplore index")
     return locked(lock, _WAIT, lambda: watcher.step("waiting for another ptexplore to finish indexing"), refusal)
-
-
-@contextlib.contextmanager
-def _errors(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        where = os.fsdecode(error.filename or str(target))
-        raise PtexploreError(
-            "the index cannot be written",
-            f"{where}: {error.strerror or error}",
-            "make room there, or set PTEXPLORE_CACHE to a folder you can write",
-            MISSING,
-        ) from error

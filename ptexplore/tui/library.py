@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ptexplore.tui.places import Place
     from ptexplore.view.card import Card
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.noted import MarksByTree
+    from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace

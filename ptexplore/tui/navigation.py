@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
-from ptexplore.view.search.show import candidates
+from ptexplore.view.search.show import Candidate, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
-    from ptexplore.view.search.show import Candidate
 
 
 class Navigator:

@@ -13,12 +13,11 @@ from ptexplore.safe_text import clean
 from ptexplore.source.permalink import permalink_of
 from ptexplore.view.search.show import CHANGED
 from ptexplore.view.tokens import Span, Tokens
-from ptexplore.view.trees import changed, spot
+from ptexplore.view.trees import IndexedTree, changed, spot
 
 if TYPE_CHECKING:
     from ptexplore.model.symbols import Symbol
     from ptexplore.tui.library import Library
-    from ptexplore.view.trees import IndexedTree
 
 COLOURED = 8_000_000  # characters; a larger file is shown plain, and so is one with a longer line than this:
 LONGEST = 20_000

@@ -14,7 +14,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.places import Place
-from ptexplore.view.notes.tour import TourWalk, find_tour, stop_left_at
+from ptexplore.view.notes.tour import Guide, StopView, TourWalk, find_tour, stop_left_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.tour import Guide, StopView
 
 
 class Touring:

@@ -19,7 +19,7 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.line import Line
-from ptexplore.view.notes.noted import MarksByTree, about_operator, holds
+from ptexplore.view.notes.notes_about import MarksByTree, about_operator, holds
 
 # Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named

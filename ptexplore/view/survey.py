@@ -275,7 +275,7 @@ class Exceptions:
     """Operators, or functions, that are not as the others, each with why."""
 
     title: str
-    named: tuple[tuple[str, str], ...]
+    entries: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyR
         title=f"{len(surveyed)} of PyTorch's own operator samples, traced",
         about=_about(about, rows),
         shares=tuple(_shares(surveyed, matched=any(tree.endswith("(matches)") for tree in about.trees))),
-        exceptions=tuple(exceptions for exceptions in _exceptions(surveyed) if exceptions.named),
+        exceptions=tuple(Exceptions(title, entries) for title, why in _exceptions(surveyed) if (entries := tuple(why))),
         rows=surveyed,
         missing=tuple(op for op in operators if op not in rows),
     )
@@ -338,20 +338,18 @@ def _shares(rows: Sequence[SurveyRow], *, matched: bool) -> Iterator[Share]:
         yield Share(f"frames: {name}", count, frames.total())
 
 
-def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[Exceptions]:
-    def listed(title: str, reasons: Iterable[tuple[str, str]]) -> Exceptions:
-        return Exceptions(title, tuple(reasons))
-
-    yield listed("No sample for the CPU", ((row.op, row.why) for row in rows if row.state == "no sample"))
-    yield listed("Not traced", ((row.op, row.why) for row in rows if row.state == "failed"))
-    yield listed("Traced without the native pass", ((row.op, row.why) for row in rows if row.state == "derived"))
-    yield listed(
+def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
+    """Each sort of exceptions by its title: operators or functions, each with why."""
+    yield ("No sample for the CPU", ((row.op, row.why) for row in rows if row.state == "no sample"))
+    yield ("Not traced", ((row.op, row.why) for row in rows if row.state == "failed"))
+    yield ("Traced without the native pass", ((row.op, row.why) for row in rows if row.state == "derived"))
+    yield (
         "One operator call stepped, not the whole expression",
         ((row.op, row.stepped) for row in rows if row.state == "call"),
     )
-    yield listed("Cut", ((row.op, "; ".join(row.cuts)) for row in rows if row.cuts))
-    yield listed("Another result when traced", ((row.op, _changed(row)) for row in rows if row.result == "differs"))
-    yield listed(
+    yield ("Cut", ((row.op, "; ".join(row.cuts)) for row in rows if row.cuts))
+    yield ("Another result when traced", ((row.op, _changed(row)) for row in rows if row.result == "differs"))
+    yield (
         "Result not compared",
         (
             (row.op, "it has no plain bytes")
@@ -359,13 +357,13 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[Exceptions]:
             if row.result == "not compared" and row.state in (*NATIVE, "derived")
         ),
     )
-    yield listed(
+    yield (
         "Exempt from comparison",
         ((row.op, "it returns memory as it finds it") for row in rows if row.result == "exempt"),
     )
-    yield listed("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
-    yield listed("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))
-    yield listed("Functions neither registered nor located", _unplaced_functions(rows))
+    yield ("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
+    yield ("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))
+    yield ("Functions neither registered nor located", _unplaced_functions(rows))
 
 
 def _changed(row: SurveyRow) -> str:
@@ -390,7 +388,7 @@ def report_to_document(report: Report) -> dict[str, Any]:
         "about": dict(report.about),
         "shares": [{"name": s.name, "count": s.count, "total": s.total, "asked": s.asked} for s in report.shares],
         "exceptions": [
-            {"title": sort.title, "found": [{"name": name, "why": why} for name, why in sort.named]}
+            {"title": sort.title, "found": [{"name": name, "why": why} for name, why in sort.entries]}
             for sort in report.exceptions
         ],
         "missing": list(report.missing),

@@ -87,8 +87,7 @@ def _refine(
         note = f"headers are of torch {runtime.version}, the checkout is {version}: expect errors where they differ"
     folder = generated.ensure(runtime, progress)
     places = headers(checkout.root, str(folder), runtime.torch_dir, runtime.python)
-    done = refine(index_of(checkout), places, request.semantic or (), request.jobs or available(), progress)
-    return done, note
+    return refine(index_of(checkout), places, request.semantic or (), request.jobs or available(), progress), note
 
 
 def _export(file: Path, checkout: Checkout | None, progress: Progress, *, force: bool) -> WrittenTags:

@@ -189,10 +189,8 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
     if isinstance(source, Checkout):
         source, listed = recheck_listed(source)
         index = None if is_in_place(source) or source.project != "pytorch" else open_index(source)
-        if index is not None and index.meta("unread") in (
-            None,
-            "[]",
-        ):  # whole, and nobody edits a checkout in the cache
+        # Such an index is whole, and nobody edits a checkout in the cache.
+        if index is not None and index.meta("unread") in (None, "[]"):
             return Built(0, index.counts()["files"], 0, (), anew=False, seconds=0.0)
     return build(_to_index(source, runtime, progress, listed), index_of(source), jobs=jobs, progress=progress)
 

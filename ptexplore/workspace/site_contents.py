@@ -12,7 +12,7 @@ from pathlib import Path
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
-from ptexplore.view.notes.noted import MarksByTree
+from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.site import (
     Note,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.labs import LabResult
-    from ptexplore.view.notes.noted import MarksByTree
+    from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import RefsView
@@ -210,8 +210,7 @@ class Workspace:
         chosen = next((c for c in in_use if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
         if chosen is not None and is_in_place(chosen):
             fresh_index(chosen, runtime, self.watch).close()
-        name = self.tree or (chosen.name if chosen is not None else "runtime")
-        return self.open_trees(name)[0]
+        return self.open_trees(self.tree or (chosen.name if chosen is not None else "runtime"))[0]
 
     def _named(self) -> tuple[Runtime | None, dict[str, Checkout | Runtime]]:
         runtime, in_use = self.sources()
@@ -267,7 +266,7 @@ class Workspace:
         """
         from ptexplore.capture.trace import capture
         from ptexplore.resolve.trail import resolve
-        from ptexplore.view.notes.noted import with_notes
+        from ptexplore.view.notes.notes_about import with_notes
 
         lookup = self.lookup
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests())

@@ -86,7 +86,7 @@ def _without_bodies(
     marks = {
         at: cuts.shorter(at) for at in [*(invocation.begin for invocation in made), *(start for start, _ in local)]
     }
-    reader = Reader(text.path, short, text.line, text.guards, text.bare, cuts.whole)
+    reader = Reader(text.path, short, text.line, text.guards, text.bare, cuts.in_file)
     reader.placeholders = frozenset(invocation.head for invocation in made if invocation.head is not None)
     reader.read(in_text, marks=tuple(sorted(set(marks.values()))))
     reader.framed = {begin: reader.framed[mark] for begin, mark in marks.items()}
@@ -166,7 +166,7 @@ class Cuts:
             self._gone.append(self._gone[-1] + end - start)
         at, gone = self._at, self._gone
         # The offset in the whole of a character that is left; no method, since every symbol asks several times.
-        self.whole: Callable[[int], int] = lambda offset: offset + gone[bisect_right(at, offset)]
+        self.in_file: Callable[[int], int] = lambda offset: offset + gone[bisect_right(at, offset)]
 
     def shorter(self, offset: int) -> int:
         """The offset, in what is left, of a character of the whole; that of the cut where it stands in one."""
@@ -321,7 +321,7 @@ def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body
         around = [(0, start - 1), (end + 1, len(view))]
         cuts = Cuts(around)
         short = without_spans(view, around)
-        local = Reader(text.path, short, text.line, text.guards, view, cuts.whole)
+        local = Reader(text.path, short, text.line, text.guards, view, cuts.in_file)
         local.read(matches(short.encode("ascii"))[0], (frame._replace(kind="code"),))
         for symbol, offset in zip(local.symbols, local.offsets, strict=True):
             if symbol.kind == "function":

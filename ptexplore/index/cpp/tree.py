@@ -185,7 +185,7 @@ _OPENED = frozenset(("namespace", "class", "struct"))
 class Reader:
     """Reads the captures of one text into `symbols`.
 
-    `text` is what was parsed (offsets count in it), `whole` gives the offset in the file's text of one in `text`,
+    `text` is what was parsed (offsets count in it), `in_file` gives the offset in the file's text of one in `text`,
     `line` the line of an offset in the file's text, `guards` the conditions of a line, `shown` the file's text as
     signatures show it. `marks` are offsets whose frames the caller wants to know: after `read`, `framed` holds them.
     """
@@ -197,9 +197,10 @@ class Reader:
         line: Callable[[int], int],
         guards: Callable[[int], tuple[str, ...]],
         shown: str,
-        whole: Callable[[int], int] = int,
+        in_file: Callable[[int], int] = int,
     ) -> None:
-        self.path, self.text, self.line, self.guards, self.shown, self.whole = path, text, line, guards, shown, whole
+        self.path, self.text, self.shown = path, text, shown
+        self.line, self.guards, self.in_file = line, guards, in_file
         self.symbols: list[Symbol] = []
         self.offsets: list[int] = []  # of each symbol's name, in the file's text
         self.inherited: list[tuple[int, str]] = []
@@ -227,7 +228,7 @@ class Reader:
             while stack[-1].end <= start:
                 stack.pop()
             if kind == "bases":
-                self.inherited.append((self.whole(start), self.text[start:end]))
+                self.inherited.append((self.in_file(start), self.text[start:end]))
                 continue
             if kind == "template":
                 begin = start if begin is None or start >= template_end else begin
@@ -269,11 +270,11 @@ class Reader:
             qualified, scope = join(outer.qualified, name), outer.scope
         else:
             qualified, scope = placed(outer, parts)
-        whole, line_of = self.whole, self.line
-        offset = whole(at)
+        in_file, line_of = self.in_file, self.line
+        offset = in_file(at)
         line = line_of(offset)
-        last = line_of(whole(end - 1)) if end > at else line
-        first = line if begin == at else line_of(whole(begin))
+        last = line_of(in_file(end - 1)) if end > at else line
+        first = line if begin == at else line_of(in_file(begin))
         symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
             Symbol,
             (self.path, name, qualified, kind, line, last, min(first, line), role, scope, signature, parameters,
@@ -393,7 +394,7 @@ class Reader:
         if outer.kind == "class" and "friend" in head and "friend" in head.split():
             outer = self._around or outer
         static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
-        signature = self.shown[self.whole(listed_start) : self.whole(function.end_byte - 1) + 1]
+        signature = self.shown[self.in_file(listed_start) : self.in_file(function.end_byte - 1) + 1]
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
             signature=one_line(signature),

@@ -78,6 +78,4 @@ def _last_line(library: Dialect, text: Text) -> int | None:
 
 def _opens(library: Dialect, record: DumpRecord) -> bool:
     """Whether a block can hold the record: one without a key holds schemas and kernels of any key."""
-    if library.context is None:
-        return True
-    return record.key is not None and same_key(library.context, record.key)
+    return library.context is None or (record.key is not None and same_key(library.context, record.key))

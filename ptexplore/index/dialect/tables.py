@@ -91,14 +91,11 @@ def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> D
     if name is None or len(spans) < 2:
         return None
     written = piece.written(*spans[1])
-    target = _function(written, piece.arguments(*spans[1], 2)[0], piece, match.start())
+    first = piece.arguments(*spans[1], 2)[0]
+    # Commas in template arguments do not end the function that is bound.
+    target = piece.kernel(first, match.start()) or (piece.kernel(written, match.start()) if "<" in first else None)
     span = (match.start(), closing)
     return piece.row("pybind", span, name, written, context=receiver, target=target, macro=piece.macro or match[1])
-
-
-def _function(everything: str, first: str, piece: Piece, at: int) -> str | None:
-    """The function that is bound: commas in template arguments do not end it."""
-    return piece.kernel(first, at) or (piece.kernel(everything, at) if "<" in first else None)
 
 
 def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:

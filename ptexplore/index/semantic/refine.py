@@ -200,11 +200,9 @@ _JUDGED = frozenset(
 
 
 @dataclass(slots=True)
-class Resolved:
+class Resolved(FileUses):
     """What all units together say of one file. `skipped` are the lines that no unit read, None before the first."""
 
-    uses: set[ResolvedUse] = field(default_factory=set)
-    open_lines: set[int] = field(default_factory=set)
     skipped: set[int] | None = None
     erring: bool = False
 

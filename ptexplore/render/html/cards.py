@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import places
+from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
+from ptexplore.source.progress import Progress
 from ptexplore.view.card import Card, card, places_run
-from ptexplore.view.notes.noted import holds, operators_of
-from ptexplore.view.site.site import operator_names
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.marks import Mark
-    from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.source.progress import Progress
-    from ptexplore.view.notes.noted import MarksByTree
-    from ptexplore.view.site.site import Site
+from ptexplore.view.notes.notes_about import MarksByTree, holds, operators_of
+from ptexplore.view.site.site import Site, operator_names
 
 _BATCH = 40
 Observed = dict[str, list[tuple[str, str, int]]]  # an operator -> traces: expression, URL, how many times

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.notes.prose import Edge, arrows, edges
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _CHAR, _LINE, _WIDE = 7.3, 17, 22  # pixels of a letter and of a line; letters of a line in a box
 _MOST = 40  # arrows that are still a picture

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.render.html.pages import render
-from ptexplore.view.site.site import folder_url, operator_names, safe, shown
+from ptexplore.view.site.site import Site, folder_url, operator_names, safe, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
-    from ptexplore.view.site.site import Site
 
 _LICENCE = 200_000  # characters
 

@@ -16,14 +16,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
-
-if TYPE_CHECKING:
-    from ptexplore.source.progress import Progress
-
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1

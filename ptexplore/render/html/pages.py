@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
-from ptexplore.view.site.site import between, stop_url, up
+from ptexplore.view.site.site import Site, between, stop_url, up
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from ptexplore.render.html.output import Output
-    from ptexplore.view.site.site import Site
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ptexplore.render.html.output import digest
+from ptexplore.render.html.output import Output, digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_pages import LETTERS
 from ptexplore.view.site.shards import Inside, SearchRow, Shards, begins, table
-from ptexplore.view.site.site import operator_names, stop_url
+from ptexplore.view.site.site import Site, operator_names, stop_url
 
 if TYPE_CHECKING:
-    from ptexplore.render.html.output import Output
     from ptexplore.render.html.tours import Tours
     from ptexplore.render.html.traces import Traces
     from ptexplore.source.progress import Progress
     from ptexplore.store.index.site import SiteDefinition
     from ptexplore.view.site.link_targets import DefinitionsByName
-    from ptexplore.view.site.site import Site
 
 _TABLE = "search/table.js"
 _INSIDE = 50_000  # numbers of the shards of words inside names begin here

@@ -15,7 +15,6 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -23,16 +22,13 @@ from ptexplore.index.workers import language_of
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
-from ptexplore.view.site.site import between, folder_url, shown
+from ptexplore.source.progress import Progress
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.store.index.site import SiteDefinition
+from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.site.site import Note, Site, between, folder_url, shown
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
 from ptexplore.view.trees import changed
-
-if TYPE_CHECKING:
-    from ptexplore.source.progress import Progress
-    from ptexplore.store.index.reader import IndexStore
-    from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
-    from ptexplore.view.site.site import Note, Site
 
 CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",

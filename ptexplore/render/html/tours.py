@@ -11,30 +11,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from ptexplore.annotations.anchors import in_file
-from ptexplore.annotations.concepts import STAGES
+from ptexplore.annotations.concepts import STAGES, LearningPath
 from ptexplore.annotations.markdown import link_trouble
-from ptexplore.annotations.records import Anchor
+from ptexplore.annotations.records import Anchor, See, Tour
+from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
-from ptexplore.view.notes.tour import in_order
-from ptexplore.view.site.site import between, operator_url, safe, stop_url
+from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
+from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.site.site import Site, between, operator_url, safe, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
 from ptexplore.view.trees import changed
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.concepts import LearningPath
-    from ptexplore.annotations.records import See, Tour
-    from ptexplore.render.html.output import Output
-    from ptexplore.view.notes.tour import Excerpt, Guide, StopView
-    from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
-    from ptexplore.view.site.site import Site
 
 ROOM = 60  # lines of source beside a stop
 # As source_markup.py writes it; all other text is escaped.

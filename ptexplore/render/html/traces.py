@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from ptexplore.model.trace import walk
+from ptexplore.model.trace import Session, Trail, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
-from ptexplore.view.site.site import between
-from ptexplore.view.trace.rows import Options, stops_to_read, view
+from ptexplore.view.site.site import Site, between
+from ptexplore.view.trace.rows import Options, TraceRow, stops_to_read, view
 
 if TYPE_CHECKING:
-    from ptexplore.model.trace import Session, Trail
     from ptexplore.render.html.output import Output
     from ptexplore.view.line import Line
-    from ptexplore.view.site.site import Site
-    from ptexplore.view.trace.rows import TraceRow
 
 _OPEN = 3  # levels that are open when the page is
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from ptexplore.render.terminal.console import Locate, drawn, print_marks, print_next, styled
-from ptexplore.view.card import HIDDEN, card_lines
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ptexplore.view.card import Card
+from ptexplore.view.card import HIDDEN, Card, card_lines
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.safe_text import clean
-from ptexplore.source.fetch.checkouts import fits, is_in_place, is_there
+from ptexplore.source.fetch.checkouts import CheckoutChoice, fits, is_in_place, is_there
 from ptexplore.view.checkouts import REASONS, describe
 
 if TYPE_CHECKING:
     from ptexplore.model.places import Checkout, Runtime
-    from ptexplore.source.fetch.checkouts import CheckoutChoice
     from ptexplore.source.fetch.install import FetchOutcome
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
+from ptexplore.annotations.records import Problem, Tour
 from ptexplore.render.terminal.console import STYLES, folded, styled
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import MEANING, TONES, WORDS, Checked, CheckView, where_to
-from ptexplore.view.notes.labs import LAB_TONES, lab_code
-
-if TYPE_CHECKING:
-    from ptexplore.annotations.records import Problem, Tour
-    from ptexplore.view.notes.labs import LabResult
+from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code
 
 
 def print_check(console: Console, view: CheckView, *, everything: bool) -> None:

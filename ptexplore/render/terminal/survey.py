@@ -27,11 +27,11 @@ def print_survey(console: Console, report: Report) -> None:
         table.add_row(styled((f"  {share.name}", "")), f"{share.count} of {share.total}", share.percent, _asked(share))
     console.print(table)
     for group in report.exceptions:
-        console.print(Text(f"\n{clean(group.title)}: {len(group.named)}", style="bold"))
-        for name, why in group.named[:NAMED]:
+        console.print(Text(f"\n{clean(group.title)}: {len(group.entries)}", style="bold"))
+        for name, why in group.entries[:NAMED]:
             folded(console, styled((name, "cyan"), (f"  {why}" if why else "", "")), "  ", "    ")
-        if len(group.named) > NAMED:
-            console.print(Text(f"  {len(group.named) - NAMED} more: --markdown names all", style="dim"))
+        if len(group.entries) > NAMED:
+            console.print(Text(f"  {len(group.entries) - NAMED} more: --markdown names all", style="dim"))
     if report.missing:
         missing = f"\n{len(report.missing)} operators not surveyed yet: ptexplore survey goes on"
         console.print(Text(missing, style="yellow"))
@@ -54,9 +54,9 @@ def markdown(report: Report) -> Iterator[str]:
     shares = ((_cell(share.name), str(share.count), str(share.total), share.percent) for share in report.shares)
     yield from _table(("what", "count", "of", "share"), shares)
     for group in report.exceptions:
-        yield f"#### {_cell(group.title)} ({len(group.named)})"
+        yield f"#### {_cell(group.title)} ({len(group.entries)})"
         yield ""
-        yield from _table(("name", "why"), ((_code(name), _cell(why)) for name, why in group.named))
+        yield from _table(("name", "why"), ((_code(name), _cell(why)) for name, why in group.entries))
     yield "#### Every operator"
     yield ""
     yield from _table(COLUMNS, map(_cells, report.rows))

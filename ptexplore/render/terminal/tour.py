@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
 from rich.segment import Segment, Segments
@@ -20,14 +20,11 @@ from ptexplore.render.terminal.highlight import shown_lines
 from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts, trace_command
+from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code, lab_facts, trace_command
 from ptexplore.view.notes.prose import PICTURE, StopNumber, prose_tokens
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-
     from ptexplore.annotations.records import Lab, Tour
-    from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.tour import Excerpt, StopView
 
 WIDE = 120  # columns from which the source stands beside the prose

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from ptexplore import locations, processes
-from ptexplore.errors import FAILED, MISSING, PtexploreError
+from ptexplore.errors import FAILED, MISSING, PtexploreError, cache_errors
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.writing import locked
@@ -241,9 +240,9 @@ def _locked(target: Path, progress: Progress) -> AbstractContextManager[bool]:
 @contextlib.contextmanager
 def _errors(target: Path) -> Iterator[None]:
     """Turn what can go wrong while building into the three-part error."""
-    elsewhere = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
     try:
-        yield
+        with cache_errors(_WHAT, target):
+            yield
     except GeneratorError as error:
         raise PtexploreError(
             _WHAT,
@@ -251,6 +250,3 @@ def _errors(target: Path) -> Iterator[None]:
             f'reinstall torch: {sys.executable} -m pip install --force-reinstall "torch>=2.6"',
             FAILED,
         ) from error
-    except OSError as error:
-        where = error.filename or str(target)
-        raise PtexploreError(_WHAT, f"{os.fsdecode(where)}: {error.strerror or error}", elsewhere, MISSING) from error

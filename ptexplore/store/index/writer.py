@@ -97,8 +97,14 @@ class IndexWriter:
         tally: Counter[str] = Counter()
         for (packed_tally,) in self._db.execute("SELECT tally FROM file"):
             tally.update(json.loads(packed_tally))
-        facts = {"next_file": str(self._next), "recipe": str(packed.RECIPE), "tally": json.dumps(tally)}
-        self.put_meta({**facts, "complete": "yes"})
+        self.put_meta(
+            {
+                "next_file": str(self._next),
+                "recipe": str(packed.RECIPE),
+                "tally": json.dumps(tally),
+                "complete": "yes",
+            }
+        )
         self._db.execute("COMMIT")
         if self._aside is None:
             return

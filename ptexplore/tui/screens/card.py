@@ -18,14 +18,13 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import content
-from ptexplore.view.card import HIDDEN, card_lines
+from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.opening import open_line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from ptexplore.tui.library import Library
-    from ptexplore.view.card import Card
     from ptexplore.view.line import Line
 
 

@@ -12,24 +12,22 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 from textual.widgets.option_list import Option
 
-from ptexplore.annotations.concepts import load_path
+from ptexplore.annotations.concepts import LearningPath, load_path
 from ptexplore.annotations.progress import load_progress
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import Place, load_recent
-from ptexplore.view.notes.tour import listing, path_view
+from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
 from ptexplore.view.trees import project
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from ptexplore.annotations.concepts import LearningPath
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.tui.library import Library
-    from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow
 
 WIDE = 110
 _RECENT = 9  # recent places that are listed

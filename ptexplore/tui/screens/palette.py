@@ -20,14 +20,13 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import message_for
 from ptexplore.view.opening import open_hit
-from ptexplore.view.search.find import SORTS, asked, hits
+from ptexplore.view.search.find import SORTS, HitGroup, SearchHit, Sort, asked, hits
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
     from ptexplore.tui.library import Library
-    from ptexplore.view.search.find import HitGroup, SearchHit, Sort
     from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.trees import IndexedTree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -26,7 +26,6 @@ from ptexplore.tui.widgets.uses import Uses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual import events
     from textual.app import ComposeResult
 
     from ptexplore.tui.library import Library

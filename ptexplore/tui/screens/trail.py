@@ -16,7 +16,7 @@ from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import label
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words
-from ptexplore.view.trace.rows import Options, view
+from ptexplore.view.trace.rows import Options, TraceRow, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
-    from ptexplore.view.trace.rows import TraceRow
 
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import work
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -20,8 +20,6 @@ from ptexplore.tui.widgets import colours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from textual import events
 
     from ptexplore.tui.library import Library
 

@@ -16,8 +16,8 @@ from textual.widgets import Markdown, Static
 from ptexplore.safe_text import clean
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES, lab_code, lab_facts
-from ptexplore.view.notes.noted import holds
+from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code, lab_facts
+from ptexplore.view.notes.notes_about import holds
 from ptexplore.view.notes.prose import prose_tokens
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.tui.library import Library
     from ptexplore.tui.places import Place
-    from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -16,9 +17,6 @@ from ptexplore.tui.messages import Moved, OpenDefinition, OpenUses, Tell
 from ptexplore.tui.open_file import FileSearch, OpenFile
 from ptexplore.tui.places import Place
 from ptexplore.tui.widgets import colours
-
-if TYPE_CHECKING:
-    from textual import events
 
 _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns

@@ -14,11 +14,10 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.tui.places import Place
-from ptexplore.view.search.refs import refs
+from ptexplore.view.search.refs import NameUse, RefsView, refs
 
 if TYPE_CHECKING:
     from ptexplore.tui.library import Library
-    from ptexplore.view.search.refs import NameUse, RefsView
 
 _MOST = 300  # uses of one group that are listed
 

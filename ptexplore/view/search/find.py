@@ -15,7 +15,7 @@ from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.notes.noted import MarksByTree, matching
+from ptexplore.view.notes.notes_about import MarksByTree, matching
 from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.trees import (
     IndexedTree,

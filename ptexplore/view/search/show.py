@@ -14,7 +14,7 @@ from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
-from ptexplore.view.notes.noted import MarksByTree, on_lines
+from ptexplore.view.notes.notes_about import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.tokens import surroundings
 from ptexplore.view.trees import (

@@ -91,8 +91,7 @@ def explanation_to_json(explanation: Explanation) -> str:
     """The hop as in a saved Trail, with the ids of its children, and its observations: as JSON text."""
     hop = explanation.hop
     row = replace(next(rows([hop])), parent=explanation.parent)
-    children = tuple(child.id for child in hop.children)
-    return to_json(ExplainedHop(row, children, explanation.recorded))
+    return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 
 
 def _shortened(observation: Observation) -> Observation:

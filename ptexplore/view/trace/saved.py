@@ -28,9 +28,8 @@ DEEPEST = 400  # hops within one another
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
 
-HOP_FACTS = tuple(known.name for known in fields(HopFacts))
 TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
-_facts = attrgetter(*HOP_FACTS)
+_facts = attrgetter(*(known.name for known in fields(HopFacts)))
 
 
 def trail_to_json(trail: Trail, session: Session | None = None) -> str:

@@ -9,7 +9,7 @@ import pytest
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
-from ptexplore.view.notes.noted import about_operator, holds, matching, on_lines, with_notes
+from ptexplore.view.notes.notes_about import about_operator, holds, matching, on_lines, with_notes
 from ptexplore.view.trace.rows import stops_to_read
 
 FUNCTION = Mark("t#f", "The function", "Tour", "exact", "v2.6.0", "a.cpp", 12, 12, 9, 10, 20, "at::f", "function")
