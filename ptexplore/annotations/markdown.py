@@ -61,11 +61,11 @@ def sections(document: list[Token], levels: tuple[str, ...], last: int) -> list[
     made = []
     for start, end in pairwise([*starts, len(document)]):
         head = document[start]
-        below = head.map[1] + 1 if head.map else last
+        body = head.map[1] + 1 if head.map else last
         until = line_of(document[end]) - 1 if end < len(document) else last
         # A heading is three tokens: it opens, its text, it closes.
         made.append(
-            HeadedSection(head.tag, document[start + 1].content, document[start + 3 : end], line_of(head), below, until)
+            HeadedSection(head.tag, document[start + 1].content, document[start + 3 : end], line_of(head), body, until)
         )
     return made
 

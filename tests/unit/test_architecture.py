@@ -144,3 +144,16 @@ assert parser.cache_info().misses == 1 and _functions.cache_info().hits == 1
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+# They say nothing of what they hold: `symbol`, `definition`, `candidate`, `registration`, `file` do.
+_RIDDLES = frozenset(("one", "ones", "found", "here", "there", "said", "looking", "noted", "below", "got"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=ids)
+def test_names_say_what_they_hold(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    assert not _RIDDLES & {name.strip("_") for name in bound | {node.name for node in functions}}
