@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,9 +15,9 @@ from ptexplore.catalogue.operators import Model
 from ptexplore.catalogue.python_names import NO_CALLABLE, kernel_for, makes_library, python_kernels, python_names
 from ptexplore.catalogue.registrations import HANDWRITTEN, NO_FILE, Kernels, missing, registrations_of
 from ptexplore.errors import PtexploreError, cache_errors
-from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration, TableEntry
+from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration
 from ptexplore.model.places import Runtime
-from ptexplore.source.canonical import InstalledFolders, recorded_path
+from ptexplore.source.canonical import recorded_path
 from ptexplore.source.listing import runtime_files
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.source.tree import SourceTree, folders
@@ -26,63 +25,87 @@ from ptexplore.store.catalogue.writer import CatalogueWriter
 from ptexplore.store.index.read_ahead import ReadAhead, keep
 
 
+class DispatcherRecords:
+    """What the probe's catalogue message `raw` says, read: the records of every operator, and its dispatch table.
+
+    Needs no generated file, so it can be read while these are made. Raises PtexploreError where the dispatcher says
+    something in no known form.
+    """
+
+    def __init__(self, runtime: Runtime, raw: dict[str, Any]) -> None:
+        self.raw = raw
+        self.folders = folders(runtime)
+        self._canonical = cache(partial(recorded_path, folders=self.folders))
+        operators: Sequence[Mapping[str, str]] = raw["operators"]
+        try:
+            self.records = [
+                record for operator in operators for record in parse_dump(operator["name"], operator["dump"])
+            ]
+            self.tables = [
+                (table["name"], parse_table(table["name"], table["table"], self.path)) for table in operators
+            ]
+        except Unparsed as error:
+            raise PtexploreError(
+                "the dispatcher's records cannot be read",
+                f"torch {runtime.version} writes a line in a form that is not known: {error}",
+                "please report it, with that line",
+            ) from error
+        self.generated: dict[str, list[DumpRecord]] = {}  # by file
+        for record in self.records:
+            if self.origin(record) == "generated":
+                self.generated.setdefault(str(self.path(record.file)), []).append(record)
+
+    def path(self, file: str | None) -> str | None:
+        """The canonical path of a recorded file; None where it names none of PyTorch's."""
+        return None if file is None else self._canonical(file)
+
+    def origin(self, record: DumpRecord) -> RecordOrigin:
+        """Where a record comes from."""
+        return origin(record.file, self.path(record.file))
+
+
 def build_catalogue(
     runtime: Runtime,
     tree: SourceTree,
-    raw: dict[str, Any],
+    dispatcher: DispatcherRecords,
     store_path: Path,
     progress: Progress | None = None,
     read_ahead: Path | None = None,
 ) -> None:
-    """Write the catalogue of `runtime` to `store_path`, from the probe's message `raw` and the text of `tree`.
+    """Write the catalogue of `runtime` to `store_path`, from what its dispatcher says and the text of `tree`.
 
     The rows of the generated files that are read for it are kept at `read_ahead`, for the index of the same tree.
 
-    Raises PtexploreError where the dispatcher says something in no known form or the file cannot be written.
-    Nothing appears at `store_path` unless all of it was written.
+    Raises PtexploreError where the file cannot be written. Nothing appears at `store_path` unless all was written.
     """
-    try:
-        with cache_errors("the catalogue cannot be written", store_path):
-            ahead = _build(runtime, tree, raw, store_path, progress or Silent())
-            if read_ahead is not None:
-                keep(read_ahead, ahead)
-    except Unparsed as error:
-        raise PtexploreError(
-            "the dispatcher's records cannot be read",
-            f"torch {runtime.version} writes a line in a form that is not known: {error}",
-            "please report it, with that line",
-        ) from error
+    with cache_errors("the catalogue cannot be written", store_path):
+        ahead = _build(runtime, tree, dispatcher, store_path, progress or Silent())
+        if read_ahead is not None:
+            keep(read_ahead, ahead)
 
 
-def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: Path, watcher: Progress) -> ReadAhead:
-    watcher.step("reading the dispatcher's records", 0.0)
-    recorded = _Recorded(folders(runtime))
-    records = [record for operator in raw["operators"] for record in parse_dump(operator["name"], operator["dump"])]
-    by_file: dict[str, list[DumpRecord]] = {}
-    for record in records:
-        if recorded.origin(record) == "generated":
-            by_file.setdefault(str(recorded.path(record.file)), []).append(record)
-    names = frozenset(operator["name"] for operator in raw["operators"])
-    operators = raw["operators"]
-    with ThreadPoolExecutor(1) as pool:  # what needs no generated file, while other processes read these
-        model_read = pool.submit(Model.of, tree)
-        kernels_read = pool.submit(python_kernels, raw, recorded.folders, tree)
-        names_read = pool.submit(python_names, raw, recorded.folders, tree)
-        tables = pool.submit(_tables, operators, recorded)
-        facts, ahead = gather(runtime_files(runtime, tree.aids.parent if tree.aids else None), by_file, watcher)
-    model, kernels = model_read.result(), kernels_read.result()
-    bindings = [replace(binding, ops=tuple(op for op in binding.ops if op in names)) for binding in facts.bindings]
-    registered = _generated(by_file, facts, Kernels.of(model.data))
+def _build(
+    runtime: Runtime, tree: SourceTree, dispatcher: DispatcherRecords, store_path: Path, watcher: Progress
+) -> ReadAhead:
+    raw = dispatcher.raw
+    watcher.step("reading the generated C++", 0.0)
+    files = runtime_files(runtime, tree.aids.parent if tree.aids else None)
+    facts, ahead = gather(files, dispatcher.generated, watcher)
     watcher.step("writing the catalogue", 0.8)
+    model = Model.of(tree)
+    kernels = python_kernels(raw, dispatcher.folders, tree)
+    names = frozenset(operator["name"] for operator in raw["operators"])
+    bindings = [replace(binding, ops=tuple(op for op in binding.ops if op in names)) for binding in facts.bindings]
+    registered = _generated(dispatcher.generated, facts, Kernels.of(model.data))
     with CatalogueWriter(store_path) as writer:
-        writer.operators((model.operator(operator, facts.entry_points), operator["digest"]) for operator in operators)
-        writer.registrations(_registrations(records, recorded, registered, kernels, tree))
-        writer.tables(tables.result())
+        writer.operators((model.operator(entry, facts.entry_points), entry["digest"]) for entry in raw["operators"])
+        writer.registrations(_registrations(dispatcher, registered, kernels, tree))
+        writer.tables(dispatcher.tables)
         writer.derivatives(model.derivatives(facts.nodes))
         writer.nodes((name, *place) for name, place in sorted(facts.nodes.items()))
         writer.bindings(bindings)
         writer.definitions(definition for definition in facts.definitions if definition[0] not in model.shared_kernels)
-        writer.python_names(names_read.result())
+        writer.python_names(python_names(raw, dispatcher.folders, tree))
         writer.python_kernels(kernels)
         writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
         writer.meta(
@@ -98,13 +121,6 @@ def _build(runtime: Runtime, tree: SourceTree, raw: dict[str, Any], store_path: 
     return ahead
 
 
-def _tables(operators: Sequence[Mapping[str, Any]], recorded: _Recorded) -> list[tuple[str, list[TableEntry]]]:
-    """The dispatch table of every operator."""
-    return [
-        (operator["name"], parse_table(operator["name"], operator["table"], recorded.path)) for operator in operators
-    ]
-
-
 def _generated(
     records: Mapping[str, list[DumpRecord]], facts: Facts, kernels: Kernels
 ) -> dict[str, list[Registration]]:
@@ -117,25 +133,8 @@ def _generated(
     }
 
 
-class _Recorded:
-    """Paths as the binary recorded them -> canonical paths, each worked out once."""
-
-    def __init__(self, where: InstalledFolders) -> None:
-        self.folders = where
-        self._canonical = cache(partial(recorded_path, folders=where))
-
-    def path(self, file: str | None) -> str | None:
-        """The canonical path of a recorded file; None where it names none of PyTorch's."""
-        return None if file is None else self._canonical(file)
-
-    def origin(self, record: DumpRecord) -> RecordOrigin:
-        """Where a record comes from."""
-        return origin(record.file, self.path(record.file))
-
-
 def _registrations(
-    records: list[DumpRecord],
-    recorded: _Recorded,
+    dispatcher: DispatcherRecords,
     generated: dict[str, list[Registration]],
     kernels: list[PythonKernel],
     tree: SourceTree,
@@ -145,9 +144,9 @@ def _registrations(
     by_op: dict[str, list[PythonKernel]] = {}
     for kernel in kernels:
         by_op.setdefault(kernel.op, []).append(kernel)
-    for record in records:
-        where = recorded.origin(record)
-        path = recorded.path(record.file)
+    for record in dispatcher.records:
+        where = dispatcher.origin(record)
+        path = dispatcher.path(record.file)
         if where == "generated":
             yield next(queues[str(path)])
             continue

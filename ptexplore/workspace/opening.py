@@ -82,7 +82,7 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     from filelock import FileLock
 
     from ptexplore.capture.runtime import dump
-    from ptexplore.catalogue.build import build_catalogue
+    from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
 
     target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
     try:
@@ -97,9 +97,9 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
         if catalogue is not None and folder is not None:
             return folder, catalogue  # another process built it while we waited
         with ThreadPoolExecutor(1) as pool:
-            raw = pool.submit(dump, runtime)
+            dispatcher = pool.submit(lambda: DispatcherRecords(runtime, dump(runtime)))
             folder = generated.ensure(runtime, progress)
-            build_catalogue(runtime, runtime_tree(runtime, folder), raw.result(), target, progress, ahead)
+            build_catalogue(runtime, runtime_tree(runtime, folder), dispatcher.result(), target, progress, ahead)
     catalogue = open_catalogue(runtime)
     if catalogue is None:
         raise PtexploreError("the catalogue was built and cannot be read", str(target), "ptexplore doctor", MISSING)
