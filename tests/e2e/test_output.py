@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tests.harness import Cli
+from tests.harness import TARGET, Cli
 
 pytestmark = pytest.mark.e2e
 
@@ -82,9 +82,9 @@ def test_no_color_is_respected(cli: Cli) -> None:
 
 
 def test_a_closed_pipe_is_no_error(cli: Cli) -> None:
-    command = (
-        f"{cli.python} -m ptexplore trace 'torch.add(a, b)' --full --json | head -c 1 >&2; exit ${{PIPESTATUS[0]}}"
-    )
+    python = f"--python {TARGET}" if TARGET else ""
+    trace = f"{cli.python} -m ptexplore trace 'torch.add(a, b)' --full --json {python}"
+    command = f"{trace} | head -c 1 >&2; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], env=cli.environment(), cwd=cli.cwd, capture_output=True, text=True, check=False
     )
