@@ -88,7 +88,6 @@ def _build(
     runtime: Runtime, tree: SourceTree, dispatcher: DispatcherRecords, store_path: Path, watcher: Progress
 ) -> ReadAhead:
     raw = dispatcher.raw
-    watcher.step("reading the generated C++", 0.0)
     files = runtime_files(runtime, tree.aids.parent if tree.aids else None)
     facts, ahead = gather(files, dispatcher.generated, watcher)
     watcher.step("writing the catalogue", 0.8)

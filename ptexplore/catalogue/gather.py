@@ -28,6 +28,7 @@ def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) ->
 
     Their rows come back as well, for the index of the same tree. Raises PtexploreError where a process that reads died.
     """
+    progress.step(_STEP, 0.0)
     listed = list(files)
     wanted = set(named)
     tasks = [
@@ -39,7 +40,7 @@ def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) ->
     macros = cache(lambda: collect(headers(listed)))
     pairs = []
     for number, pair in enumerate(read_all(tasks, macros, available(), read_facts)):
-        progress.step(_STEP, 0.1 + 0.7 * number / len(tasks))
+        progress.step(_STEP, 0.8 * number / len(tasks))
         if pair is not None:
             pairs.append(pair)
     total, rows = Facts(), []
