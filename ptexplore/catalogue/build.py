@@ -10,7 +10,6 @@ from typing import Any
 
 from ptexplore.catalogue.dump import Unparsed, origin, parse_dump, parse_table
 from ptexplore.catalogue.facts import Facts
-from ptexplore.catalogue.gather import gather
 from ptexplore.catalogue.operators import Model
 from ptexplore.catalogue.python_names import NO_CALLABLE, kernel_for, makes_library, python_kernels, python_names
 from ptexplore.catalogue.registrations import HANDWRITTEN, NO_FILE, Kernels, missing, registrations_of
@@ -18,11 +17,9 @@ from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration
 from ptexplore.model.places import Runtime
 from ptexplore.source.canonical import recorded_path
-from ptexplore.source.listing import runtime_files
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.source.tree import SourceTree, folders
 from ptexplore.store.catalogue.writer import CatalogueWriter
-from ptexplore.store.index.read_ahead import ReadAhead, keep
 
 
 class DispatcherRecords:
@@ -68,28 +65,22 @@ def build_catalogue(
     runtime: Runtime,
     tree: SourceTree,
     dispatcher: DispatcherRecords,
+    facts: Facts,
     store_path: Path,
     progress: Progress | None = None,
-    read_ahead: Path | None = None,
 ) -> None:
-    """Write the catalogue of `runtime` to `store_path`, from what its dispatcher says and the text of `tree`.
-
-    The rows of the generated files that are read for it are kept at `read_ahead`, for the index of the same tree.
+    """Write the catalogue of `runtime` to `store_path`: what its dispatcher says, what its generated files hold, `tree`.
 
     Raises PtexploreError where the file cannot be written. Nothing appears at `store_path` unless all was written.
     """
     with cache_errors("the catalogue cannot be written", store_path):
-        ahead = _build(runtime, tree, dispatcher, store_path, progress or Silent())
-        if read_ahead is not None:
-            keep(read_ahead, ahead)
+        _build(runtime, tree, dispatcher, facts, store_path, progress or Silent())
 
 
 def _build(
-    runtime: Runtime, tree: SourceTree, dispatcher: DispatcherRecords, store_path: Path, watcher: Progress
-) -> ReadAhead:
+    runtime: Runtime, tree: SourceTree, dispatcher: DispatcherRecords, facts: Facts, store_path: Path, watcher: Progress
+) -> None:
     raw = dispatcher.raw
-    files = runtime_files(runtime, tree.aids.parent if tree.aids else None)
-    facts, ahead = gather(files, dispatcher.generated, watcher)
     watcher.step("writing the catalogue", 0.8)
     model = Model.of(tree)
     kernels = python_kernels(raw, dispatcher.folders, tree)
@@ -117,7 +108,6 @@ def _build(
             }
         )
     watcher.step("writing the catalogue", 1.0)
-    return ahead
 
 
 def _generated(

@@ -13,7 +13,7 @@ from ptexplore.model.operators import DumpRecord, RecordOrigin, TableEntry
 
 _RECORD = re.compile(r"(\w+)(\[alias\])?( \(inactive\))?: (.*?)(?: :: (.*))?$")
 _AT = re.compile(r"(?:fallthrough )?registered at (.+):(\d+)$")
-_ENTRY = re.compile(r"(\w+): (fallthrough )?(.*) \[([^\[\]]*)\]$")
+_ENTRY = re.compile(r"(fallthrough )?(.*) \[([^\[\]]*)\]$")
 _KERNEL = re.compile(r"(.*?) ?\[ ([a-z ]*)\]$")
 _HEADINGS = ("name: ", "schema: ", "alias analysis kind: ")
 
@@ -64,27 +64,28 @@ def parse_table(op: str, text: str, canonical: Callable[[str], str | None]) -> l
 
     A key that is not named has no entry: calling the operator there is an error.
     """
-    grouped: dict[tuple[str, bool, str], list[str]] = {}
+    grouped: dict[str, list[str]] = {}
     for line in text.splitlines():
-        if not line.strip():
-            continue
-        parsed = _entry(line)
-        if parsed is None:
+        key, colon, written = line.partition(": ")
+        if colon:
+            grouped.setdefault(written, []).append(key)
+        elif line.strip():
             raise Unparsed(f"{op}: {line!r}")
-        key, entry = parsed
-        grouped.setdefault(entry, []).append(key)
     entries = []
-    for (reason, fallthrough, debug), keys in grouped.items():
-        file, line_number = location(debug)
+    for written, keys in grouped.items():
+        parsed = _entry(written)
+        if parsed is None or not all(map(str.isidentifier, keys)):
+            raise Unparsed(f"{op}: {keys[0]}: {written!r}")
+        reason, fallthrough, debug, file, line_number = parsed
         path = canonical(file) if file is not None else None
         entries.append(TableEntry(tuple(keys), reason, fallthrough, path, line_number if path else None, debug))
     return entries
 
 
-@lru_cache(maxsize=1 << 16)  # of 390,000 lines in a release 30,000 are different
-def _entry(line: str) -> tuple[str, tuple[str, bool, str]] | None:
-    match = _ENTRY.match(line)
-    return (match[1], (match[4], match[2] is not None, match[3])) if match else None
+@lru_cache(maxsize=1 << 16)  # many operators have the same entries
+def _entry(written: str) -> tuple[str, bool, str, str | None, int | None] | None:
+    match = _ENTRY.match(written)
+    return (match[3], match[1] is not None, match[2], *location(match[2])) if match else None
 
 
 def origin(file: str | None, path: str | None) -> RecordOrigin:

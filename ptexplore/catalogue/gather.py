@@ -1,21 +1,29 @@
-"""The generated files of one tree, read by the index's own extractors in several processes, into facts."""
+"""The generated files of one tree, read by the index's own extractors in several processes, into facts.
+
+They are read while they are made: what one generator wrote is read while the next one still writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 from ptexplore.catalogue.facts import Facts, GeneratedFile, facts_of
-from ptexplore.cpp.macros import MacroTable, collect
+from ptexplore.cpp.macros import Define, MacroTable, by_header, table_of
 from ptexplore.index.build import available, header_state, headers
-from ptexplore.index.workers import Task, Whole, in_turn, read_all, read_whole
-from ptexplore.source.listing import Listed
+from ptexplore.index.workers import Task, Wave, Whole, numbered, read_all, read_whole, worth_starting
+from ptexplore.model.places import Runtime
+from ptexplore.source.listing import Listed, generated_files, installed_files, layered
 from ptexplore.source.progress import Progress
+from ptexplore.source.runtime.generated import Making
 from ptexplore.store.index.read_ahead import PackedFile, ReadAhead, packed
 
 _ATEN = "build/aten/src/ATen"
 _AUTOGRAD = "torch/csrc/autograd/generated"
 _STEP = "reading the generated C++"
+_WORD = re.compile(r"[A-Za-z_]\w*")
 # Besides those that records name: where entry points, nodes, bindings and the kernels of `add` stand.
 _ALSO = (
     f"{_ATEN}/Operators_", f"{_ATEN}/CompositeViewCopyKernels.cpp", f"{_ATEN}/UfuncCPU", f"{_AUTOGRAD}/Functions.cpp",
@@ -23,32 +31,92 @@ _ALSO = (
 )  # fmt: skip
 
 
-def gather(files: Iterable[Listed], named: Iterable[str], progress: Progress) -> tuple[Facts, ReadAhead]:
-    """What the generated files among `files` hold: those of `named` paths, which records point into, and the others.
+@dataclass(frozen=True)
+class Gathered:
+    """What the generated files hold, and their rows for the index of the same tree."""
 
-    Their rows come back as well, for the index of the same tree. Raises PtexploreError where a process that reads died.
+    facts: Facts
+    rows: ReadAhead
+
+
+def gather(runtime: Runtime, making: Making, named: Callable[[], Iterable[str]], progress: Progress) -> Gathered:
+    """What the generated files of `runtime` hold: those of `named` paths, which records point into, and the others.
+
+    `named` is asked when the first files are there. Raises PtexploreError where a process that reads died, and what
+    `making` raises.
     """
-    progress.step(_STEP, 0.0)
-    listed = list(files)
-    wanted = set(named)
-    tasks = [
-        Task(0, file.path, file.file, file.layer, file.state[1] if file.state else 0, None)
-        for file in listed
-        if file.layer == "generated" and _holds_facts(file.path, wanted)
-    ]
-    tasks = in_turn(tasks, 1, available())
-    macros = cache(lambda: collect(headers(listed)))
-    pairs = []
-    for number, pair in enumerate(read_all(tasks, macros, available(), read_facts)):
-        progress.step(_STEP, 0.8 * number / len(tasks))
+    plan = _Plan(runtime, making, named)
+    jobs = available()
+    if making.is_whole:
+        jobs = worth_starting(plan.tasks_in(("",)), jobs)
+    pairs = {}
+    for number, pair in enumerate(read_all(plan.waves(), jobs, read_facts)):
+        progress.step(_STEP, 0.8 * number / len(plan.tasks))
         if pair is not None:
-            pairs.append(pair)
+            pairs[pair[1].path] = pair
     total, rows = Facts(), []
-    for facts, file in sorted(pairs, key=lambda pair: pair[1].path):
+    for _, (facts, file) in sorted(pairs.items()):
         total.add(facts)
         rows.append(file)
     total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
-    return total, ReadAhead(header_state(listed), macros().as_text(), rows, len(tasks) + 1)
+    listed = layered(generated_files(making.folder), plan.installed)
+    return Gathered(total, ReadAhead(header_state(listed), plan.macros.as_text(), rows, len(plan.tasks) + 1))
+
+
+class _Plan:
+    """What is to be read when."""
+
+    def __init__(self, runtime: Runtime, making: Making, named: Callable[[], Iterable[str]]) -> None:
+        self.making, self.named = making, named
+        self.installed = installed_files(runtime)
+        self.tasks: list[Task] = []
+        self.macros = MacroTable({})  # of the headers that are there by now
+
+    def waves(self) -> Iterator[Wave]:
+        """Each part's files as soon as it is whole; then those again that a later header lets mean something else."""
+        yield Wave((), None)  # the processes start meanwhile
+        defined = by_header(headers(self.installed))
+        read: list[tuple[list[Task], MacroTable]] = []
+        for part in self.making.parts:
+            self.macros = self._macros(defined, part)
+            tasks = numbered(self.tasks_in(part), len(self.tasks) + 1)
+            self.tasks += tasks
+            read.append((tasks, self.macros))
+            yield Wave(tasks, self.macros)
+        again = [
+            task
+            for tasks, before in read
+            if (changed := self.macros.changed_since(before))
+            for task in tasks
+            if _names_any(Path(task.where), changed)
+        ]
+        if again:
+            yield Wave(again, self.macros)
+
+    def tasks_in(self, part: Iterable[str]) -> list[Task]:
+        """The files to read in the folders `part`."""
+        wanted = set(self.named())
+        return [
+            Task(0, file.path, file.file, file.layer, file.state[1] if file.state else 0, None)
+            for file in self._made(part)
+            if _holds_facts(file.path, wanted)
+        ]
+
+    def _made(self, part: Iterable[str]) -> list[Listed]:
+        return [file for file in generated_files(self.making.folder) if file.path.startswith(tuple(part))]
+
+    def _macros(self, defined: dict[str, list[Define]], part: Iterable[str]) -> MacroTable:
+        """The macros of all headers that are there now; `defined` takes those of `part`, in place of installed ones."""
+        made = self._made(part)
+        for file in made:
+            defined.pop(file.path, None)
+        defined |= by_header(headers(made))
+        return table_of(definitions for _, definitions in sorted(defined.items()))
+
+
+def _names_any(file: Path, names: set[str]) -> bool:
+    """Whether any of `names` stands in a file as a word."""
+    return not names.isdisjoint(_WORD.findall(file.read_text(encoding="utf-8", errors="replace")))
 
 
 def _holds_facts(path: str, named: set[str]) -> bool:

@@ -236,22 +236,30 @@ def _is_attribute(define: Define, known: set[str]) -> bool:
 
 def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
     """The table of a tree: (canonical path, raw text) of all its C++ files; headers' macros are seen by every file."""
+    return table_of(by_header(files).values())
+
+
+def by_header(files: Iterable[tuple[str, str]]) -> dict[str, list[Define]]:
+    """What each header among (canonical path, raw text) defines, by path; those that define nothing are left out."""
+    return {path: defines(Text(path, raw)) for path, raw in files if path.endswith(HEADERS) and _MAY_DEFINE.search(raw)}
+
+
+def table_of(headers: Iterable[Sequence[Define]]) -> MacroTable:
+    """The table of a tree whose headers, in the order of their paths, have these definitions."""
     by_name: dict[str, list[Define]] = {}
-    for path, raw in files:
-        if not path.endswith(HEADERS) or not _MAY_DEFINE.search(raw):
-            continue
-        for define in defines(Text(path, raw)):
+    for definitions in headers:
+        for define in definitions:
             known = by_name.setdefault(define.name, [])
             if not any(before[1:3] == define[1:3] for before in known):
                 known.append(define)
     # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
     return MacroTable(
         {
-            name: tuple(sorted(definitions, key=_rank))
-            for name, definitions in sorted(by_name.items())
+            name: tuple(sorted(known, key=_rank))
+            for name, known in sorted(by_name.items())
             if not (
                 name.lower().endswith(("_h", "_h_", "_hpp", "_inc", "_once"))
-                and not any(before.body for before in definitions)
+                and not any(before.body for before in known)
             )
         }
     )

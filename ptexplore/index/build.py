@@ -24,7 +24,18 @@ from ptexplore.index.reading_plan import (
     usable_index,
     what_to_read,
 )
-from ptexplore.index.workers import Result, Same, Task, Unread, content, in_turn, read_all, read_rows
+from ptexplore.index.workers import (
+    Result,
+    Same,
+    Task,
+    Unread,
+    Wave,
+    content,
+    in_turn,
+    read_all,
+    read_rows,
+    worth_starting,
+)
 from ptexplore.locations import lock_file
 from ptexplore.source.listing import Listed
 from ptexplore.source.progress import Progress, Silent
@@ -95,9 +106,11 @@ def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress, start
         first = ahead.next_file
     if store is not None:
         store.close()
-    tasks = in_turn([Task(0, *rest) for rest in plan.read], first, jobs)
+    early, later = in_turn([Task(0, *rest) for rest in plan.read], first, jobs)
+    tasks = early + later
     changes = _Changes(source, target, anew, known, macros)
-    with contextlib.closing(read_all(tasks, macros, jobs, read_rows)) as results:
+    waves = (Wave(part, table()) for part, table in ((early, lambda: None), (later, macros)))
+    with contextlib.closing(read_all(waves, worth_starting(tasks, jobs), read_rows)) as results:
         watched = _watched(results, tasks, watcher, f"{source.tree}: reading {len(tasks):,} files")
         changes.apply(_behind_first(watched, taken), plan.removed)
     watcher.step(f"{source.tree}: done", 1.0)

@@ -7,10 +7,11 @@ import hashlib
 import multiprocessing
 import os
 import pickle
+import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -74,49 +75,61 @@ class Whole:
     rows: Rows
 
 
+class Wave(NamedTuple):
+    """Files to read at one time, and the macros that they are read with; None where none of them is C++."""
+
+    tasks: Sequence[Task]
+    macros: MacroTable | None
+
+
 Result = Rows | Same | Unread
 _R = TypeVar("_R")
 Read = Callable[[Task, MacroTable], _R]  # what a worker makes of a file: a function of a module
 
 
-def read_all(tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int, read: Read[_R]) -> Generator[_R]:
-    """What `read` gives for every task, in no order; by `jobs` processes where there is enough to do.
+def read_all(waves: Iterable[Wave], jobs: int, read: Read[_R]) -> Generator[_R]:
+    """What `read` gives for every task, in no order; by `jobs` processes where these are several.
 
-    `macros` is called once, when these have begun. Raises PtexploreError where a worker died.
+    The waves are asked for one after the other, as each may have to wait for its files or its macros; what came before
+    is read meanwhile, and the processes start with the first. Raises PtexploreError where a worker died.
     """
-    if jobs < 2 or sum(task.size for task in tasks) < _ALONE:
-        table = macros()
-        for task in tasks:
-            yield read(task, table)
+    if jobs < 2:
+        for wave in waves:
+            for task in wave.tasks:
+                yield read(task, wave.macros or _NO_MACROS)
         return
     # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
     context = multiprocessing.get_context("spawn")
     try:
-        yield from _in_pool(tasks, macros, min(jobs, len(batches(tasks))), read, context)
+        yield from _in_pool(waves, jobs, read, context)
     except BrokenProcessPool as error:
         raise PtexploreError(
             "the source could not be read", "a process that reads files died", "ptexplore index --jobs 1"
         ) from error
 
 
-def _in_pool(
-    tasks: Sequence[Task], macros: Callable[[], MacroTable], jobs: int, read: Read[_R], context: BaseContext
-) -> Iterator[_R]:
-    early, later = parted(tasks, jobs)
-    begun = batches(early)
-    begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whether there is something for it or not
+def worth_starting(tasks: Sequence[Task], jobs: int) -> int:
+    """How many of `jobs` processes there is enough to do for."""
+    return 1 if sum(task.size for task in tasks) < _ALONE else min(jobs, len(batches(tasks)))
+
+
+def _in_pool(waves: Iterable[Wave], jobs: int, read: Read[_R], context: BaseContext) -> Iterator[_R]:
     with (
         tempfile.TemporaryDirectory(prefix="ptexplore-") as folder,
-        ProcessPoolExecutor(jobs, context, _begin, (f"{folder}/macros", os.getpid())) as pool,
+        ProcessPoolExecutor(jobs, context, _begin, (folder, os.getpid())) as pool,
     ):
         pending: set[Future[list[_R]]] = set()
         try:
-            with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
-                pending = {pool.submit(_read_batch, read, batch) for batch in begun}
-            with open(f"{folder}/macros", "wb") as file:
-                pickle.dump(macros(), file, pickle.HIGHEST_PROTOCOL)
-            with starting_workers(), _uninterrupted():
-                pending |= {pool.submit(_read_batch, read, batch) for batch in batches(later)}
+            for number, wave in enumerate(waves):
+                begun = batches(wave.tasks)
+                if number == 0:
+                    begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whatever there is for it
+                if wave.macros is not None:
+                    with open(f"{folder}/{number}", "wb") as file:
+                        pickle.dump(wave.macros, file, pickle.HIGHEST_PROTOCOL)
+                table = None if wave.macros is None else number
+                with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
+                    pending |= {pool.submit(_read_batch, read, batch, table) for batch in begun}
             for done in as_completed(pending):
                 pending.discard(done)
                 yield from done.result()
@@ -141,26 +154,24 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_table_file: str
+_tables: Path
 
 
-def _begin(table_file: str, parent: int) -> None:
-    """Make this process a worker that ends with `parent`, however that ends; its macros will lie in `table_file`."""
+def _begin(tables: str, parent: int) -> None:
+    """Make this process a worker that ends with `parent`, however that ends; the tables of macros lie in `tables`."""
     import gc
     import threading
 
     gc.freeze()
     gc.set_threshold(5_000_000)  # next to nothing here is a cycle; looking for one costs a tenth
     _keep_memory()
-    global _table_file  # noqa: PLW0603  (where a worker's one table lies, given once instead of with each batch)
-    _table_file = table_file
+    global _tables  # noqa: PLW0603  (where all of a worker's tables lie, given once instead of with each batch)
+    _tables = Path(tables)
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
-        with contextlib.suppress(OSError):  # what the parent had no time to take away; another worker may have
-            Path(table_file).unlink(missing_ok=True)
-            Path(table_file).parent.rmdir()
+        shutil.rmtree(_tables, ignore_errors=True)  # what the parent had no time to take away; another worker may have
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -189,18 +200,19 @@ def _keep_memory() -> None:
 
 
 @cache
-def _macros() -> MacroTable:
-    """A worker's one table: there before its first batch with C++ is given out."""
-    with open(_table_file, "rb") as file:
-        table: MacroTable = pickle.load(file)
-    return table
+def _macros(table: int) -> MacroTable:
+    """A table of macros: there before the first batch that is read with it is given out."""
+    with open(_tables / str(table), "rb") as file:
+        macros: MacroTable = pickle.load(file)
+    return macros
 
 
 _NO_MACROS = MacroTable({})
 
 
-def _read_batch(read: Read[_R], batch: list[Task]) -> list[_R]:
-    return [read(task, _macros() if language_of(task.path) == "cpp" else _NO_MACROS) for task in batch]
+def _read_batch(read: Read[_R], batch: list[Task], table: int | None) -> list[_R]:
+    macros = _NO_MACROS if table is None else _macros(table)
+    return [read(task, macros) for task in batch]
 
 
 def read_rows(task: Task, macros: MacroTable) -> Result:
@@ -286,14 +298,11 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
     return FileRecords(path, language, tuple(symbols), tuple(refs), tuple(dialect), tuple(problems))
 
 
-def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> list[Task]:
-    """The tasks with ids from `first` on as they come to be read, so that most rows are added behind all others."""
-    early, later = parted(tasks, jobs)
-    return [task._replace(file=number) for number, task in enumerate((*early, *later), first)]
+def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> tuple[list[Task], list[Task]]:
+    """The tasks with ids from `first` on as they come to be read, so that most rows are added behind all others.
 
-
-def parted(tasks: Sequence[Task], jobs: int) -> tuple[list[Task], list[Task]]:
-    """The biggest tasks that need no macros, as many as `jobs` workers read while these are collected; the others."""
+    First come the biggest that need no macros, as many as `jobs` workers read while these are collected.
+    """
     most = jobs * _MEANWHILE
     early: list[Task] = []
     later: list[Task] = []
@@ -303,7 +312,13 @@ def parted(tasks: Sequence[Task], jobs: int) -> tuple[list[Task], list[Task]]:
             most -= task.size
         else:
             later.append(task)
-    return early, later
+    return numbered(early, first), numbered(later, first + len(early))
+
+
+def numbered(tasks: Sequence[Task], first: int) -> list[Task]:
+    """The tasks with ids from `first` on, big files first, as they come to be read."""
+    ordered = sorted(tasks, key=lambda task: (-task.size, task.path))
+    return [task._replace(file=number) for number, task in enumerate(ordered, first)]
 
 
 def batches(tasks: Sequence[Task]) -> list[list[Task]]:

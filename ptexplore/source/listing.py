@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,21 +69,33 @@ def _is_plain(path: str) -> bool:
 
 def runtime_files(runtime: Runtime, generated: Path | None = None) -> list[Listed]:
     """The generated C++, PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
-    where = folders(runtime)
-    root = generated or find_generated(runtime)
+    return layered(generated_files(generated or find_generated(runtime)), installed_files(runtime))
+
+
+def layered(*layers: Iterable[Listed]) -> list[Listed]:
+    """The files of all layers, by path; as in the runtime tree, the first layer that holds a path gives it."""
     by_path: dict[str, Listed] = {}
-    for listed in (*_generated_files(root), *_wheel_files(where)):
-        by_path.setdefault(listed.path, listed)  # as in the runtime tree, the first layer that holds a path gives it
+    for layer in layers:
+        for listed in layer:
+            by_path.setdefault(listed.path, listed)
     return sorted(by_path.values())
 
 
-def _generated_files(root: Path | None) -> Iterator[Listed]:
+def generated_files(root: Path | None) -> list[Listed]:
+    """The generated C++ below `root`; none where that is None."""
     if root is None:
-        return
+        return []
     real = os.path.realpath(root)
-    for top in _GENERATED:
-        for file, state in _walk(f"{real}/{top}", skip=frozenset({AIDS})):
-            yield Listed(file[len(real) + 1 :], file, "generated", state)
+    return [
+        Listed(file[len(real) + 1 :], file, "generated", state)
+        for top in _GENERATED
+        for file, state in _walk(f"{real}/{top}", skip=frozenset({AIDS}))
+    ]
+
+
+def installed_files(runtime: Runtime) -> list[Listed]:
+    """PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
+    return list(_wheel_files(folders(runtime)))
 
 
 def _wheel_files(where: canonical.InstalledFolders) -> Iterator[Listed]:

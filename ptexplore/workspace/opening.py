@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.errors import MISSING, PtexploreError, cache_errors
 from ptexplore.locations import catalogue_file, index_file, lock_file, read_ahead_file
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.atlas import Atlas
@@ -83,6 +83,8 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
 
     from ptexplore.capture.runtime import dump
     from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
+    from ptexplore.catalogue.gather import gather
+    from ptexplore.store.index.read_ahead import keep
 
     target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
     try:
@@ -98,8 +100,13 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
             return folder, catalogue  # another process built it while we waited
         with ThreadPoolExecutor(1) as pool:
             dispatcher = pool.submit(lambda: DispatcherRecords(runtime, dump(runtime)))
-            folder = generated.ensure(runtime, progress)
-            build_catalogue(runtime, runtime_tree(runtime, folder), dispatcher.result(), target, progress, ahead)
+            with generated.making(runtime, progress) as making:
+                gathered = gather(runtime, making, lambda: dispatcher.result().generated, progress)
+            folder = generated.ensure(runtime)
+            tree = runtime_tree(runtime, folder)
+            build_catalogue(runtime, tree, dispatcher.result(), gathered.facts, target, progress)
+            with cache_errors("what was read for the index cannot be written", ahead):
+                keep(ahead, gathered.rows)
     catalogue = open_catalogue(runtime)
     if catalogue is None:
         raise PtexploreError("the catalogue was built and cannot be read", str(target), "ptexplore doctor", MISSING)

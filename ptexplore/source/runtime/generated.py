@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -51,18 +52,24 @@ _USUAL_FILES = 110  # files both children write together; only the progress bar 
 
 
 Callback = Callable[[str], None]
+Folders = tuple[str, ...]  # canonical paths
 
 
 class GeneratorError(Exception):
     """A generator failed; the message says which and why."""
 
 
-def run_generators(runtime: Runtime, out: Path, progress: Progress) -> None:
-    """Write the generated C++ of `runtime` and torchgen's model below `out`.
+@contextlib.contextmanager
+def run_generators(runtime: Runtime, out: Path, progress: Progress) -> Iterator[Iterator[Folders]]:
+    """Write the generated C++ of `runtime` and torchgen's model below `out`, while the block runs.
 
-    Raises GeneratorError, and OSError when `out` cannot be written.
+    The value gives the folders of each generator when it has ended; it has to be asked to its end. Raises
+    GeneratorError, and OSError when `out` cannot be written.
     """
-    runs = [_Run("ATen", "aten", _flags(runtime)), _Run("autograd", "autograd", [])]
+    runs = [
+        (_Run("autograd", "autograd", []), ("torch/csrc/autograd/generated",)),
+        (_Run("ATen", "aten", _flags(runtime)), ("build/aten/src/ATen",)),
+    ]
     done: list[str] = []
 
     def wrote(file: str) -> None:
@@ -70,18 +77,22 @@ def run_generators(runtime: Runtime, out: Path, progress: Progress) -> None:
         progress.step("regenerating the generated C++ (first run only)", min(len(done) / _USUAL_FILES, 0.99))
 
     progress.step("regenerating the generated C++ (first run only)", 0.0)
-    threads = [threading.Thread(target=run.work, args=(runtime, out, wrote), daemon=True) for run in runs]
+    threads = [threading.Thread(target=run.work, args=(runtime, out, wrote), daemon=True) for run, _ in runs]
+
+    def ended() -> Iterator[Folders]:
+        for thread, (run, folders) in zip(threads, runs, strict=True):
+            thread.join()
+            if run.failure is not None:
+                raise run.failure
+            yield folders
+
     try:
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        yield ended()
     finally:
-        for run in runs:
+        for run, _ in runs:
             run.stop()
-    for run in runs:
-        if run.failure is not None:
-            raise run.failure
 
 
 def _flags(runtime: Runtime) -> list[str]:
@@ -150,21 +161,52 @@ _WHAT = "the generated C++ cannot be made"
 _WAIT = 600.0  # seconds a second process waits for the first; a build takes about ten
 
 
+@dataclass(frozen=True)
+class Making:
+    """Generated C++ that is there, or is being made: the folder that holds it for now, under canonical paths.
+
+    `parts` gives the folders in it that are whole by then, each when it is; all is whole at once where none is made.
+    """
+
+    folder: Path
+    parts: Iterator[Folders]
+    is_whole: bool = False
+
+
 def ensure(runtime: Runtime, progress: Progress | None = None) -> Path:
     """The folder that holds the generated C++ of `runtime` under canonical paths, made now if it is not there.
 
     A source build gives its own build folder's files. Raises PtexploreError when they cannot be made or found.
     """
+    with making(runtime, progress):
+        pass
+    return expected_build_folder(runtime) if runtime.build == "source" else locations.generated_dir(runtime.inputs_key)
+
+
+@contextlib.contextmanager
+def making(runtime: Runtime, progress: Progress | None = None) -> Iterator[Making]:
+    """As `ensure`, for a block that reads each part as soon as it is whole; all is in its place when the block ends.
+
+    Nothing is kept where the block fails.
+    """
     if runtime.build == "source":
-        return expected_build_folder(runtime)
+        yield _whole(expected_build_folder(runtime))
+        return
     target = locations.generated_dir(runtime.inputs_key)
     if is_complete(target):
-        return target
+        yield _whole(target)
+        return
     watcher = progress or Silent()
     with _errors(target), _locked(target, watcher):
-        if not is_complete(target):
-            _build(runtime, target, watcher)
-    return target
+        if is_complete(target):
+            yield _whole(target)
+        else:
+            with _building(runtime, target, watcher) as made:
+                yield made
+
+
+def _whole(folder: Path) -> Making:
+    return Making(folder, iter([("",)]), is_whole=True)
 
 
 def find(runtime: Runtime) -> Path | None:
@@ -194,7 +236,8 @@ def is_complete(target: Path) -> bool:
         return False
 
 
-def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
+@contextlib.contextmanager
+def _building(runtime: Runtime, target: Path, progress: Progress) -> Iterator[Making]:
     import shutil
     import tempfile
 
@@ -203,31 +246,39 @@ def _build(runtime: Runtime, target: Path, progress: Progress) -> None:
             shutil.rmtree(left_over, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        run_generators(runtime, aside, progress)
-        files = {
-            file.relative_to(aside).as_posix(): file.stat().st_size
-            for file in sorted(aside.rglob("*"))
-            if file.is_file()
-        }
-        manifest = {
-            "format": FORMAT,
-            "version": runtime.version,
-            "git_version": runtime.git_version,
-            "inputs_key": runtime.inputs_key,
-            "files": files,
-        }
-        (aside / AIDS).mkdir(exist_ok=True)
-        (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        aside.chmod(0o755)  # mkdtemp's own 0o700 would keep others out of a shared cache
-        if target.exists():
-            damaged = aside.with_name(aside.name + ".damaged")
-            target.rename(damaged)
-            aside.rename(target)
-            shutil.rmtree(damaged, ignore_errors=True)
-        else:
-            aside.rename(target)
+        with run_generators(runtime, aside, progress) as parts:
+            yield Making(aside, parts)
+            for _ in parts:
+                pass  # the block need not have waited for all
+        _put_in_place(runtime, aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _put_in_place(runtime: Runtime, aside: Path, target: Path) -> None:
+    """Make what lies whole in `aside` the generated C++ of `runtime`."""
+    import shutil
+
+    files = {
+        file.relative_to(aside).as_posix(): file.stat().st_size for file in sorted(aside.rglob("*")) if file.is_file()
+    }
+    manifest = {
+        "format": FORMAT,
+        "version": runtime.version,
+        "git_version": runtime.git_version,
+        "inputs_key": runtime.inputs_key,
+        "files": files,
+    }
+    (aside / AIDS).mkdir(exist_ok=True)
+    (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    aside.chmod(0o755)  # mkdtemp's own 0o700 would keep others out of a shared cache
+    if target.exists():
+        damaged = aside.with_name(aside.name + ".damaged")
+        target.rename(damaged)
+        aside.rename(target)
+        shutil.rmtree(damaged, ignore_errors=True)
+    else:
+        aside.rename(target)
 
 
 def _locked(target: Path, progress: Progress) -> AbstractContextManager[bool]:
