@@ -69,7 +69,7 @@ def build_catalogue(
     store_path: Path,
     progress: Progress | None = None,
 ) -> None:
-    """Write the catalogue of `runtime` to `store_path`: what its dispatcher says, what its generated files hold, `tree`.
+    """Write the catalogue of `runtime` to `store_path`: what its dispatcher and its generated files say.
 
     Raises PtexploreError where the file cannot be written. Nothing appears at `store_path` unless all was written.
     """

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeVar
 from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
-from ptexplore.model.symbols import Dialect, FileRecords, Language, Ref, Symbol
+from ptexplore.model.symbols import Dialect, FileRecords, Language, RefLines, Symbol, ref_lines
 from ptexplore.processes import starting_workers
 from ptexplore.source import canonical
 from ptexplore.source.listing import PYTHON, YAML
@@ -272,18 +272,20 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
 def _records(path: str, text: str, macros: MacroTable, problems: list[str], words: Words | None = None) -> FileRecords:
     language = language_of(path)
     symbols: list[Symbol] = []
-    refs: list[Ref] = []
+    refs: RefLines = {}
     dialect: list[Dialect] = []
     try:
         if language == "python":
             from ptexplore.index import python as pysource
 
-            symbols, refs, more = pysource.extract(path, text)
+            symbols, uses, more = pysource.extract(path, text)
+            refs = ref_lines(uses)
             problems += more
         elif language == "yaml":
             from ptexplore.index.dialect.yaml import yaml_rows
 
-            dialect, refs = yaml_rows(path, text)
+            dialect, uses = yaml_rows(path, text)
+            refs = ref_lines(uses)
         else:
             from ptexplore.index.cpp.extract import extract
             from ptexplore.index.dialect import cpp
@@ -295,7 +297,7 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
             dialect = cpp.dialect(source, macros)
     except Exception as error:  # noqa: BLE001  (whatever a file does to a reader, the other files are read)
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
-    return FileRecords(path, language, tuple(symbols), tuple(refs), tuple(dialect), tuple(problems))
+    return FileRecords(path, language, tuple(symbols), refs, tuple(dialect), tuple(problems))
 
 
 def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> tuple[list[Task], list[Task]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Language = Literal["cpp", "python", "yaml", "other"]
@@ -154,6 +155,18 @@ DIALECT_KINDS: dict[DialectKind, KindTraits] = {
 OPERATOR_KINDS = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.operator)
 
 
+RefKey = tuple[str, str, RefKind, str | None, Extractor]  # name, text, kind, target, extractor
+RefLines = dict[RefKey, list[int]]  # the references of one file, by all but their lines
+
+
+def ref_lines(refs: Iterable[Ref]) -> RefLines:
+    """The references of one file, those that differ in their lines alone together."""
+    by_key: RefLines = {}
+    for ref in refs:
+        by_key.setdefault(ref[2:], []).append(ref.line)
+    return by_key
+
+
 @dataclass(frozen=True, slots=True)
 class FileRecords:
     """Everything one file gave. `problems` are what the reader could not follow, for counting."""
@@ -161,7 +174,7 @@ class FileRecords:
     path: str
     language: Language
     symbols: tuple[Symbol, ...] = ()
-    refs: tuple[Ref, ...] = ()
+    refs: RefLines = field(default_factory=dict)
     dialect: tuple[Dialect, ...] = ()
     problems: tuple[str, ...] = ()
 

@@ -4,8 +4,8 @@ Runs under ptexplore's own interpreter, which has pyyaml, so that the target nee
 site-packages never join sys.path. Every fact of the model comes from torchgen's parser and matcher, nothing from names.
 Private API used: torchgen.gen, torchgen.model, torchgen.api.meta, torchgen.utils.FileManager.write_with_template,
 torchgen.api.autograd.match_differentiability_info, torchgen.packaged.autograd.load_derivatives (all there in 2.6 to
-2.13; a version without one fails here with a clear answer); torchgen.context.native_function_manager and torchgen.local,
-torchgen.code_template (a version with other ones is left as it is).
+2.13; a version without one fails here with a clear answer); torchgen.context.native_function_manager, torchgen.local
+and torchgen.code_template (a version with other ones is left as it is).
 """
 
 from __future__ import annotations

@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
+from ptexplore.catalogue.gather import gather
 from ptexplore.model.places import Runtime
+from ptexplore.source.progress import Silent
+from ptexplore.source.runtime.generated import Making
 from ptexplore.source.tree import SourceTree, runtime_tree
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "minitorch"
@@ -29,6 +33,18 @@ class Mini:
     generated: Path
     site: Path
     raw: dict[str, Any]
+
+
+def whole(mini: Mini) -> Making:
+    """Its generated C++, where nothing has to be made."""
+    return Making(mini.generated, iter([("",)]), is_whole=True)
+
+
+def write_catalogue(mini: Mini, path: Path) -> None:
+    """Its catalogue, as the first run with a torch writes it."""
+    dispatcher = DispatcherRecords(mini.runtime, mini.raw)
+    gathered = gather(mini.runtime, whole(mini), lambda: dispatcher.generated, Silent())
+    build_catalogue(mini.runtime, mini.tree, dispatcher, gathered.facts, path)
 
 
 def line_of(tree: SourceTree, path: str, text: str, nth: int = 1) -> int:

@@ -16,12 +16,12 @@ from ptexplore.index.cpp.invocations import Invocations, Made
 from ptexplore.index.cpp.prepare import Prepared, blank, prepare, rewrite
 from ptexplore.index.cpp.references import references
 from ptexplore.index.cpp.tree import Match, OpenScope, Reader, join, matches
-from ptexplore.model.symbols import Ref, Symbol
+from ptexplore.model.symbols import RefLines, Symbol
 
 
 def extract(
     path: str, raw: str, macros: MacroTable, text: Text | None = None
-) -> tuple[list[Symbol], list[Ref], list[str]]:
+) -> tuple[list[Symbol], RefLines, list[str]]:
     """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
     text = text or Text(path, raw)
     prepared = prepare(text, macros)

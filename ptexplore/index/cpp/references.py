@@ -7,13 +7,14 @@ stands before that, which tells a call from a declaration. No name is resolved h
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ptexplore.cpp.brackets import split
 from ptexplore.cpp.names import name_parts, without_angles
 from ptexplore.cpp.text import words
-from ptexplore.model.symbols import Ref
+from ptexplore.model.symbols import Ref, RefLines, ref_lines
 
 if TYPE_CHECKING:
     from ptexplore.index.cpp.prepare import Prepared
@@ -43,29 +44,28 @@ _INCLUDE = re.compile(r'\s*([<"])([^>"\n]+)[>"]')
 _LONGEST = 120
 
 
-def references(prepared: Prepared, reader: Reader) -> list[Ref]:
-    """All of one file, in no order."""
+def references(prepared: Prepared, reader: Reader) -> RefLines:
+    """All of one file."""
     path, line = prepared.text.path, prepared.text.line
     refs = _calls(prepared, set(reader.offsets))
-    refs += [Ref(path, line(use.start), use.name, use.name, "macro") for use in prepared.uses]
-    refs += _inherits(reader)
-    refs += [
+    others = [Ref(path, line(use.start), use.name, use.name, "macro") for use in prepared.uses]
+    others += _inherits(reader)
+    others += [
         Ref(path, symbol.line, symbol.name, symbol.qualified, "override")
         for symbol in reader.symbols
         if symbol.signature.endswith(("override", "final"))
     ]
-    refs += _addresses(prepared, reader)
-    refs += _includes(prepared)
-    return refs
+    others += _addresses(prepared, reader)
+    others += _includes(prepared)
+    return refs | ref_lines(others)  # no other reference is a call
 
 
-def _calls(prepared: Prepared, declared: set[int]) -> list[Ref]:
-    path, line = prepared.text.path, prepared.text.line
+def _calls(prepared: Prepared, declared: set[int]) -> RefLines:
+    line = prepared.text.line
     others = declared.union(use.start for use in prepared.uses)
     reversed_ = prepared.text.bare[::-1]
     length = len(reversed_)
-    refs: list[Ref] = []
-    new = tuple.__new__  # what Ref(…) comes to, in a third of the time
+    starts: defaultdict[tuple[str, str, str | None], list[int]] = defaultdict(list)  # of calls written alike
     for match in _CALL.finditer(reversed_):
         name_reversed, through, operator, before, further = match.groups()
         if name_reversed in _NOT_CALLED_BACKWARDS:
@@ -77,8 +77,11 @@ def _calls(prepared: Prepared, declared: set[int]) -> list[Ref]:
             declares = _word_declares(before)
             if _declares(before, further, reversed_, match.end(2)) if declares is None else declares:
                 continue
-        name, text = _written(name_reversed, through, operator)
-        refs.append(new(Ref, (path, line(start), name, text, "call", None, "tree-sitter")))
+        starts[name_reversed, through, operator].append(start)
+    refs: RefLines = {}
+    for written, offsets in starts.items():
+        name, text = _written(*written)
+        refs.setdefault((name, text, "call", None, "tree-sitter"), []).extend(map(line, offsets))
     return refs
 
 
@@ -100,7 +103,6 @@ def _declares(before: str, further: str, reversed_: str, at: int) -> bool:
     return before in "~#" or (before == "<" and not reversed_[at : at + 1].isspace() and further.isalnum())
 
 
-@lru_cache(maxsize=65536)
 def _written(name: str, through: str, operator: str | None) -> tuple[str, str]:
     """The name, and the text without spaces, of a call whose parts are given backwards."""
     text = "".join((name + through + (operator or "")).split())[::-1]

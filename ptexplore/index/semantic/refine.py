@@ -19,7 +19,7 @@ from ptexplore.index.semantic.clang import Diagnostic, load
 from ptexplore.index.semantic.pool import TaskOutcome, run
 from ptexplore.index.semantic.references import FileUses, ResolvedUse, UnitResult, Work, work
 from ptexplore.locations import lock_file
-from ptexplore.model.symbols import IndexedFile, Ref
+from ptexplore.model.symbols import IndexedFile, Ref, ref_lines
 from ptexplore.source.canonical import is_test_file
 from ptexplore.source.progress import Progress, Silent
 from ptexplore.store.index.reader import IndexStore
@@ -114,7 +114,7 @@ def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined
         try:
             with IndexWriter(target, anew=False) as writer:
                 for path, refs in changes.items():
-                    writer.replace_refs(path, refs, "libclang")
+                    writer.replace_refs(path, ref_lines(refs), "libclang")
                 before = json.loads(writer.meta("semantic") or "{}")
                 reports = {report.path: [report.errors, report.warnings, report.failed] for report in done.units}
                 writer.put_meta({"semantic": json.dumps(before | reports)})

@@ -18,6 +18,7 @@ from ptexplore.model.symbols import (
     FileRecords,
     Ref,
     RefKind,
+    RefLines,
     Symbol,
     SymbolKind,
 )
@@ -48,7 +49,6 @@ _SYMBOL_CODE = {kind: number for number, kind in enumerate(SYMBOL_KINDS)}
 _REF_CODE = {kind: number for number, kind in enumerate(REF_KINDS)}
 _DIALECT_KINDS: tuple[DialectKind, ...] = tuple(DIALECT_KINDS)
 _DIALECT_CODE = {kind: number for number, kind in enumerate(_DIALECT_KINDS)}
-# attrgetter, since every use in the source passes here
 _KIND = attrgetter("kind")
 _EXTRACTOR_CODE = {kind: number for number, kind in enumerate(EXTRACTORS)}
 
@@ -113,7 +113,7 @@ def pack(read: ReadFile, records: FileRecords, words: str) -> Rows:
     symbols = [_symbol(base + n, symbol, texts, test) for n, symbol in enumerate(records.symbols[:MOST])]
     refs = pack_refs(base, records.refs, texts)
     dialect = [_dialect(base + n, row, texts) for n, row in enumerate(records.dialect[:MOST])]
-    tally = _tally("symbol", records.symbols) | _tally("ref", records.refs) | _tally("dialect", records.dialect)
+    tally = _tally("symbol", records.symbols) | _ref_tally(records.refs) | _tally("dialect", records.dialect)
     problems = json.dumps(records.problems) if records.problems else None
     extractor = "yaml" if records.language == "yaml" else "tree-sitter"
     file = (read.file, records.path, records.language, read.layer, extractor, read.sha, read.size, read.stamp,
@@ -145,26 +145,30 @@ def _symbol(number: int, record: Symbol, texts: Texts, test: int) -> Row:
             parameters, guards, record.macro)  # fmt: skip
 
 
-def pack_refs(base: int, refs: Iterable[Ref], texts: dict[str, int]) -> list[Row]:
+def pack_refs(base: int, refs: RefLines, texts: dict[str, int]) -> list[Row]:
     """The rows of one file's references; `texts` takes the strings that rows name by id."""
-    places: defaultdict[tuple[str, str, RefKind, str | None, Extractor], list[int]] = defaultdict(list)
-    for ref in refs:
-        places[ref[2:]].append(ref[1])  # name, text, kind, target, extractor: line
     rows = []
-    for number, ((name, text, kind, target, extractor), lines) in enumerate(places.items(), base):
+    for number, ((name, text, kind, target, extractor), lines) in enumerate(refs.items(), base):
         where = lines[0] if len(lines) == 1 else pack_lines(lines)
         rows.append((number, name, _REF_CODE[kind], None if text == name else text,
                      None if target is None else texts[target], _EXTRACTOR_CODE[extractor], where))  # fmt: skip
     return rows[:MOST]
 
 
-def tally_with_refs(tally: str, refs: Iterable[Ref]) -> str:
+def tally_with_refs(tally: str, refs: RefLines) -> str:
     """A file's tally with other references."""
     kept = {key: count for key, count in json.loads(tally).items() if not key.startswith("ref ")}
-    return json.dumps(kept | _tally("ref", refs))
+    return json.dumps(kept | _ref_tally(refs))
 
 
-def _tally(table: str, records: Iterable[Symbol | Ref | Dialect]) -> dict[str, int]:
+def _ref_tally(refs: RefLines) -> dict[str, int]:
+    tally: defaultdict[str, int] = defaultdict(int)
+    for (_, _, kind, _, _), lines in refs.items():
+        tally[f"ref {kind}"] += len(lines)
+    return tally
+
+
+def _tally(table: str, records: Iterable[Symbol | Dialect]) -> dict[str, int]:
     return {f"{table} {kind}": count for kind, count in Counter(map(_KIND, records)).items()}
 
 

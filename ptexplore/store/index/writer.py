@@ -6,12 +6,12 @@ import contextlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
 
-from ptexplore.model.symbols import Extractor, Ref
+from ptexplore.model.symbols import Extractor, RefLines
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
 from ptexplore.writing import disk_error, empty_beside, put_in_place
@@ -167,7 +167,7 @@ class IndexWriter:
         with _as_ours(self.path):
             self._db.executemany("UPDATE file SET stamp = ? WHERE path = ?", [(when, path) for path, when in stamps])
 
-    def replace_refs(self, path: str, refs: Sequence[Ref], extractor: Extractor) -> None:
+    def replace_refs(self, path: str, refs: RefLines, extractor: Extractor) -> None:
         """Other references in place of a file's own, by a better `extractor`; a file unknown here is passed over."""
         number = self._file(path)
         if number is None:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
 from ptexplore.errors import PtexploreError
 from ptexplore.model.operators import Count, Registration
 from ptexplore.store.catalogue.reader import Store
-from tests.unit.conftest import ATEN, AUTOGRAD, Mini, line_of
+from tests.unit.conftest import ATEN, AUTOGRAD, Mini, line_of, write_catalogue
 
 CPU = f"{ATEN}/RegisterCPU_0.cpp"
 VARIABLE = f"{AUTOGRAD}/VariableType_0.cpp"
@@ -19,7 +18,7 @@ VARIABLE = f"{AUTOGRAD}/VariableType_0.cpp"
 
 @pytest.fixture
 def store(mini: Mini, tmp_path: Path) -> Iterator[Store]:
-    build_catalogue(mini.runtime, mini.tree, DispatcherRecords(mini.runtime, mini.raw), tmp_path / "catalogue.sqlite")
+    write_catalogue(mini, tmp_path / "catalogue.sqlite")
     opened = Store.open(tmp_path / "catalogue.sqlite")
     yield opened
     opened.close()
@@ -145,7 +144,7 @@ def test_a_python_record_whose_line_makes_no_library_is_not_confirmed(mini: Mini
     operator = mini.raw["operators"][0]
     library = line_of(mini.tree, "torch/_refs.py", "Library(")
     operator["dump"] = operator["dump"].replace(f"_refs.py:{library}", f"_refs.py:{library + 1}")
-    build_catalogue(mini.runtime, mini.tree, DispatcherRecords(mini.runtime, mini.raw), tmp_path / "c.sqlite")
+    write_catalogue(mini, tmp_path / "c.sqlite")
     one = record(Store.open(tmp_path / "c.sqlite"), "aten::blend.Pair", "Meta")
     assert not one.confirmed
     assert "makes no torch.library.Library" in (one.why_not or "")
@@ -232,15 +231,13 @@ def test_keys_keep_all_their_bits(store: Store) -> None:
 def test_a_line_of_an_unknown_form_stops_the_build(mini: Mini, tmp_path: Path) -> None:
     mini.raw["operators"][0]["dump"] += "\nnew thing entirely"
     with pytest.raises(PtexploreError, match="cannot be read"):
-        build_catalogue(mini.runtime, mini.tree, DispatcherRecords(mini.runtime, mini.raw), tmp_path / "x.sqlite")
+        write_catalogue(mini, tmp_path / "x.sqlite")
     assert not list(tmp_path.glob("*.sqlite*"))
 
 
 def test_a_folder_that_cannot_be_written(mini: Mini, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PtexploreError) as caught:
-        build_catalogue(
-            mini.runtime, mini.tree, DispatcherRecords(mini.runtime, mini.raw), tmp_path / "file" / "x.sqlite"
-        )
+        write_catalogue(mini, tmp_path / "file" / "x.sqlite")
     assert caught.value.exit_code == 3
     assert "PTEXPLORE_CACHE" in caught.value.hint

@@ -33,7 +33,9 @@ def symbols(text: str, path: str = "mini/a.cpp") -> list[Symbol]:
 
 
 def refs(text: str, kind: str) -> list[Ref]:
-    return [ref for ref in extract("mini/a.cpp", text, MACROS)[1] if ref.kind == kind]
+    path = "mini/a.cpp"
+    by_key = extract(path, text, MACROS)[1]
+    return [Ref(path, line, *key) for key, lines in by_key.items() for line in lines if key[2] == kind]
 
 
 def functions(text: str, role: str = "definition") -> list[tuple[str, int]]:

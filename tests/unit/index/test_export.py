@@ -22,7 +22,7 @@ def test_lines_are_sorted_and_whole(tmp_path: Path) -> None:
     )
     made = (Dialect(odd, 8, 8, "stub-define", "blend_stub", macro="DEFINE_DISPATCH"),)
     with IndexWriter(tmp_path / "i.sqlite", anew=True) as writer:
-        writer.add([pack(ReadFile(1, "checkout", "0", 1, 0, 9), FileRecords(odd, "cpp", symbols, (), made), "")])
+        writer.add([pack(ReadFile(1, "checkout", "0", 1, 0, 9), FileRecords(odd, "cpp", symbols, {}, made), "")])
     count = write_tags(IndexStore.open(tmp_path / "i.sqlite"), tmp_path, tmp_path / "tags")
     lines = (tmp_path / "tags").read_bytes().split(b"\n")
     assert lines.pop() == b""

@@ -16,7 +16,7 @@ from ptexplore.source.listing import Listed, runtime_files
 from ptexplore.source.progress import Silent
 from ptexplore.store.index import read_ahead
 from ptexplore.store.index.reader import IndexStore
-from tests.unit.conftest import ATEN, Mini
+from tests.unit.conftest import ATEN, Mini, whole
 
 CPU = f"{ATEN}/RegisterCPU_0.cpp"
 
@@ -51,8 +51,8 @@ def files(mini: Mini) -> list[Listed]:
 def ahead(mini: Mini, tmp_path: Path) -> Path:
     for one in files(mini):
         os.utime(one.file, (1.6e9, 1.6e9))
-    _, rows = gather(files(mini), [CPU], Silent())
-    read_ahead.keep(tmp_path / "kept", rows)
+    gathered = gather(mini.runtime, whole(mini), lambda: [CPU], Silent())
+    read_ahead.keep(tmp_path / "kept", gathered.rows)
     return tmp_path / "kept"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptexplore.index.workers import Task, batches, in_turn, parted
+from ptexplore.index.workers import Task, batches, in_turn
 
 FILES = [Task(0, f"c10/{n}.h", "", "checkout", 900 * (n % 97) ** 2, None) for n in range(400)]
 FILES += [Task(0, f"torch/{n}.py", "", "checkout", 90_000 + n, None) for n in range(200)]
@@ -17,8 +17,7 @@ def test_every_file_is_in_one_heap_and_the_last_heaps_are_small() -> None:
 
 
 def test_ids_follow_the_order_of_reading() -> None:
-    tasks = in_turn(FILES, 7, jobs=2)
-    early, later = parted(tasks, jobs=2)
+    early, later = in_turn(FILES, 7, jobs=2)
     assert early
     assert later
     assert all(task.path.endswith(".py") for task in early)

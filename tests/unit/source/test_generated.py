@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Progress
 from ptexplore.source.runtime import generated
-from ptexplore.source.runtime.generated import GeneratorError, run_generators
+from ptexplore.source.runtime.generated import Folders, GeneratorError, run_generators
 
 RUNTIME = Runtime("python", "3.11", "/none/torch", "2.99", "abc", "wheel", "/none", "/none", (), "key", "inputs")
 FILE = "build/aten/src/ATen/RegisterCPU_0.cpp"
@@ -28,14 +30,19 @@ class Generators:
         self.failure: Exception | None = None
         self.seconds = 0.0
 
-    def __call__(self, runtime: Runtime, out: Path, progress: Progress) -> None:
+    @contextlib.contextmanager
+    def __call__(self, runtime: Runtime, out: Path, progress: Progress) -> Iterator[Iterator[Folders]]:
         self.runs += 1
         (out / FILE).parent.mkdir(parents=True)
         (out / FILE).write_text("half")
+        yield self.ended(out)
+
+    def ended(self, out: Path) -> Iterator[Folders]:
         time.sleep(self.seconds)
         if self.failure is not None:
             raise self.failure
         (out / FILE).write_text("whole text\n")
+        yield ("build/aten/src/ATen",)
 
 
 @pytest.fixture
@@ -65,6 +72,32 @@ def test_made_once_and_kept(generators: Generators, cache: Path) -> None:
     manifest = json.loads((folder / generated.MANIFEST).read_text())
     assert manifest["files"] == {FILE: 11}
     assert manifest["git_version"] == "abc"
+
+
+def test_a_part_is_read_before_all_is_in_its_place(generators: Generators, cache: Path) -> None:
+    with generated.making(RUNTIME) as making:
+        assert next(making.parts) == ("build/aten/src/ATen",)
+        assert (making.folder / FILE).read_text() == "whole text\n"
+        assert generated.find(RUNTIME) is None
+    assert generated.find(RUNTIME) == cache / "generated/inputs"
+    with generated.making(RUNTIME) as again:
+        assert again.is_whole
+        assert again.folder == generated.find(RUNTIME)
+        assert list(again.parts) == [("",)]
+    assert generators.runs == 1
+
+
+def test_what_nobody_waits_for_is_made_as_well(generators: Generators, cache: Path) -> None:
+    with generated.making(RUNTIME):
+        pass
+    assert (cache / "generated/inputs" / FILE).read_text() == "whole text\n"
+
+
+def test_nothing_is_kept_of_a_block_that_fails(generators: Generators, cache: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), generated.making(RUNTIME) as making:
+        next(making.parts)
+        raise KeyboardInterrupt
+    assert left(cache) == ["inputs.lock"]
 
 
 def test_finding_writes_nothing(cache: Path) -> None:
@@ -175,8 +208,8 @@ def test_a_torchgen_that_is_none(tmp_path: Path) -> None:
         RUNTIME, torchgen_dir=str(tmp_path / "torchgen"), packaged_dir=str(tmp_path / "torchgen/packaged")
     )
     (tmp_path / "out").mkdir()
-    with pytest.raises(GeneratorError) as caught:
-        run_generators(runtime, tmp_path / "out", Nobody())
+    with pytest.raises(GeneratorError) as caught, run_generators(runtime, tmp_path / "out", Nobody()) as parts:
+        list(parts)
     assert "generator" in str(caught.value)
 
 

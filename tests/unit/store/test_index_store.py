@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.model.symbols import Dialect, FileRecords, Ref, Symbol
+from ptexplore.model.symbols import Dialect, FileRecords, Ref, Symbol, ref_lines
 from ptexplore.store.index import rows as index_rows
 from ptexplore.store.index import writer as index_writer
 from ptexplore.store.index.reader import IndexStore, StaleIndex
@@ -66,7 +66,7 @@ def database(tmp_path: Path) -> Path:
         put(
             writer,
             1,
-            (FileRecords(A, "cpp", SYMBOLS, REFS, DIALECT, ("odd",)), "Blend blend_kernel tensor"),
+            (FileRecords(A, "cpp", SYMBOLS, ref_lines(REFS), DIALECT, ("odd",)), "Blend blend_kernel tensor"),
             (FileRecords(B, "cpp", OTHERS), "blend tensor_list"),
             (FileRecords(T, "cpp", (Symbol(T, "blend_kernel", "blend_kernel", "function", 1, 1, 1),)), "blend"),
         )
@@ -206,7 +206,7 @@ def test_slips() -> None:
 def test_changes_in_place(database: Path) -> None:
     with IndexWriter(database, anew=False) as writer:
         writer.remove([B, "not there"])
-        writer.replace_refs(A, [Ref(A, 1, "go", "x.go", "call", "at::X::go", "libclang")], "libclang")
+        writer.replace_refs(A, {("go", "x.go", "call", "at::X::go", "libclang"): [1]}, "libclang")
         first = int(writer.meta("next_file") or 0)
         put(writer, first, (FileRecords("c10/n.h", "cpp", (Symbol("c10/n.h", "N", "N", "class", 1, 2, 1),)), "fresh"))
     store = IndexStore.open(database)
