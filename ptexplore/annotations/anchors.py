@@ -17,6 +17,7 @@ from ptexplore.annotations.lock import LockEntry
 from ptexplore.annotations.records import Anchor, Problem, Stop, Tour
 from ptexplore.cpp.types import unqualified_types
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
+from ptexplore.source.canonical import is_made
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
@@ -366,7 +367,7 @@ class Resolver:
         if self.store.file(path) is not None:
             return True
         if "checkout" in self.tree.info.layers:
-            return not path.startswith("build/") and "/generated/" not in path
+            return not is_made(path)
         return _folder_and_suffix(path) in self._folders_and_suffixes
 
     @cached_property

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ptexplore.annotations import blocks
-from ptexplore.annotations.format import decode, without_controls
-from ptexplore.annotations.load import Layer, NoteLibrary, read_bytes
+from ptexplore.annotations.files import read_bytes
+from ptexplore.annotations.format import LARGEST, decode, without_controls
+from ptexplore.annotations.load import Layer, NoteLibrary
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.records import Problem, Unreadable, Where
 
@@ -62,7 +63,7 @@ def load_path(library: NoteLibrary) -> LearningPath:
 def _read(layer: Layer) -> tuple[list[Concept], list[Problem]]:
     shown = f"{layer.shown}/{FILE}"
     try:
-        text, _controls = without_controls(decode(read_bytes(layer.root / FILE)))
+        text, _controls = without_controls(decode(read_bytes(layer.root / FILE, LARGEST)))
     except FileNotFoundError:
         return [], []
     except OSError as error:

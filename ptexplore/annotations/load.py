@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import LARGEST, Kind, Origin, is_note, parse
 from ptexplore.annotations.lock import LOCK, LockEntry, read_lock
 from ptexplore.annotations.records import Problem, Stop, Tour, Where
@@ -137,7 +137,7 @@ def _names(folder: Path) -> list[str]:
 def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | None:
     shown = f"{layer.shown}/{file.relative_to(layer.root).as_posix()}"
     try:
-        data = read_bytes(file)
+        data = read_bytes(file, LARGEST)
     except OSError as error:
         library.problems.append(Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}"))
         return None
@@ -146,15 +146,6 @@ def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path) -> Tour | 
     tour, problems = parse(data, kind, Origin(shown, str(file.parent), layer.shipped))
     library.problems += problems
     return tour
-
-
-def read_bytes(file: Path) -> bytes:
-    """A file's bytes, one more than the limit at most. Raises OSError, also for a link or a pipe."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "it is no regular file")
-        return stream.read(LARGEST + 1)
 
 
 def _dangling(library: NoteLibrary) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.records import Problem, Where
 
 LOCK = "anchors.lock"
@@ -48,8 +49,7 @@ _KINDS = {field.name: {"str": str, "int": int}[str(field.type)] for field in fie
 def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Problem]]:
     """The entries by stop, and the lines that are none."""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(_LARGEST + 1)
+        data = read_bytes(file, _LARGEST)
     except FileNotFoundError:
         return {}, []
     except OSError as error:

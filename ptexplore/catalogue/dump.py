@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ptexplore.model.operators import DumpRecord, RecordOrigin, TableEntry
+from ptexplore.source.canonical import is_made
 
 _RECORD = re.compile(r"(\w+)(\[alias\])?( \(inactive\))?: (.*?)(?: :: (.*))?$")
 _AT = re.compile(r"(?:fallthrough )?registered at (.+):(\d+)$")
@@ -94,6 +95,6 @@ def origin(file: str | None, path: str | None) -> RecordOrigin:
         return "nofile"
     if file == NO_FILE or file.endswith((".py", ">")):
         return "python"
-    if path is not None and (path.startswith("build/") or "/autograd/generated/" in path):
+    if path is not None and is_made(path):
         return "generated"
     return "handwritten"

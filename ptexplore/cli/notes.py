@@ -202,14 +202,15 @@ def trust_notes(
 
 
 def _tours(path: Path, shown: str) -> tuple[list[Tour], list[Problem]]:
-    from ptexplore.annotations.format import Origin, parse
-    from ptexplore.annotations.load import Layer, load, read_bytes
+    from ptexplore.annotations.files import read_bytes
+    from ptexplore.annotations.format import LARGEST, Origin, parse
+    from ptexplore.annotations.load import Layer, load
 
     if path.is_dir():
         library = load([Layer(path, shown.rstrip("/") or "/")])
         return list(library.tours.values()), library.problems
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, LARGEST)
     except OSError as error:
         why = error.strerror or str(error)
         raise PtexploreError(f"{shown} cannot be read", why, "ptexplore notes trust DIR", MISSING) from error

@@ -195,3 +195,11 @@ class DispatchKey:
 class Count:
     confirmed: int
     total: int
+
+
+def dispatcher_name(asked: str) -> str:
+    """`torch.ops.aten.add.Tensor`, `aten.add.Tensor` and `relu.default` as the dispatcher writes them."""
+    name = asked.removeprefix("torch.ops.")
+    if name != asked or name.startswith("aten."):
+        name = name.replace(".", "::", 1)
+    return name.removesuffix(".default")

@@ -202,7 +202,7 @@ class Namespace:
             needs.append((free_names(self.request["expression"]), called_names(tree)))
         given = {name for name, _, _ in variables}
         for name in dict.fromkeys(name for names, _ in needs for name in names):
-            if name not in given and before.get(name, self) is not self.values.get(name, self):
+            if name not in given and name in self.values and before.get(name, self) is not self.values[name]:
                 self._bind(name, self.values[name], "--setup")
         for names, called in needs:
             self._seeded(names, called, given)

@@ -48,6 +48,11 @@ class InstalledFolders:
     functorch: str | None = None
 
 
+def is_made(path: str) -> bool:
+    """Whether a build makes the file of this canonical path, which no repository then holds."""
+    return path.startswith(("build/", "torch/csrc/autograd/generated/"))
+
+
 def is_generated(header: str, head: str = "") -> bool:
     """Whether `header`, a path under torch/include, is written by torchgen or CMake; `head` is how its text begins."""
     if header.startswith("ATen/") and _GENERATED_ATEN.match(header[5:]):

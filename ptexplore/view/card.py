@@ -8,7 +8,7 @@ from typing import Any
 
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel
+from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel, dispatcher_name
 from ptexplore.model.places import Runtime, SourceRef, TreeInfo
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
 from ptexplore.resolve.keyset import backend_of
@@ -100,7 +100,7 @@ def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
     Accepts `add`, `add.Tensor`, `aten::add.Tensor`, `torch.add`, `Tensor.add_`, `F.conv2d` and its full name.
     Raises PtexploreError (usage) with the closest names where there is none.
     """
-    asked = _dispatcher_name(asked)
+    asked = dispatcher_name(asked)
     exact = store.operator(asked) or store.operator(f"aten::{asked}")
     names = [exact.name] if exact else _names_of_family(store, asked)
     if not names:
@@ -112,14 +112,6 @@ def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
     assert chosen is not None
     family = [o.name for o in store.operators_named(chosen.base) if o.namespace == chosen.namespace]
     return chosen, sorted({*family, *names} - {chosen.name})
-
-
-def _dispatcher_name(asked: str) -> str:
-    """`torch.ops.aten.add.Tensor` and `aten.add.default` as the dispatcher writes them."""
-    name = asked.removeprefix("torch.ops.")
-    if name != asked and "." in name:
-        name = name.replace(".", "::", 1)
-    return name.removesuffix(".default") if "::" in name else name
 
 
 def _names_of_family(store: Store, asked: str) -> list[str]:

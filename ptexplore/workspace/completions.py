@@ -51,12 +51,14 @@ def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts() -> Iterator[str]:
-    from ptexplore.annotations.load import layers, read_bytes
+    from ptexplore.annotations.files import read_bytes
+    from ptexplore.annotations.format import LARGEST
+    from ptexplore.annotations.load import layers
 
     for layer in layers():
         for file in sorted((*layer.root.glob("tours/*.md"), *layer.root.glob("*.md"), *layer.root.glob("notes/*.md"))):
             try:
-                text = read_bytes(file).decode("utf-8", "replace")
+                text = read_bytes(file, LARGEST).decode("utf-8", "replace")
             except OSError:
                 continue
             if text.startswith("---"):

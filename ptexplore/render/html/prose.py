@@ -10,7 +10,7 @@ from pathlib import Path
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from ptexplore.annotations.load import read_bytes
+from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.markdown import parser, picture_trouble
 from ptexplore.render.html.flowchart import figure
 from ptexplore.safe_text import clean_lines
@@ -99,7 +99,7 @@ def safe_picture(folder: str, url: str) -> bytes | None:
     try:
         if not file.resolve().is_relative_to(root):
             return None
-        data = read_bytes(file)
+        data = read_bytes(file, LARGEST)
     except (OSError, ValueError):
         return None
     if len(data) > LARGEST:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ptexplore.render.html.output import Output, digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_pages import LETTERS
+from ptexplore.source.canonical import is_made
 from ptexplore.view.site.shards import Inside, SearchRow, Shards, begins, table
 from ptexplore.view.site.site import Site, operator_names, stop_url
 
@@ -59,7 +60,7 @@ def _source(site: Site, names: DefinitionsByName) -> Iterator[SearchRow]:
     """Symbols, files, folders, operators."""
     for path, url in site.sources.items():
         folder, _, name = path.rpartition("/")
-        generated = path.startswith("build/") or "/autograd/generated/" in path  # what people wrote is meant more often
+        generated = is_made(path)  # what people wrote is meant more often
         yield SearchRow(name, "p", url, "", folder)
         for symbol in _once(names.defined(path)):
             low = 2 * int(symbol.declared) + int(generated) + 4 * int(symbol.test)

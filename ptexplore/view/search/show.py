@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import FAILED, USAGE, PtexploreError
+from ptexplore.model.operators import dispatcher_name
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
@@ -368,7 +369,7 @@ def _candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]
 
 def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str) -> list[Candidate]:
     """Operators of that full name, or every overload where it names a family ("aten::add")."""
-    asked = _dispatcher_name(target)
+    asked = dispatcher_name(target)
     operators: dict[str, Candidate] = {}
     if catalogue is not None:
         store = catalogue.store
@@ -383,12 +384,6 @@ def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target
             place = spot(indexed, row.path, row.line, row.end_line)
             operators.setdefault(row.name, Candidate("operator", row.name, row.text, place, number))
     return list(operators.values())
-
-
-def _dispatcher_name(target: str) -> str:
-    """`torch.ops.aten.add.Tensor` and `aten::add.default` as the dispatcher writes them."""
-    name = target.removeprefix("torch.ops.")
-    return (name if name == target else name.replace(".", "::", 1)).removesuffix(".default")
 
 
 # --- JSON ---

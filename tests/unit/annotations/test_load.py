@@ -190,3 +190,12 @@ def test_trust_is_in_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for damaged in (b"{", b"[]", b'{"trusted": []}', b"\xff"):
         trust_file().write_bytes(damaged)
         assert trusted() == {}
+
+
+def test_a_lock_is_not_read_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("words of somebody else's\n")
+    (tmp_path / "anchors.lock").symlink_to(tmp_path / "secret")
+    entries, problems = read_lock(tmp_path / "anchors.lock", "anchors.lock")
+    assert entries == {}
+    assert "cannot be read" in problems[0].text
+    assert "words" not in str(problems)

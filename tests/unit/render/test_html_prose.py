@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from ptexplore.render.html.flowchart import figure
-from ptexplore.render.html.prose import headings, html_of, picture_size
+from ptexplore.render.html.prose import LARGEST, headings, html_of, picture_size, safe_picture
 
 LOOP = """flowchart TD
     a["where it <begins>"] --> b["what comes next"]
@@ -50,3 +51,16 @@ def test_a_picture_says_how_large_it_is() -> None:
     assert picture_size(b'<svg width="30px" height="20">') == (30, 20)
     assert picture_size(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x08") == (16, 8)
     assert picture_size(b"<svg>") is None
+
+
+def test_a_picture_is_whole_or_not_shown(tmp_path: Path) -> None:
+    begin = b"\x89PNG\r\n\x1a\n"
+    for name, size in (("small.png", 1000), ("large.png", LARGEST), ("huge.png", LARGEST + 1)):
+        (tmp_path / name).write_bytes(begin.ljust(size, b"x"))
+    assert [len(safe_picture(str(tmp_path), f"{name}.png") or b"") for name in ("small", "large", "huge")] == [
+        1000,
+        LARGEST,
+        0,
+    ]
+    (tmp_path / "link.png").symlink_to(tmp_path / "small.png")
+    assert safe_picture(str(tmp_path), "link.png") is None
