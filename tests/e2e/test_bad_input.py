@@ -1,7 +1,7 @@
 """Whatever a user may type or feed in: the three-part message, the right exit code, a clean stdout.
 
 What is only typed or raised is asked of the command in this process. What prints, kills, hangs or takes memory gets the
-real program; tests/unit/capture has more of it.
+real program; tests/capture has more of it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import REPOSITORY, TARGET, Cli
+from tests.harness import REPOSITORY, Cli
 
 pytestmark = pytest.mark.e2e
 
@@ -47,7 +47,6 @@ def scripts_that_are_no_python(folder: Path) -> dict[str, Path]:
         "silent": "#!/bin/sh\nexit 0\n",
         "failing": "#!/bin/sh\necho broken >&2\nexit 5\n",
         "chatty": "#!/bin/sh\necho '{\"version\": 3}'\n",
-        "endless-output": "#!/bin/sh\nexec yes\n",
     }
     found = {"missing": folder / "no-such-python", "folder": folder, "ls": Path("/bin/ls")}
     for name, text in made.items():
@@ -58,11 +57,10 @@ def scripts_that_are_no_python(folder: Path) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("name", ["missing", "folder", "ls", "text", "silent", "failing", "chatty", "endless-output"])
+@pytest.mark.parametrize("name", ["missing", "folder", "ls", "text", "silent", "failing", "chatty"])
 def test_a_python_that_is_none(cli: Cli, tmp_path: Path, name: str) -> None:
     path = scripts_that_are_no_python(tmp_path)[name]
-    commands = (("trace", "a + b", "--json"), ("op", "add", "--json"))
-    for arguments in commands if name != "endless-output" else commands[1:]:  # that one takes its time limit
+    for arguments in (("trace", "a + b", "--json"), ("op", "add", "--json")):
         result = cli(*arguments, "--python", str(path), target=None, timeout=60).three_parts(MISSING, USAGE)
         assert str(path) in result.err.replace("\n", "").replace("       ", ""), result
 
@@ -117,10 +115,3 @@ def test_no_torch_where_ptexplore_itself_is(cli: Cli, tmp_path: Path) -> None:
     loaded = bare("trace", "--load", str(session), "--json", env=env, target=None)
     assert "Traceback" not in loaded.err
     assert loaded.code in (0, MISSING), loaded
-
-
-def test_a_python_given_by_name_or_relative_path(cli: Cli) -> None:
-    target = Path(TARGET or sys.executable)
-    (cli.cwd / "env").symlink_to(target.parent.parent)
-    result = cli("op", "add.Tensor", "--json", "--python", f"env/bin/{target.name}", target=None)
-    assert result.code == 0, result

@@ -165,11 +165,6 @@ def pages_overwritten(file: Path) -> None:
         stream.write(b"\xa5" * (file.stat().st_size - 16384))
 
 
-def a_folder(file: Path) -> None:
-    file.unlink()
-    (file / "x").mkdir(parents=True)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
@@ -184,27 +179,6 @@ def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object
     answers(damaged)
     again = database(own_cache).stat()
     assert (again.st_ino, again.st_mtime_ns) == (rebuilt.st_ino, rebuilt.st_mtime_ns), "it was rebuilt for good"
-
-
-def test_a_folder_in_the_place_of_the_database(cli: Cli, own_cache: Path) -> None:
-    a_folder(database(own_cache))
-    result = Cli(own_cache, cli.cwd)("op", "add.Tensor", "--json")
-    if result.code:
-        result.three_parts(FAILED, MISSING)
-
-
-@pytest.mark.slow
-def test_generated_files_that_went_missing_come_back(cli: Cli, own_cache: Path) -> None:
-    victims = list((own_cache / "generated").glob("*/**/VariableType_*.cpp"))
-    assert victims
-    for victim in victims:
-        victim.unlink()
-    result = Cli(own_cache, cli.cwd)("trace", "torch.add(a, b)", "--json")
-    assert result.code == 0, result
-    sources = [hop["source"] for hop in result.hops if hop["key"] == "AutogradCPU"]
-    assert sources
-    for source in sources:
-        assert source["precision"] in ("registered", "located", "unknown"), source
 
 
 # --- shared and interrupted ---------------------------------------------------------------------

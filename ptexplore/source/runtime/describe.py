@@ -202,6 +202,9 @@ def _resolve(python: str) -> str:
     return path
 
 
+_PATIENCE = 30.0  # seconds; an answer takes a tenth of one, where the disk is not slow
+
+
 def _ask(executable: str) -> dict[str, str | None]:
     from ptexplore import processes
 
@@ -210,8 +213,10 @@ def _ask(executable: str) -> dict[str, str | None]:
     except OSError as error:
         raise _no_python(executable, _words(error)) from error
     try:
-        messages = list(child.messages(timeout=30))
-    except (processes.ChannelError, processes.ChannelTimeout) as error:
+        messages = list(child.messages(_PATIENCE))
+    except processes.ChannelTimeout as error:
+        raise _no_python(executable, f"it did not answer within {_PATIENCE:g} s") from error
+    except processes.ChannelError as error:
         raise _no_python(executable, "it did not answer as Python does") from error
     finally:
         child.stop()

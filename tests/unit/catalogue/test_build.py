@@ -241,3 +241,13 @@ def test_a_folder_that_cannot_be_written(mini: Mini, tmp_path: Path) -> None:
         write_catalogue(mini, tmp_path / "file" / "x.sqlite")
     assert caught.value.exit_code == 3
     assert "PTEXPLORE_CACHE" in caught.value.hint
+
+
+def test_a_folder_in_the_place_of_the_database(mini: Mini, tmp_path: Path) -> None:
+    (tmp_path / "x.sqlite" / "inside").mkdir(parents=True)
+    with pytest.raises(PtexploreError, match="cannot be written") as caught:
+        write_catalogue(mini, tmp_path / "x.sqlite")
+    assert caught.value.hint
+    assert [file.name for file in tmp_path.glob("*.sqlite*")] == ["x.sqlite"]
+    with pytest.raises(FileNotFoundError):
+        Store.open(tmp_path / "x.sqlite")

@@ -14,6 +14,7 @@ import pytest
 from ptexplore.cpp.expand import Expander, TooLongError, tokens
 from ptexplore.cpp.macros import Define, FileMacros, collect, defines
 from ptexplore.cpp.text import Text
+from tests.harness import THOROUGH
 
 needs_cpp = pytest.mark.skipif(shutil.which("cpp") is None, reason="needs the GNU preprocessor")
 
@@ -218,10 +219,14 @@ def written(files: list[Text]) -> dict[Define, str]:
 @needs_cpp
 @pytest.mark.skipif(SOURCE is None, reason="needs a source tree")
 def test_the_macros_of_pytorch_expand_as_the_preprocessor_expands_them() -> None:
-    """Every macro a file of the tree uses, in its first use there: the tokens are those of `cpp -P`."""
-    files = list(cpp_files(Path(str(SOURCE))))
-    table = collect((text.path, text.raw) for text in files)
-    lines = written(files)
+    """Every macro a file uses, in its first use there: the tokens are those of `cpp -P`.
+
+    Of every fourth file; of all where thoroughness was asked for.
+    """
+    every = list(cpp_files(Path(str(SOURCE))))
+    table = collect((text.path, text.raw) for text in every)
+    lines = written(every)
+    files = every if THOROUGH else every[::4]
     now: dict[str, Define | None] = {}  # what the preprocessor has each name for
     given = ["#undef __FILE__\n#undef __LINE__\n#define __LINE__ 7\n"]
     mine: list[tuple[str, str, list[str]]] = []
@@ -260,5 +265,5 @@ def test_the_macros_of_pytorch_expand_as_the_preprocessor_expands_them() -> None
         if theirs[at + 1 : end] != made:
             different.append((path, code, made, theirs[at + 1 : end]))
         at = end
-    assert len(mine) > 8_000
+    assert len(mine) > (8_000 if THOROUGH else 2_000)
     assert not different, different[:3]

@@ -35,10 +35,11 @@ def test_made_once_and_remade_when_it_must_be_and_after_an_install_that_failed(t
     assert not (tmp_path / "env/.ptexplore-stamp").exists()
     other = shell(tmp_path, "ensure_venv env 14 two pip")
     assert (other.returncode, "installing" in other.stderr, "making" in other.stderr) == (0, True, False)
+    assert shell(tmp_path, f"usable {tmp_path}/env 14").returncode == 0
     moved = tmp_path / "moved"
     moved.mkdir()
-    shutil.move(tmp_path / "env", moved / "env")
-    assert "making" in shell(moved, "ensure_venv env 14 three pip").stderr
+    shutil.move(tmp_path / "env", moved / "env")  # its scripts name the old place: it is made anew
+    assert shell(moved, f"usable {moved}/env 14").returncode != 0
 
 
 def test_a_folder_of_the_user_stays(tmp_path: Path) -> None:

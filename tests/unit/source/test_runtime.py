@@ -113,6 +113,25 @@ def test_no_python(tmp_path: Path, kind: str) -> None:
     assert "--python" in caught.value.hint
 
 
+def test_a_program_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptexplore.source.runtime.describe._PATIENCE", 0.3)
+    path, pid = tmp_path / "python", tmp_path / "pid"
+    path.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec yes\n")
+    path.chmod(0o755)
+    with pytest.raises(PtexploreError, match="is no Python") as caught:
+        find_runtime(str(path))
+    assert "within 0.3 s" in caught.value.why
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+def test_a_python_given_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Path(sys.executable)
+    (tmp_path / "env").symlink_to(program.parent.parent)
+    monkeypatch.chdir(tmp_path)
+    found = find_runtime(f"env/bin/{program.name}")
+    assert found.python == str(tmp_path / f"env/bin/{program.name}")
+
+
 def test_a_folder_of_an_environment_names_its_python(tmp_path: Path) -> None:
     (tmp_path / "env/bin").mkdir(parents=True)
     (tmp_path / "env/bin/python").write_text("")

@@ -18,7 +18,7 @@ from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, Symbo
 torch = pytest.importorskip("torch")
 LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
 ADD = "_ZN2at4_ops10add_Tensor4callERKNS_6TensorES4_RKN3c106ScalarE"
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.skipif(not LIBRARY.exists(), reason="no libtorch_cpu.so")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-PROBE = Path(__file__).resolve().parents[3] / "ptexplore" / "probe"
+PROBE = Path(__file__).resolve().parents[2] / "ptexplore" / "probe"
 
 
 @pytest.fixture(autouse=True)

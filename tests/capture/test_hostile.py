@@ -165,7 +165,7 @@ def test_when_ptexplore_itself_goes_away_nothing_runs_on(
         f"request = TraceRequest(expression={expression!r}, setup={MODULES!r}, cwd='/')\n"
         f"capture(request, find_runtime({runtime.python!r}))"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3], stderr=subprocess.DEVNULL)
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not begun.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
