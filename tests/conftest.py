@@ -28,6 +28,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones first: none of them is left over when all other workers have nothing more to do."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(autouse=True)
 def _no_hook_left_behind() -> Iterator[None]:
     """Nothing of ours may leave a profiler, a tracer or a monitoring tool in the process."""
@@ -115,7 +120,7 @@ def sourced(sourced_cache: Path, tmp_path: Path) -> Cli:
 def cli(warm_cache: Path, tmp_path: Path) -> Cli:
     """The command, warm, started from an empty folder."""
     folder = tmp_path / "cwd"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return Cli(warm_cache, folder)
 
 
@@ -146,13 +151,21 @@ def command(
     """The command without a process of its own, warm, in an empty folder."""
     del warm
     for name in [name for name in os.environ if name.startswith(DROPPED)]:
-        monkeypatch.delenv(name)
+        if not name.startswith("PTEXPLORE_TEST_"):  # these are for the tests, and mean nothing to the command
+            monkeypatch.delenv(name)
     monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
     monkeypatch.setenv("COLUMNS", "100")
     folder = tmp_path / "cwd"
     folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
     return InProcess(capsys)
+
+
+@pytest.fixture
+def sourced_command(command: InProcess, sourced_cache: Path, monkeypatch: pytest.MonkeyPatch) -> InProcess:
+    """The same with the 2.6.0 source beside the torch under test."""
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(sourced_cache))
+    return command
 
 
 @pytest.fixture

@@ -199,6 +199,7 @@ def test_backward_of_a_complex_result_runs_from_its_real_part(warm: Runtime) -> 
     assert "FftR2CBackward0" in [e["name"] for e in seen(session, "ops") if e["type"] == "node"]
 
 
+@pytest.mark.slow
 def test_a_long_run_is_cut_alike_in_every_pass(warm: Runtime) -> None:
     session = trace(warm, "[torch.empty(0) for _ in range(51000)]")
     for recorder in ("ops", "frames", "dispatch"):

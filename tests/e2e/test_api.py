@@ -27,6 +27,7 @@ def run(cli: Cli, *arguments: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["api.trail", "api.questions", "errors"])
 def test_the_examples_run(cli: Cli, module: str) -> None:
     code = f"import doctest, sys, ptexplore.{module} as m; r = doctest.testmod(m); print(r); sys.exit(bool(r.failed))"

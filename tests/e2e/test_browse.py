@@ -136,6 +136,7 @@ def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
         assert "Traceback" not in text
 
 
+@pytest.mark.slow
 def test_reading_the_real_tree(sourced):
     (name,) = (one["name"] for one in sourced("fetch", "--list", "--json").data["checkouts"])
     target = ("--python", TARGET) if TARGET else ()

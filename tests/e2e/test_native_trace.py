@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.harness import Cli, Result
+from tests.harness import Cli, InProcess, Result
 
 pytestmark = pytest.mark.e2e
 
@@ -20,14 +19,18 @@ Trace = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def trace(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+def made() -> dict[tuple[str, ...], Result]:
+    """The traces that were made so far, by their arguments."""
+    return {}
+
+
+@pytest.fixture
+def trace(command: InProcess, made: dict[tuple[str, ...], Result]) -> Trace:
     """Make a trace, each once; skip where nothing can be stepped here."""
-    cli = Cli(warm_cache, tmp_path_factory.mktemp("native"))
-    made: dict[tuple[str, ...], Result] = {}
 
     def run(*arguments: str, again: bool = False) -> Result:
         if again or arguments not in made:
-            made[arguments] = cli("trace", *arguments, "--json")
+            made[arguments] = command("trace", *arguments, "--json")
         captured = made[arguments].data["captured"]
         if not captured["native"]:
             assert captured["reason"], "no native pass, and no reason"

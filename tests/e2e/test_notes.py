@@ -204,6 +204,7 @@ def run_labs(study: Study, *more: str) -> dict[str, dict[str, Any]]:
     return {one["lab"]: one for one in found["labs"] if one["file"].startswith("notes/")}
 
 
+@pytest.mark.slow
 def test_labs_run_only_where_they_are_trusted(study: Study) -> None:
     labs = lab("adds", "torch.add(a, b)", "trail: [op aten::add.Tensor, key AutogradCPU]", "grad: true\n")
     labs += lab("strides", "torch.arange(6).reshape(2, 3).t().stride()", "value: (1, 3)")
@@ -224,6 +225,7 @@ def test_labs_run_only_where_they_are_trusted(study: Study) -> None:
     assert {one["outcome"] for one in run_labs(study, "a").values()} == {"untrusted"}
 
 
+@pytest.mark.slow
 def test_labs_that_misbehave_are_told_and_the_rest_runs(study: Study) -> None:
     outside = study.folder / "written"
     runs = {

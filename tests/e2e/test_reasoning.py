@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli, torch_version
+from tests.harness import InProcess, torch_version
 
 pytestmark = pytest.mark.e2e
 
@@ -29,36 +29,36 @@ def kernels(hops: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("expression", STEPPED)
-def test_keys_of_every_kernel(cli: Cli, expression: str) -> None:
+def test_keys_of_every_kernel(command: InProcess, expression: str) -> None:
     expected = STEPPED[expression].split()
     if expression == "a.sum()" and torch_version().startswith("2.6."):
         # 2.6's profiler records no overloads: the inner sum may be that of names or of numbers, and is not followed.
         expected.remove("CPU")
-    assert kernels(cli("trace", expression, "--no-native", "--json").hops) == expected
+    assert kernels(command("trace", expression, "--no-native", "--json").hops) == expected
 
 
-def test_a_hidden_binding_makes_predictions_of_derivations(cli: Cli) -> None:
+def test_a_hidden_binding_makes_predictions_of_derivations(command: InProcess) -> None:
     """What torch.tensor's hand-written binding does to the thread-local sets, no text in the wheel says."""
-    hops = cli("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
+    hops = command("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
     keys = [hop for hop in hops if hop["kind"] == "key"]
     assert keys
     assert {hop["status"] for hop in keys} == {"predicted"}
 
 
-def test_what_does_not_redispatch_ends_there(cli: Cli) -> None:
-    hops = cli("trace", "a.clone().detach_()", "--no-native", "--json").hops
+def test_what_does_not_redispatch_ends_there(command: InProcess) -> None:
+    hops = command("trace", "a.clone().detach_()", "--no-native", "--json").hops
     assert [hop["key"] for hop in hops if hop["kind"] == "kernel" and hop["op"] == "aten::detach_"] == ["AutogradCPU"]
 
 
-def test_local_sets_below_a_context(cli: Cli) -> None:
-    hops = cli("trace", "torch.add(a, b)", "--with", "torch.inference_mode()", "--no-native", "--json").hops
+def test_local_sets_below_a_context(command: InProcess) -> None:
+    hops = command("trace", "torch.add(a, b)", "--with", "torch.inference_mode()", "--no-native", "--json").hops
     assert kernels(hops) == ["CPU"]
     key = next(hop for hop in hops if hop["kind"] == "key")
     assert "AutogradFunctionality" in key["dispatch"]["tls_exclude"]
 
 
-def test_autocast_casts_and_calls_anew(cli: Cli) -> None:
-    hops = cli("trace", "a @ b", "--with", "torch.autocast('cpu', torch.bfloat16)", "--no-native", "--json").hops
+def test_autocast_casts_and_calls_anew(command: InProcess) -> None:
+    hops = command("trace", "a @ b", "--with", "torch.autocast('cpu', torch.bfloat16)", "--no-native", "--json").hops
     assert kernels(hops)[0] == "AutocastCPU"
     outer = next(hop for hop in hops if hop["op"] == "aten::matmul" and hop["kind"] == "kernel")
     assert [c["name"] for c in outer["children"] if c["kind"] == "op"].count("aten::matmul") == 1

@@ -83,6 +83,7 @@ def facts(folder: Path) -> dict[str, float]:
     return {file.stem: file.stat().st_mtime for file in (folder / "facts").glob("*.json")}
 
 
+@pytest.mark.slow
 def test_what_is_left_is_surveyed_and_what_is_saved_reported(survey_cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out"
     kept = ("--out", str(out))
@@ -124,6 +125,7 @@ def test_what_is_left_is_surveyed_and_what_is_saved_reported(survey_cli: Cli, tm
     assert facts(out)["add"] != after["add"]
 
 
+@pytest.mark.slow
 def test_an_operator_that_crashes_hangs_or_changes_costs_itself_alone(
     survey_cli: Cli, tmp_path: Path, changed: dict[str, str]
 ) -> None:

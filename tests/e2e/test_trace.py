@@ -81,13 +81,20 @@ CASES = {
 NO_OVERLOADS = torch_version().startswith(("2.6", "2.7"))  # their profiler records no overload names
 
 
-@pytest.fixture(scope="module", params=CASES, ids=list(CASES))
+@pytest.fixture(scope="module")
+def made() -> dict[str, Result]:
+    """The traces of CASES that were made so far."""
+    return {}
+
+
+@pytest.fixture(params=CASES, ids=list(CASES))
 def traced(
-    request: pytest.FixtureRequest, warm_cache: Any, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, made: dict[str, Result], command: InProcess, cli: Cli
 ) -> tuple[Case, Result, Cli]:
     case = CASES[request.param]
-    cli = Cli(warm_cache, tmp_path_factory.mktemp("cwd"))
-    return case, cli("trace", *case.arguments, "--json"), cli
+    if request.param not in made:
+        made[request.param] = command("trace", *case.arguments, "--json")
+    return case, made[request.param], cli
 
 
 def references(hop: Hop) -> list[Hop]:
