@@ -195,7 +195,7 @@ class IndexBench:
         rows = []
         for what, samples in ours.items():
             beside = " · ".join(answered(who, few) for (other, who), few in theirs.items() if other == what)
-            rows.append(Row(what, median(samples), "s", 0.25, beside))
+            rows.append(Row(what, median(samples), "s", 0.3, beside))
             rows.append(Row(f"{what}, memory", median(samples, lambda sample: sample.megabytes), "MB", 120))
         return rows
 
