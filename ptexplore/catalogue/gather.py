@@ -54,6 +54,10 @@ def gather(runtime: Runtime, making: Making, named: Callable[[], Iterable[str]],
         progress.step(_STEP, 0.8 * number / len(plan.tasks))
         if pair is not None:
             pairs[pair[1].path] = pair
+    for task in plan.to_read_again():
+        pair = read_facts(task, plan.macros)
+        if pair is not None:
+            pairs[pair[1].path] = pair
     total, rows = Facts(), []
     for _, (facts, file) in sorted(pairs.items()):
         total.add(facts)
@@ -71,27 +75,28 @@ class _Plan:
         self.installed = installed_files(runtime)
         self.tasks: list[Task] = []
         self.macros = MacroTable({})  # of the headers that are there by now
+        self._read: list[Wave] = []
 
     def waves(self) -> Iterator[Wave]:
-        """Each part's files as soon as it is whole; then those again that a later header lets mean something else."""
+        """Each part's files as soon as it is whole."""
         yield Wave((), None)  # the processes start meanwhile
         defined = by_header(headers(self.installed))
-        read: list[tuple[list[Task], MacroTable]] = []
         for part in self.making.parts:
             self.macros = self._macros(defined, part)
             tasks = numbered(self.tasks_in(part), len(self.tasks) + 1)
             self.tasks += tasks
-            read.append((tasks, self.macros))
-            yield Wave(tasks, self.macros)
-        again = [
+            self._read.append(Wave(tasks, self.macros))
+            yield self._read[-1]
+
+    def to_read_again(self) -> list[Task]:
+        """The files that name a macro which a header of a later part gave another meaning."""
+        return [
             task
-            for tasks, before in read
-            if (changed := self.macros.changed_since(before))
-            for task in tasks
+            for wave in self._read
+            if wave.macros is not None and (changed := self.macros.changed_since(wave.macros))
+            for task in wave.tasks
             if _names_any(Path(task.where), changed)
         ]
-        if again:
-            yield Wave(again, self.macros)
 
     def tasks_in(self, part: Iterable[str]) -> list[Task]:
         """The files to read in the folders `part`."""
