@@ -85,8 +85,9 @@ def test_a_crash_gives_the_terminal_back_and_one_error(make_searching):
         terminal.type(key)
     code, _raw, after = end(terminal)
     assert code == 3, after
-    assert after.strip().startswith("error: the index cannot be used")
-    assert "try:   ptexplore index" in after
+    said = after.strip(":7\r\n ")  # it may end before all keys are typed: the terminal then shows what comes later
+    assert said.startswith("error: the index cannot be used")
+    assert said.endswith("try:   ptexplore index")
     assert "Traceback" not in after
 
 
