@@ -86,11 +86,11 @@ def assert_origin(folder: Path) -> None:
 
 
 def hasten() -> None:
-    """Let torchgen write the same files in two thirds of the time. Call it before any generator is imported.
+    """Let torchgen write the same files in three quarters of the time. Call it before any generator is imported.
 
     It asks for the same expressions again and again, more than `re` keeps compiled. Some 400,000 times it enters a
-    function's settings by three generators, each inside the next, and some 200,000 times it looks for the names in
-    templates of which there are a few hundred.
+    function's settings by three generators, each inside the next, and some 120,000 times it looks for the names in
+    one of some hundred templates.
     """
     re._MAXCACHE = 50_000  # type: ignore[attr-defined]
     _hasten_settings()

@@ -202,7 +202,7 @@ def _resolve(python: str) -> str:
     return path
 
 
-_PATIENCE = 30.0  # seconds; an answer takes a tenth of one, where the disk is not slow
+_PATIENCE = 30.0  # seconds; torch is not imported for an answer, but a disk may be slow
 
 
 def _ask(executable: str) -> dict[str, str | None]:
