@@ -31,10 +31,9 @@ def record() -> dict[str, Any]:
     gc.disable()  # much is built and nothing is freed; this process ends with the message
     lines: dict[str, int] = {}
     operators = [_operator(op, lines) for op in api.operator_names()]
-    bits = {name: api.key_bits(name) for name in api.key_names()}
     return {
         "torch": {"version": torch.__version__, "git_version": torch.version.git_version, "torch_dir": api.TORCH_DIR},
-        "keys": [{"name": name, "raw": of[0], "after": of[1]} for name, of in bits.items() if of is not None],
+        "keys": [{"name": name, "raw": raw, "after": after} for name, (raw, after) in api.keys().items()],
         "num_backends": api.backend_count(),
         "operators": operators,
         "lines": list(lines),

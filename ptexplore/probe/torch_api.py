@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import operator
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -67,13 +68,24 @@ def schema_and_tags(op: str) -> tuple[str | None, list[str]]:
     return str(schema), sorted(tags)
 
 
-def key_names() -> list[str]:
-    """Every dispatch key's name that this torch can parse: the table's runtime keys and the enum's members."""
+def keys() -> dict[str, tuple[int, int]]:
+    """Each dispatch key's name, with its raw bits and those of the full set after it.
+
+    The names that this torch's parser knows come first; a functionality's bit that none of them has is named as torch
+    prints the set of that bit alone (AutocastXLA, Fake). Per-backend keys that the parser does not know are left out.
+    """
     names = [line.partition(":")[0] for line in dump_table("aten::matmul").splitlines() if ": " in line]
-    return list(dict.fromkeys(names + [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]))
+    names += [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]
+    known = {name: _key_bits(name) for name in dict.fromkeys(names)}
+    bits = {name: found for name, found in known.items() if found is not None}
+    named = functools.reduce(operator.or_, (raw for raw, _after in bits.values()), 0)
+    for bit in range(backend_count(), 64):
+        if not named >> bit & 1:
+            bits |= _printed_key(bit)
+    return bits
 
 
-def key_bits(name: str) -> tuple[int, int] | None:
+def _key_bits(name: str) -> tuple[int, int] | None:
     """A key's raw bits and those of the full set after it; None for a name that is no runtime key."""
     try:
         key = torch._C._dispatch_key_parse(name)
@@ -82,6 +94,15 @@ def key_bits(name: str) -> tuple[int, int] | None:
     except (RuntimeError, AttributeError):
         return None
     return int(raw), int(after)
+
+
+def _printed_key(bit: int) -> dict[str, tuple[int, int]]:
+    """The key of a functionality's bit, by the name that torch prints; {} for a bit that is no key's."""
+    key = torch._C.DispatchKey(bit - backend_count() + 1)  # the enum begins with Undefined
+    raw, names = _bits_and_names(torch._C.DispatchKeySet(key))
+    if raw != 1 << bit or len(names) != 1:
+        return {}
+    return {names[0]: (raw, int(torch._C._dispatch_keyset_full_after(key).raw_repr()))}
 
 
 def backend_count() -> int:

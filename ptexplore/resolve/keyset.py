@@ -68,7 +68,7 @@ class KeySets:
         return union(self.keys[name].raw for name in names if name in self.keys)
 
     def names(self, raw: int) -> list[str]:
-        """Every runtime key in the set, highest priority first.
+        """Every runtime key in the set, highest priority first; "bit 62" for a bit that is no key's of this torch.
 
         Like C++'s iterator, a per-backend functionality bit pairs with each backend bit that is set.
         """
@@ -77,9 +77,13 @@ class KeySets:
         for functionality in self._functionalities(raw):
             if functionality in self._per_backend:
                 names += [self._pairs[functionality, b] for b in backends if (functionality, b) in self._pairs]
-            elif functionality in self._single:
-                names.append(self._single[functionality])
+            else:
+                names.append(self._name(functionality))
         return names
+
+    def _name(self, functionality: int) -> str:
+        """A functionality's name, without a backend; its number where it has none."""
+        return self._single.get(functionality) or f"bit {functionality.bit_length() - 1}"
 
     def _functionalities(self, raw: int) -> list[int]:
         """The functionality bits of a set, highest first."""
@@ -94,7 +98,7 @@ class KeySets:
         backend = raw & self._backend_mask
         if backend and top in self._per_backend:
             return self._pairs.get((top, 1 << (backend.bit_length() - 1)))
-        return self._single.get(top)
+        return self._name(top)
 
     def without(self, raw: int, name: str) -> int:
         """The set without that key's functionality; backend bits stay, as other functionalities need them."""
@@ -112,7 +116,7 @@ class KeySets:
         """A thread-local set: with the functionalities (AutogradFunctionality) that hold for any backend."""
         if raw & self._backend_mask:
             return self.show(raw)
-        return ", ".join(self._single[bit] for bit in self._functionalities(raw) if bit in self._single)
+        return ", ".join(map(self._name, self._functionalities(raw)))
 
 
 def union(sets: Iterable[int]) -> int:

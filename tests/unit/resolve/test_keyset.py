@@ -10,50 +10,61 @@ from ptexplore.resolve.keyset import KeySets
 torch = pytest.importorskip("torch")
 
 
-def runtime_keys() -> dict[str, DispatchKey]:
-    found = {}
-    for line in torch._C._dispatch_dump_table("aten::matmul").splitlines():
-        name = line.partition(":")[0]
-        try:
-            key = torch._C._dispatch_key_parse(name)
-        except RuntimeError:
-            continue  # torch's parser does not know every runtime key; KeySets completes the table
-        after = 0 if key == torch._C.DispatchKey.Undefined else torch._C._dispatch_keyset_full_after(key).raw_repr()
-        found[name] = DispatchKey(name, torch._C.DispatchKeySet(key).raw_repr(), after)
-    return found
-
-
 @pytest.fixture(scope="module")
 def keys() -> KeySets:
-    return KeySets(runtime_keys(), torch._C._dispatch_num_backends())
+    from ptexplore.probe import torch_api
+
+    found = {name: DispatchKey(name, raw, after) for name, (raw, after) in torch_api.keys().items()}
+    return KeySets(found, torch_api.backend_count())
 
 
-def random_sets(names: list[str], count: int):
+def random_sets(keys: KeySets, count: int):
     chooser = random.Random(7)
     for _ in range(count):
-        union = torch._C.DispatchKeySet.from_raw_repr(0)
-        for name in chooser.sample(names, chooser.randint(1, 6)):
-            union = union | torch._C.DispatchKeySet(torch._C._dispatch_key_parse(name))
-        yield union
+        names = chooser.sample(sorted(keys.keys), chooser.randint(1, 6))
+        yield torch._C.DispatchKeySet.from_raw_repr(keys.raw(names))
 
 
 def test_names_are_those_torch_prints(keys: KeySets) -> None:
-    for union in random_sets([n for n in keys.keys if n != "Undefined"], 3000):
+    for union in random_sets(keys, 3000):
         printed = repr(union).removeprefix("DispatchKeySet(").removesuffix(")")
-        assert sorted(printed.split(", ")) == sorted(keys.names(union.raw_repr()))
+        assert sorted(printed.split(", ") if printed else []) == sorted(keys.names(union.raw_repr()))
+
+
+def test_every_bit_that_torch_names_has_that_name(keys: KeySets) -> None:
+    """With a backend, so that the per-backend functionalities are printed, too."""
+    cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU).raw_repr() & ((1 << keys.backends) - 1)
+    for bit in range(keys.backends, 62):
+        printed = repr(torch._C.DispatchKeySet.from_raw_repr(1 << bit | cpu))
+        assert f"DispatchKeySet({', '.join(keys.names(1 << bit | cpu))})" == printed
+
+
+def test_the_thread_excludes_what_torch_prints(keys: KeySets) -> None:
+    """All autocast keys are excluded when a process starts: one of them (XLA's) is none of torch's parser's names."""
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    assert "AutocastXLA" in keys.show_local(excluded.raw_repr())
+    printed = repr(excluded).removeprefix("DispatchKeySet(").removesuffix(")").split(", ")
+    assert keys.show_local(excluded.raw_repr()).split(", ") == printed[::-1]
+
+
+def test_a_bit_without_a_name_is_shown_as_its_number(keys: KeySets) -> None:
+    assert keys.names(1 << 62) == ["bit 62"]
+    assert keys.show_local(1 << 62) == "bit 62"
+    assert keys.highest(1 << 62) == "bit 62"
 
 
 def test_highest_is_torchs_own(keys: KeySets) -> None:
     compared = 0
-    for union in random_sets([n for n in keys.keys if n != "Undefined"], 3000):
+    for union in random_sets(keys, 3000):
         try:
             expected = union.highestPriorityTypeId().name
         except Exception:
             continue
-        if expected == "???":  # not among the enum members that Python knows
+        # Not among the enum members that Python knows, or a per-backend functionality without a backend.
+        if expected == "???" or expected.startswith("StartOf"):
             continue
         compared += 1
-        assert keys.highest(union.raw_repr()) == expected
+        assert (keys.highest(union.raw_repr()) or "Undefined") == expected
     assert compared > 1000
 
 
