@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,59 +14,67 @@ from .expression import Refused
 from .values import describe, tensors
 
 GRAPH_LIMIT = 20_000  # autograd nodes told of one result
-Starts = list[tuple[torch.Tensor, torch.Tensor]]
 
 
-def roots(result: Any) -> list[torch.Tensor]:
-    """The tensors that backward starts from. Raises Refused where none requires grad."""
-    starts = [t for t in tensors(result) if t.requires_grad]
+@dataclass(frozen=True)
+class Start:
+    """A tensor that backward starts from, and what is written after it to get the scalar that autograd asks for."""
+
+    tensor: torch.Tensor
+    added: str  # "", ".real", ".sum()" or ".real.sum()"
+
+
+def roots(result: Any) -> list[Start]:
+    """What backward starts from. Raises Refused where no tensor of the result requires grad.
+
+    A tensor that is no scalar is summed. Of a complex one the real part is taken: autograd has no default gradient for
+    complex numbers.
+    """
+    starts = [Start(t, _added(t)) for t in tensors(result) if t.requires_grad]
     if not starts:
         text = f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
         raise Refused("backward", text)
     return starts
 
 
-def backward(starts: list[torch.Tensor]) -> Starts:
-    """Run backward from `starts`, each summed where it is no scalar; pairs of start and what backward ran from.
+def _added(tensor: torch.Tensor) -> str:
+    return (".real" if tensor.is_complex() else "") + ("" if math.prod(tensor.shape) == 1 else ".sum()")
 
-    Of a complex one from the real part: autograd has no default gradient for complex numbers.
-    """
-    scalars = _scalars(starts)
+
+def backward(starts: list[Start]) -> None:
+    """Run backward from `starts`, marked for the profiler from the first call that is added on."""
     with api.marker(BACKWARD):
-        _run(scalars)
-    return list(zip(starts, scalars, strict=True))
+        run_backward(starts)
 
 
-def run_backward(starts: list[torch.Tensor]) -> None:
+def run_backward(starts: list[Start]) -> None:
     """The same without a marker of ours in it."""
-    _run(_scalars(starts))
-
-
-def _scalars(starts: list[torch.Tensor]) -> list[torch.Tensor]:
-    real = [t.real if t.is_complex() else t for t in starts]
-    return [t if math.prod(t.shape) == 1 else t.sum() for t in real]
-
-
-def _run(scalars: list[torch.Tensor]) -> None:
+    scalars = [_scalar(start) if start.added else start.tensor for start in starts]
     if len(scalars) == 1:
         scalars[0].backward()
     else:
         torch.autograd.backward(scalars)
 
 
-def told(starts: Starts) -> dict[str, str]:
+def _scalar(start: Start) -> torch.Tensor:
+    return eval(_ADDED[start.added], {"start": start.tensor})
+
+
+# Texts of their own, since the recorders pass over what a file of ours calls.
+_ADDED = {
+    added: compile(f"start{added}", "<added for backward>", "eval") for added in (".real", ".sum()", ".real.sum()")
+}
+
+
+def told(starts: list[Start]) -> dict[str, str]:
     """What backward ran from, in words; {} where it did not run."""
     if not starts:
         return {}
-    words = [describe(t) + _change(t, scalar) for t, scalar in starts]
+    words = [f"{describe(start.tensor)}{_CHANGES[start.added]}" for start in starts]
     return {"backward": f"from {' and '.join(words[:4])}{' and more' if len(words) > 4 else ''}"}
 
 
-def _change(start: torch.Tensor, scalar: torch.Tensor) -> str:
-    """What was made of a start before backward ran from it."""
-    if not start.is_complex():
-        return "" if start is scalar else ", summed"
-    return ", its real part" + ("" if math.prod(start.shape) == 1 else ", summed")
+_CHANGES = {"": "", ".sum()": ", summed", ".real": ", its real part", ".real.sum()": ", its real part, summed"}
 
 
 def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:

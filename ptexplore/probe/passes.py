@@ -140,7 +140,7 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     return described, {name: list(_of(tree, name)) for name in recorders}
 
 
-def _evaluated(running: Pass) -> tuple[Any, autograd.Starts]:
+def _evaluated(running: Pass) -> tuple[Any, list[autograd.Start]]:
     """The result, and what backward was run from where it was asked for."""
     before = len(sys.modules)
     try:
@@ -149,8 +149,10 @@ def _evaluated(running: Pass) -> tuple[Any, autograd.Starts]:
         running.imported = max(len(sys.modules) - before, 0)
 
 
-def phases(running: Pass, backward: Callable[..., Any], perform: Callable[..., Any]) -> tuple[Any, Any]:
-    """What the evaluation gave, and what `backward` gave; [] where none is asked for.
+def phases(
+    running: Pass, backward: Callable[..., None], perform: Callable[..., Any]
+) -> tuple[Any, list[autograd.Start]]:
+    """What the evaluation gave, and what `backward` was run from; [] where none is asked for.
 
     Each is called by `perform`, which gets the phase, the function and its arguments.
     """
@@ -160,7 +162,8 @@ def phases(running: Pass, backward: Callable[..., Any], perform: Callable[..., A
         return result, []
     starts = autograd.roots(result)
     with stage("backward"):
-        return result, perform("backward", backward, starts)
+        perform("backward", backward, starts)
+    return result, starts
 
 
 def _of(tree: list[dict[str, Any]], recorder: str) -> Iterator[dict[str, Any]]:

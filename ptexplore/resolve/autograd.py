@@ -25,7 +25,7 @@ FORMULA_SCOPE = "torch::autograd::generated::details"
 
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
-    forward = _forward_calls(claims)
+    forward = _recording_calls(claims)
     graph = {node.sequence: node for node in map(node_of, context.observations("ops", "graph"))}
     recorded = _recorded(context, forward, graph)
 
@@ -42,13 +42,16 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 OperatorCallKey = tuple[str | None, tuple[int, ...]]  # of a call the operator and the evidence
 
 
-def _forward_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
-    """Operator calls by sequence number. The outer calls of a composite share the number of the call that recorded."""
+def _recording_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
+    """Operator calls by sequence number, which they have where gradients are recorded.
+
+    The outer calls of a composite share the number of the call that recorded.
+    """
     calls: dict[int, list[Claim]] = {}
     for top in claims:
         for claim in top.walk():
             number = claim.event.sequence if claim.event is not None else None
-            if claim.hop.kind == "op" and claim.hop.phase == "forward" and number is not None and number >= 0:
+            if claim.hop.kind == "op" and number is not None and number >= 0:
                 calls.setdefault(number, []).append(claim)
     return calls
 
@@ -123,7 +126,7 @@ def _derivatives(
     for call in forward.get(sequence, []):
         derivative = context.store.derivative(call.hop.op) if call.hop.op else None
         if derivative is not None and derivative.node == claim.hop.name:
-            return [derivative], (f"made by the forward call of {call.hop.op}, which has the same sequence number",)
+            return [derivative], (f"made by the call of {call.hop.op}, which has the same sequence number",)
     derivatives = context.store.derivative_of_node(claim.hop.name)
     return derivatives, (f"{len(derivatives)} entries of derivatives.yaml make this node",) if derivatives else ()
 

@@ -98,8 +98,11 @@ def _facts(trail: Trail) -> tuple[str, ...]:
     for bound in trail.bound:
         by_description.setdefault(bound.description, []).append(bound.name)
     facts += [f"{', '.join(names)}: {description}" for description, names in by_description.items()]
-    if trail.result.description:
-        facts.append(f"result: {trail.result.description}")
+    result = trail.result
+    if result.description:
+        # "from Tensor[3, 3] float32 cpu requires_grad, summed": what the result is has just been said.
+        backward = f"; backward {result.backward.replace(result.description, 'it', 1)}" if result.backward else ""
+        facts.append(f"result: {result.description}{backward}")
     return tuple(facts)
 
 

@@ -128,7 +128,7 @@ def test_a_node_that_ran_is_at_its_apply(small: Small) -> None:
     assert hop.name == f"torch::autograd::generated::{NODE}::apply"
     assert place(hop.source) == (FUNCTIONS, small.line(FUNCTIONS, "BlendBackward0::apply("), "located")
     assert hop.op == OP
-    assert f"made by the forward call of {OP}, which has the same sequence number" in hop.why
+    assert f"made by the call of {OP}, which has the same sequence number" in hop.why
 
 
 def test_its_formulas_have_their_own_lines(small: Small) -> None:
