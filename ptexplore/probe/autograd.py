@@ -17,20 +17,20 @@ GRAPH_LIMIT = 20_000  # autograd nodes told of one result
 
 
 @dataclass(frozen=True)
-class Start:
+class BackwardStart:
     """A tensor that backward starts from, and what is written after it to get the scalar that autograd asks for."""
 
     tensor: torch.Tensor
     added: str  # "", ".real", ".sum()" or ".real.sum()"
 
 
-def roots(result: Any) -> list[Start]:
+def roots(result: Any) -> list[BackwardStart]:
     """What backward starts from. Raises Refused where no tensor of the result requires grad.
 
     A tensor that is no scalar is summed. Of a complex one the real part is taken: autograd has no default gradient for
     complex numbers.
     """
-    starts = [Start(t, _added(t)) for t in tensors(result) if t.requires_grad]
+    starts = [BackwardStart(t, _added(t)) for t in tensors(result) if t.requires_grad]
     if not starts:
         text = f"the result ({describe(result)}) does not require grad: there is nothing to run backward"
         raise Refused("backward", text)
@@ -41,13 +41,13 @@ def _added(tensor: torch.Tensor) -> str:
     return (".real" if tensor.is_complex() else "") + ("" if math.prod(tensor.shape) == 1 else ".sum()")
 
 
-def backward(starts: list[Start]) -> None:
+def backward(starts: list[BackwardStart]) -> None:
     """Run backward from `starts`, marked for the profiler from the first call that is added on."""
     with api.marker(BACKWARD):
         run_backward(starts)
 
 
-def run_backward(starts: list[Start]) -> None:
+def run_backward(starts: list[BackwardStart]) -> None:
     """The same without a marker of ours in it."""
     scalars = [_scalar(start) if start.added else start.tensor for start in starts]
     if len(scalars) == 1:
@@ -56,7 +56,7 @@ def run_backward(starts: list[Start]) -> None:
         torch.autograd.backward(scalars)
 
 
-def _scalar(start: Start) -> torch.Tensor:
+def _scalar(start: BackwardStart) -> torch.Tensor:
     return eval(_ADDED[start.added], {"start": start.tensor})
 
 
@@ -66,7 +66,7 @@ _ADDED = {
 }
 
 
-def told(starts: list[Start]) -> dict[str, str]:
+def told(starts: list[BackwardStart]) -> dict[str, str]:
     """What backward ran from, in words; {} where it did not run."""
     if not starts:
         return {}

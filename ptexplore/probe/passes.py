@@ -140,7 +140,7 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     return described, {name: list(_of(tree, name)) for name in recorders}
 
 
-def _evaluated(running: Pass) -> tuple[Any, list[autograd.Start]]:
+def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
     """The result, and what backward was run from where it was asked for."""
     before = len(sys.modules)
     try:
@@ -151,7 +151,7 @@ def _evaluated(running: Pass) -> tuple[Any, list[autograd.Start]]:
 
 def phases(
     running: Pass, backward: Callable[..., None], perform: Callable[..., Any]
-) -> tuple[Any, list[autograd.Start]]:
+) -> tuple[Any, list[autograd.BackwardStart]]:
     """What the evaluation gave, and what `backward` was run from; [] where none is asked for.
 
     Each is called by `perform`, which gets the phase, the function and its arguments.

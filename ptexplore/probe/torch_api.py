@@ -77,7 +77,7 @@ def keys() -> dict[str, tuple[int, int]]:
     names = [line.partition(":")[0] for line in dump_table("aten::matmul").splitlines() if ": " in line]
     names += [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]
     known = {name: _key_bits(name) for name in dict.fromkeys(names)}
-    bits = {name: found for name, found in known.items() if found is not None}
+    bits = {name: of_key for name, of_key in known.items() if of_key is not None}
     named = functools.reduce(operator.or_, (raw for raw, _after in bits.values()), 0)
     for bit in range(backend_count(), 64):
         if not named >> bit & 1:

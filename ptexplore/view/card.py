@@ -15,6 +15,7 @@ from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.places.stubs import Called, Stub, Stubs
+from ptexplore.source.python_names import PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
@@ -94,8 +95,8 @@ class Card:
         return tuple(row for row in self.keys if row.is_common) or self.keys
 
 
-def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
-    """The overload that a user's name means, and its siblings.
+def find_operator(store: Store, tree: SourceTree, asked: str) -> tuple[Operator, list[str]]:
+    """The overload that a user's name means, and its siblings. `tree` is the installed torch's.
 
     Accepts `add`, `add.Tensor`, `aten::add.Tensor`, `torch.add`, `Tensor.add_`, `F.conv2d` and its full name.
     Raises PtexploreError (usage) with the closest names where there is none.
@@ -104,6 +105,11 @@ def find_operator(store: Store, asked: str) -> tuple[Operator, list[str]]:
     exact = store.operator(asked) or store.operator(f"aten::{asked}")
     names = [exact.name] if exact else _names_of_family(store, asked)
     if not names:
+        defined = PythonLookup(tree).definitions(asked) if is_python_name(asked) else []
+        if defined:
+            place = "; ".join(f"{d.kind} {d.name}, {d.path}:{d.line}" for d in defined)
+            hint = f"ptexplore show {asked}"
+            raise PtexploreError(f"{asked} is no operator", f"in Python it is the {place}", hint, USAGE)
         close = store.suggest(asked, 5)
         hint = f"ptexplore op {close[0]}" if close else "ptexplore op add"
         why = f"the closest are {', '.join(close)}" if close else "no operator has a name like it"
@@ -143,7 +149,7 @@ def _preferred(names: Iterable[str]) -> str:
 def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     """Gather the card of the operator that `asked` names. `stubs` of the same lookup may serve many cards."""
     store, tree = lookup.store, lookup.tree
-    operator, siblings = find_operator(store, asked)
+    operator, siblings = find_operator(store, tree, asked)
     derivative = store.derivative(operator.name)
     keys, fallthrough = _key_rows(lookup, operator, stubs or Stubs(lookup))
     return Card(

@@ -16,6 +16,7 @@ from ptexplore.resolve.places.precision import decide
 from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import is_in_place
 from ptexplore.source.permalink import permalink
+from ptexplore.source.python_names import PythonDefinition, PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.index.reader import IndexStore
 
@@ -82,6 +83,22 @@ def symbols_called(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> l
     return pairs
 
 
+def public_symbols(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbol, PythonDefinition]]:
+    """What a public Python name ("torch.nn.Conv2d", "nn.Conv2d", "F.relu") leads to: symbols with their tree's number.
+
+    As Python's own look-up would find it, with the imports that hand it on. Empty for a name that is no dotted one.
+    """
+    if not is_python_name(name):
+        return []
+    definitions: list[tuple[int, Symbol, PythonDefinition]] = []
+    for number, indexed in enumerate(trees):
+        for definition in PythonLookup(indexed.tree).definitions(name):
+            symbols = indexed.store.definitions(definition.name)
+            at = (definition.path, definition.line)
+            definitions += [(number, symbol, definition) for symbol in symbols if (symbol.path, symbol.line) == at]
+    return definitions
+
+
 def file_spots(holders: Sequence[IndexedTree], path: str) -> tuple[str, Spot, tuple[Spot, ...]]:
     """How long a file is, in words, and its place in the first of the trees that have it and in the others."""
     known = holders[0].store.file(path)
@@ -115,6 +132,7 @@ def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree,
 def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> list[str]:
     """Qualified names of the indexes that are closest to `asked`, best first; empty where nothing is like it."""
     scores: dict[str, int] = {}
+    python = is_python_name(asked)
     last = asked.replace(".", "::").rsplit("::", 1)[-1] or asked
     for query in dict.fromkeys((asked, last)):
         for indexed in trees:
@@ -122,7 +140,7 @@ def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> l
                 scores.setdefault(symbol.qualified, score)
         if scores:
             break
-    return sorted(scores, key=lambda name: -scores[name])[:count]
+    return sorted(scores, key=lambda name: (python and "::" in name, -scores[name]))[:count]
 
 
 def changed(indexed: IndexedTree, path: str) -> bool:

@@ -14,6 +14,7 @@ from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.source.canonical import is_test_file
+from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, matching
 from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
@@ -26,10 +27,12 @@ from ptexplore.view.trees import (
     nearest_names,
     one_tree_a_file,
     project,
+    public_symbols,
     spot,
     symbol_spot,
 )
 
+PUBLIC = 2000  # the score of what a Python name means: above any likeness
 FEW = 3  # fewer results by name than this: the query may be meant as text
 BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
 GROUPS = ("symbol", "operator", "file", "note", "text")
@@ -135,12 +138,16 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tup
     most = max(60, 3 * wanted.limit) * (8 if kind else 1)
     ranked: list[tuple[int, bool, bool, int, int, Symbol]] = []
     cut = False
+    python = is_python_name(query)
+    public = public_symbols(trees, query)
     for number, indexed in enumerate(trees):
+        named = dict.fromkeys(symbol for tree, symbol, _way in public if tree == number)
         results = indexed.store.search(query, most)
         cut = cut or len(results) >= most
-        for position, (symbol, score) in enumerate(results):
+        scores = dict(results) | dict.fromkeys(named, PUBLIC)
+        for position, (symbol, score) in enumerate(scores.items()):
             if kind is None or symbol.kind == kind:
-                late = is_test_file(symbol.path) or symbol.kind == "namespace"
+                late = is_test_file(symbol.path) or symbol.kind == "namespace" or (python and "::" in symbol.qualified)
                 ranked.append((-score, symbol.role == "declaration", late, position, number, symbol))
     ranked.sort(key=lambda row: row[:5])
     defined = {row[5].qualified for row in ranked if row[5].role == "definition"}

@@ -24,6 +24,7 @@ from ptexplore.view.trees import (
     merged,
     nearest_names,
     one_tree_a_file,
+    public_symbols,
     spot,
     symbol_spot,
     symbols_called,
@@ -275,12 +276,16 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
     parts = _parts(plain)
     if len(parts) < 2:
         return Asked(name, (plain,), _symbols(trees, plain, exact=False), row_names=(plain, f"aten::{plain}"))
-    symbols = _symbols(trees, plain, exact=True) or _symbols(trees, plain, exact=False)
+    exact = _symbols(trees, plain, exact=True)
+    public = () if exact else tuple((number, symbol) for number, symbol, _way in public_symbols(trees, plain))
+    symbols = exact or public or _symbols(trees, plain, exact=False)
     full_name = plain if "::" in plain else f"aten::{plain}"
     operator = full_name if any(indexed.store.dialect(full_name) for indexed in trees) else None
     spelled = tuple(operator.replace("::", ".").split(".")) if operator else ()
     operators = ((spelled, (*spelled, "default")) if len(spelled) == 2 else (spelled,)) if operator else ()
     known = {tuple(_parts(symbol.qualified)[:-1]) for _number, symbol in symbols}
+    if public:
+        known.add(tuple(parts[:-1]))  # as most write it: nn.Conv2d, not torch.nn.modules.conv.Conv2d
     containers = tuple(sorted(known)) or (() if operator else (tuple(parts[:-1]),))
     in_cpp = "::" in plain
     lasts = [parts[-1]] if containers else []

@@ -14,6 +14,7 @@ from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.operators import dispatcher_name
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
+from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
@@ -27,6 +28,7 @@ from ptexplore.view.trees import (
     merged,
     nearest_names,
     project,
+    public_symbols,
     spot,
     symbol_spot,
     symbols_called,
@@ -120,7 +122,7 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
     searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
     closest = f"the closest are {', '.join(close)}" if close else "nothing has a name like it"
     why = f"searched: {searched}; {closest}"
-    if not any(indexed.checkout is not None for indexed in trees):
+    if not is_python_name(target) and not any(indexed.checkout is not None for indexed in trees):
         why += "; the installed torch has no hand-written C++"
         return PtexploreError(message, why, "ptexplore fetch", FAILED)
     hint = f"ptexplore show {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(target)}"
@@ -204,7 +206,11 @@ def _extent(candidate: Candidate, inside: Symbol | None, total: int) -> tuple[in
 def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | None) -> tuple[str, ...]:
     facts: list[str] = []
     symbol, path = candidate.symbol, candidate.spot.ref.path
+    if candidate.handed_on:
+        facts.append(f"handed on by {' and '.join(candidate.handed_on)}")
     if symbol is not None:
+        if symbol.path.startswith("torch/_C/"):
+            facts.append("a stub, for type checkers: what runs is C++")
         if symbol.role == "declaration":
             facts.append("a declaration: no definition of it is in these trees")
         if symbol.macro:
@@ -244,6 +250,7 @@ class Candidate:
     first: int | None = None
     last: int | None = None
     also: tuple[Spot, ...] = ()
+    handed_on: tuple[str, ...] = ()  # the lines that give a public Python name to it, "torch/nn/__init__.py:8"
 
 
 def candidates(
@@ -329,16 +336,31 @@ def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
 
 
 def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
-    """Definitions of the name, else its declarations. A qualified name is exact where it can be, else an ending."""
+    """Definitions of the name, else its declarations.
+
+    A qualified name is exact where it can be, else what Python's look-up finds, else an ending.
+    """
     asked = target.removeprefix("::")
     qualified = "::" in target or "." in target
     for strict in (True, False) if qualified else (False,):
+        if not strict and (public := _public(trees, asked)):
+            return public
         symbols = symbols_called(trees, asked, exact=strict)
         defined = [(number, symbol) for number, symbol in symbols if symbol.role == "definition"]
         together = _without_constructors(merged(trees, _without_stubs(defined) or symbols))
         if together:
             return [_candidate(trees, places) for places in together]
     return []
+
+
+def _public(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
+    """The definitions of a public Python name."""
+    named = public_symbols(trees, asked)
+    steps = {id(symbol): definition.through for _number, symbol, definition in named}
+    return [
+        replace(_candidate(trees, places), handed_on=tuple(f"{path}:{line}" for path, line in steps[id(places[0][1])]))
+        for places in merged(trees, [(number, symbol) for number, symbol, _definition in named])
+    ]
 
 
 def _without_stubs(symbols: list[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
@@ -411,6 +433,7 @@ def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
         "guards": list(symbol.guards) if symbol is not None else [],
         "source": source_to_json(candidate.spot.ref),
         "also": [source_to_json(other.ref) for other in candidate.also],
+        "handed_on": list(candidate.handed_on),
     }
 
 
