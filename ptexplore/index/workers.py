@@ -23,10 +23,10 @@ from typing import NamedTuple, TypeVar
 from ptexplore.cpp.macros import MacroTable
 from ptexplore.cpp.text import Text, Words
 from ptexplore.errors import PtexploreError
-from ptexplore.model.symbols import Dialect, FileRecords, Language, RefLines, Symbol, ref_lines
+from ptexplore.model.symbols import Dialect, FileRecords, RefLines, Symbol, ref_lines
 from ptexplore.processes import starting_workers
 from ptexplore.source import canonical
-from ptexplore.source.listing import PYTHON, YAML
+from ptexplore.source.listing import language_of
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
 
@@ -336,9 +336,3 @@ def batches(tasks: Sequence[Task]) -> list[list[Task]]:
         room -= task.size + _EACH
         left -= task.size + _EACH
     return heaps
-
-
-def language_of(path: str) -> Language:
-    """The language of a file, by its name."""
-    suffix = os.path.splitext(path)[1]
-    return "python" if suffix in PYTHON else "yaml" if suffix in YAML else "cpp"

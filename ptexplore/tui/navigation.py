@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ptexplore.source.listing import language_of
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
@@ -98,9 +99,9 @@ def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Ca
     if not named and last != name and "/" not in name:
         named = candidates(library.trees, None, last)
         remark = f"nothing is called {name}; these are called {last}" if named else ""
-    same_language = [
-        candidate for candidate in named if _language(candidate.spot.ref.path or "") == _language(place.path)
-    ]
+    # What is called so in another language is another thing.
+    language = language_of(place.path)
+    same_language = [candidate for candidate in named if language_of(candidate.spot.ref.path or "") == language]
     if not same_language:
         if named:
             why = "its definition is not known; what is called so is of another language (ctrl+p lists it)"
@@ -119,13 +120,6 @@ def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Ca
     return elsewhere, remark
 
 
-def _language(path: str) -> str:
-    """The language of a file: what is called so in another one is another thing."""
-    if path.endswith((".py", ".pyi")):
-        return "Python"
-    return "YAML" if path.endswith((".yaml", ".yml")) else "C++"
-
-
 # Words that stand before a name without declaring it.
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
@@ -136,7 +130,7 @@ def _local_line(library: Library, name: str, place: Place) -> int | None:
     By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
     """
     indexed = library.tree(place.tree)
-    if indexed is None or not name.isidentifier() or _language(place.path) != "C++":
+    if indexed is None or not name.isidentifier() or language_of(place.path) != "cpp":
         return None
     around = indexed.store.enclosing(place.path, place.line)
     if around is None or around.kind != "function" or around.name == name:

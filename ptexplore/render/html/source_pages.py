@@ -18,11 +18,11 @@ from dataclasses import astuple, dataclass
 
 from markupsafe import Markup
 
-from ptexplore.index.workers import language_of
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
 from ptexplore.source.canonical import is_made
+from ptexplore.source.listing import language_of
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
@@ -106,10 +106,11 @@ class Sources:
             code="" if packed else Markup(code), packed=packed, listed=bool(entries),
             margin=Markup(_margin(site.notes.get(path, ()), url)), entries="" if packed else Markup(entries),
         )  # fmt: skip
-        self.out.write(url, page, key, len(text.encode("utf-8", "replace")))
-        self.out.write(_symbols_url(url), _symbols(data, text), key)
         indexed.tree.forget()
-        return [self.out.row(url), self.out.row(_symbols_url(url))]
+        return [
+            self.out.write(url, page, key, len(text.encode("utf-8", "replace"))),
+            self.out.write(_symbols_url(url), _symbols(data, text), key),
+        ]
 
 
 def _symbols_url(url: str) -> str:
