@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 
-def write_whole(file: Path, content: str | bytes) -> None:
-    """Write aside, in the folder of `file`, then rename into place: who reads meanwhile reads the old or the new.
+def write_whole(file: Path, content: str | bytes, aside: Path | None = None) -> None:
+    """Write to `aside`, else beside `file`, then rename into place: who reads meanwhile reads the old or the new.
 
     Text is written as UTF-8. Raises OSError and UnicodeError; what was there stays then, and nothing half-written.
     """
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    aside = aside or file.with_name(f".{file.name}.{os.getpid()}")
     try:
         aside.write_bytes(content.encode() if isinstance(content, str) else content)
         os.replace(aside, file)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.annotations.concepts import load_path
+from ptexplore.index.build import available
 from ptexplore.render.html import lists
 from ptexplore.render.html.cards import Cards
-from ptexplore.render.html.output import Output, digest, open_output, usual_jobs
+from ptexplore.render.html.output import Output, digest, open_output
 from ptexplore.render.html.pages import write_assets
 from ptexplore.render.html.search_shards import write_search
 from ptexplore.render.html.source_pages import Sources
@@ -63,7 +64,7 @@ def build_site(
             site = plan_site(contents, settings)
             out.begin()
             try:
-                lost, problems = _write(workspace, contents, site, out, jobs or usual_jobs(), progress)
+                lost, problems = _write(workspace, contents, site, out, jobs or min(available(), 8), progress)
             except BaseException:
                 out.keep()
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ptexplore.annotations.marks import Mark
@@ -32,7 +33,6 @@ class Cards:
     base: str
     marks_by_tree: MarksByTree
     observed: Observed
-    _opened: tuple[Lookup, Stubs] | None = None
 
     def __post_init__(self) -> None:
         self._about: defaultdict[str, list[Mark]] = defaultdict(list)
@@ -65,19 +65,19 @@ class Cards:
         return list({mark.stop: mark for mark in marks}.values())
 
     def _make(self, tasks: Sequence[str]) -> list[Row]:
-        if self._opened is None:
-            lookup = self.lookup()
-            self._opened = lookup, Stubs(lookup)
         rows = []
         for name in tasks:
             url = self.site.operators[name]
-            shown = card(self._opened[0], name, self._opened[1])
+            shown = card(self._stubs.lookup, name, self._stubs)
             run = ((ref.tree, ref.path, ref.line) for ref in places_run(shown) if ref.path is not None and ref.line)
             refs = [list(place) for place in dict.fromkeys(run)]
             stops = self._stops(name, refs)
-            self.out.write(url, self._page(shown, stops, url), self._key(name, stops), refs)
-            rows.append(self.out.row(url))
+            rows.append(self.out.write(url, self._page(shown, stops, url), self._key(name, stops), refs))
         return rows
+
+    @cached_property
+    def _stubs(self) -> Stubs:
+        return Stubs(self.lookup())
 
     def _page(self, shown: Card, stops: Sequence[Mark], url: str) -> str:
         site, operator = self.site, shown.operator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import json
 import multiprocessing
@@ -21,6 +22,7 @@ from typing import Any, TypeVar
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.source.progress import Progress
 from ptexplore.source.tree import is_plain
+from ptexplore.writing import write_whole
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
@@ -56,10 +58,6 @@ class Output:
         self.size = 0  # of the list of pages
         self._folders: set[str] = set()
 
-    def row(self, url: str) -> Row:
-        """What is known of a file that was written, to be taken over by the process that asked for it."""
-        return url, self.pages[url], url in self.changed
-
     def take(self, rows: Iterable[Row]) -> None:
         """Know of files that another process wrote."""
         for url, known, changed in rows:
@@ -81,10 +79,11 @@ class Output:
         self.pages[url] = known
         return True
 
-    def write(self, url: str, text: str | bytes, key: str = "", data: object = None) -> None:
+    def write(self, url: str, text: str | bytes, key: str = "", data: object = None) -> Row:
         """Write a file whole, where it differs from what is there. `data` is kept with it.
 
-        Raises PtexploreError where it cannot be written.
+        Gives what is known of it, to be taken over by the process that asked for it. Raises PtexploreError where it
+        cannot be written.
         """
         content = text.encode("utf-8", "replace") if isinstance(text, str) else text
         self.pages[url] = [key, len(content)] if data is None else [key, len(content), data]
@@ -94,17 +93,9 @@ class Output:
             if _content(file, len(content)) != content:
                 if url not in self.before:
                     self._aside.note(url)
-                self._replace(file, content)
+                write_whole(file, content, self._aside.file())
                 self.changed.add(url)
-
-    def _replace(self, file: Path, content: bytes) -> None:
-        """Write aside, in a folder of half-written files alone, then put into place."""
-        aside = self._aside.file()
-        try:
-            aside.write_bytes(content)
-            os.replace(aside, file)
-        finally:
-            aside.unlink(missing_ok=True)  # it is there if that failed
+        return url, self.pages[url], url in self.changed
 
     def _folder(self, url: str) -> None:
         """Make the folders of a page; none of them may be a link, which would lead out of the site."""
@@ -164,7 +155,7 @@ class Output:
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
         self.size = len(text)
         with _told(self.root):
-            self._replace(self.root / MANIFEST, text.encode())
+            write_whole(self.root / MANIFEST, text, self._aside.file())
 
 
 def _content(file: Path, size: int) -> bytes | None:
@@ -230,7 +221,6 @@ class Aside:
 
     def __init__(self, root: Path) -> None:
         self.folder = root / ASIDE
-        self._journal: tuple[int, int] | None = None  # the process that opened it, its descriptor
 
     def open(self) -> set[str]:
         """Make the folder. Gives the URLs that the journals of a killed build name, which `empty` drops."""
@@ -250,16 +240,11 @@ class Aside:
 
     def note(self, url: str) -> None:
         """Say that a file is about to be there that was not."""
-        if self._journal is None or self._journal[0] != os.getpid():  # a process that was forked has its own
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-            self._journal = (os.getpid(), os.open(f"{self.file()}{_JOURNAL}", flags, 0o666))
-        os.write(self._journal[1], f"{url}\n".encode())
+        with open(f"{self.file()}{_JOURNAL}", "a", encoding="utf-8") as journal:
+            journal.write(f"{url}\n")
 
     def close(self) -> None:
         """The list of pages names everything now: the folder goes."""
-        if self._journal is not None:
-            os.close(self._journal[1])
-            self._journal = None
         self.empty()
         self.folder.rmdir()
 
@@ -275,10 +260,6 @@ def hold(root: Path) -> int | None:
 
     Raises PtexploreError where another build holds it.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     end = time.monotonic() + _PATIENCE
     while True:
@@ -359,8 +340,3 @@ def _begin(make: Callable[[Sequence[Any]], list[Row]]) -> None:
 
 def _call(tasks: Sequence[Any]) -> list[Row]:
     return _make(tasks)
-
-
-def usual_jobs() -> int:
-    """How many processes there may be: the cores that are ours, eight at most."""
-    return max(1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
