@@ -32,6 +32,11 @@ class PtexploreError(Exception):
         self.hint = hint
         self.exit_code = exit_code
 
+    @property
+    def one_line(self) -> str:
+        """What failed, and why, where one line is all the room."""
+        return f"{self.message}: {self.why}" if self.why else self.message
+
 
 @contextlib.contextmanager
 def cache_errors(message: str, file: Path) -> Iterator[None]:

@@ -82,7 +82,7 @@ class Surveyor:
         try:
             self._gather(messages, surveyed)
         except PtexploreError as error:
-            surveyed.why = f"{error.message}: {error.why}" if error.why else error.message
+            surveyed.why = error.one_line
         with contextlib.suppress(PtexploreError):  # told already
             for _ in messages:
                 pass

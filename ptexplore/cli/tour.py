@@ -212,7 +212,7 @@ class TerminalWalk:
         try:
             commands[command](rest.strip())
         except PtexploreError as error:
-            self._tell(f"{error.message}: {error.why}" if error.why else error.message)
+            self._tell(error.one_line)
         return True
 
     def _prompt(self) -> str:

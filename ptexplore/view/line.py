@@ -75,6 +75,13 @@ class Line:
         return known or self.operator is not None or self.stop is not None
 
 
+def after_name(kind: str, detail: str) -> str:
+    """How a signature, a schema, … goes on after the name; a schema begins with the operator's own name."""
+    if kind == "operator" and "(" in detail:
+        detail = detail[detail.find("(") :]
+    return f"  {detail}" if detail and not detail.startswith("(") else detail
+
+
 def place_spans(ref: SourceRef, label: str = "") -> tuple[Span, ...]:
     """A place: its label, path and line, how precise it is, and the reason where it is not known."""
     spans = [Span(f"{label} ", "label")] if label else []

@@ -126,7 +126,7 @@ def _run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
             if lab.value is not None:
                 value = _value(lab, torch.runtime, request)
         except PtexploreError as error:
-            failed = f"{error.message}: {error.why}" if error.why else error.message
+            failed = error.one_line
         left = sorted(os.listdir(request.cwd))
     if left:
         failed = f"it wrote files: {', '.join(left[:5])}"

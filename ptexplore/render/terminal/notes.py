@@ -48,10 +48,9 @@ def _sums(view: CheckView) -> Text:
 
 def lab_line(lab: LabResult) -> str:
     """One lab's end, in a line."""
-    time = f" ({lab.seconds:.1f} s)" if lab.outcome != "untrusted" else ""
     why = f": {lab.why}" if lab.why else ""
     place = f"  {lab.where}" if lab.outcome != "passed" else ""
-    return clean(f"lab {lab.outcome}  {lab.name}{time}{why}{place}")
+    return clean(f"lab {lab.outcome}  {lab.name}{lab.time}{why}{place}")
 
 
 def print_trusted(tours: Sequence[Tour], problems: Sequence[Problem], *, revoked: bool) -> None:

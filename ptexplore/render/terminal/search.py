@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
-from ptexplore.view.line import place_spans
+from ptexplore.view.line import after_name, place_spans
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
@@ -69,12 +69,8 @@ def _symbol(console: Console, hit: SearchHit, locate: LocateIn) -> None:
 
 
 def _title(result: SearchHit | Candidate, *facts: tuple[str, str]) -> Text:
-    """The name with its signature or schema, which begins with the operator's own name."""
-    detail = result.detail
-    if result.kind == "operator" and "(" in detail:
-        detail = detail[detail.find("(") :]
-    lead = "  " if detail and not detail.startswith("(") else ""
-    return styled((result.name, "bold cyan"), (f"{lead}{detail}", ""), *facts)
+    """The name with its signature or schema."""
+    return styled((result.name, "bold cyan"), (after_name(result.kind, result.detail), ""), *facts)
 
 
 def _with_places(

@@ -201,16 +201,14 @@ def expected(lab: Lab) -> list[str]:
 
 def print_lab(console: Console, lab: Lab, result: LabResult) -> None:
     """How a lab ended, what came of it, and the command that shows more."""
-    tried = result.outcome != "untrusted"
-    seconds = f" ({result.seconds:.1f} s)" if tried else ""
     style = STYLES[LAB_TONES[result.outcome]]
-    folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (seconds, "dim")), "", "  ")
+    folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (result.time, "dim")), "", "  ")
     if result.why:
         folded(console, styled((result.why, "yellow")), "  ", "    ")
     for line in expected(lab) if result.outcome == "passed" else ():
         folded(console, Text(line), "  ", "      ")
     command = trace_command(lab)
-    if command is not None and tried:
+    if command is not None and result.outcome != "untrusted":
         folded(console, styled(("all of it: ", "dim"), (command, "cyan")), "  ", "    ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -19,6 +20,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import message_for
+from ptexplore.view.line import after_name
 from ptexplore.view.opening import open_hit
 from ptexplore.view.search.find import SORTS, HitGroup, SearchHit, Sort, asked, hits
 
@@ -48,7 +50,6 @@ class Searcher:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.last = 0
-        self._opened: tuple[list[IndexedTree], Catalogue | None] | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._pool.submit(self._warm)
 
@@ -62,7 +63,7 @@ class Searcher:
         trouble = ""
         try:
             if number == self.last:
-                trees, catalogue = self._open()
+                trees, catalogue = self._opened
                 marks_by_tree = self.library.read_marks()
                 for group in hits(trees, catalogue, marks_by_tree, query, sort, lambda: number != self.last):
                     if number != self.last:
@@ -70,30 +71,28 @@ class Searcher:
                     groups.append(group)
                     hear(number, groups[:], False, "")
         except PtexploreError as error:
-            trouble = f"{error.message}: {error.why}" if error.why else error.message
+            trouble = error.one_line
         if number == self.last:
             hear(number, groups, True, trouble)
 
     def _warm(self) -> None:
         """Read what every question needs, before the first one."""
         with contextlib.suppress(PtexploreError):  # whoever asks is told
-            trees, _catalogue = self._open()
+            trees, _catalogue = self._opened
             for indexed in trees:
                 indexed.store.search("abc", 1)
                 indexed.store.files_like("abc", 1)
             self.library.read_marks()
 
-    def _open(self) -> tuple[list[IndexedTree], Catalogue | None]:
-        if self._opened is None:
-            trees = self.library.reopened_trees()
-            self._opened = trees, self.library.workspace.catalogue_at_hand(trees)
-        return self._opened
+    @cached_property
+    def _opened(self) -> tuple[list[IndexedTree], Catalogue | None]:
+        trees = self.library.reopened_trees()
+        return trees, self.library.workspace.catalogue_at_hand(trees)
 
     def close(self) -> None:
-        """Wait for nothing; the connections go with the thread's last answer."""
+        """Wait for nothing."""
         self.last += 1
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._opened = None
 
 
 class Palette(ModalScreen[Message | None]):
@@ -218,12 +217,12 @@ def _prompt(hit: SearchHit) -> Content:
     """Two lines: what it is; where, in which tree, how sure."""
     if hit.kind == "line":
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
-    detail = hit.detail
-    if hit.kind == "operator" and "(" in detail:
-        detail = detail[detail.find("(") :]  # a schema begins with the operator's own name
-    gap = "" if detail.startswith("(") or not detail else "  "
     kind = f"  {hit.kind}" + (" (declared)" if hit.role == "declaration" else "")
-    name = ((clean(hit.name), "bold"), clean(gap + detail), (kind if hit.kind != "file" else "", "dim"))
+    name = (
+        (clean(hit.name), "bold"),
+        clean(after_name(hit.kind, hit.detail)),
+        (kind if hit.kind != "file" else "", "dim"),
+    )
     return Content.assemble(*name, "\n  ", _place(hit))
 
 

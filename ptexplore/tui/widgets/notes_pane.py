@@ -62,7 +62,6 @@ class NotesPane(VerticalScroll):
         super().__init__(id="notes")
         self._library = library
         self._shown: tuple[str, ...] | None = None  # the stops of the line that is shown
-        self._coming: Sequence[Mark] = ()
         self._waits: Timer | None = None
         self._drawn = 0.0
         self.stop: StopView | None = None
@@ -84,19 +83,18 @@ class NotesPane(VerticalScroll):
         names = tuple(mark.stop for mark in marks)
         if names != self._shown:
             self._shown = names
-            self._coming = marks
             if self._waits is not None:
                 self._waits.stop()
             # Who runs through a file is not kept waiting by the notes that are passed.
             if time.monotonic() - self._drawn < _PAUSE:
-                self._waits = self.set_timer(_PAUSE, self._draw)
+                self._waits = self.set_timer(_PAUSE, partial(self._draw, marks))
             else:
-                self._draw()
+                self._draw(marks)
 
-    def _draw(self) -> None:
+    def _draw(self, marks: Sequence[Mark]) -> None:
         if self.stop is None:
             self._drawn = time.monotonic()
-            parts = [part for mark in self._coming for part in self._note(mark)]
+            parts = [part for mark in marks for part in self._note(mark)]
             self._replace(parts or [Static(Content.styled(NOTHING, "dim"))])
 
     def _note(self, mark: Mark) -> list[Widget]:
@@ -160,9 +158,10 @@ class LabBox(Vertical):
         if isinstance(result, str):
             text = Content.styled(clean(result), "dim")
         else:
-            seconds = f" ({result.seconds:.1f} s)" if result.outcome != "untrusted" else ""
             why = f"\n{clean(result.why)}" if result.why else ""
-            text = Content.assemble((f"{result.outcome}{seconds}", f"bold {STYLES[LAB_TONES[result.outcome]]}"), why)
+            text = Content.assemble(
+                (f"{result.outcome}{result.time}", f"bold {STYLES[LAB_TONES[result.outcome]]}"), why
+            )
         self.query_one(".result", Static).update(text)
 
 

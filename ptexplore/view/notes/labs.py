@@ -26,6 +26,11 @@ class LabResult:
     why: str = ""
     seconds: float = 0.0
 
+    @property
+    def time(self) -> str:
+        """How long it ran, to stand after its outcome; "" if it did not."""
+        return f" ({self.seconds:.1f} s)" if self.outcome != "untrusted" else ""
+
 
 def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
     """What of `expected` the Trail does not have, in words; None where all of it is there, in reading order."""
