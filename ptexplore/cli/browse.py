@@ -189,6 +189,8 @@ def run_child(arguments: Sequence[str], job: Job) -> str:
 
 def _stop(child: subprocess.Popen[str]) -> None:
     """As ctrl-c does it, so that what it started ends, too; then without asking."""
+    if child.returncode is not None:  # it has ended: its number may be another's by now
+        return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGINT)
     try:

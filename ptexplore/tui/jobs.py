@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ptexplore.errors import PtexploreError
@@ -59,6 +60,24 @@ class Job:
             stop()
 
 
+def hand_over(
+    app: App[None],
+    work: Callable[[], Result],
+    done: Callable[[Result], object],
+    failed: Callable[[PtexploreError], object],
+) -> None:
+    """Do `work` in this thread, then have `done` called with what it gave, or `failed` with its PtexploreError.
+
+    Both are called in the thread of the screens.
+    """
+    try:
+        result = work()
+    except PtexploreError as error:
+        app.call_later(failed, error)
+    else:
+        app.call_later(done, result)
+
+
 class JobRunner:
     """Runs labs and traces for the reader. `running` is the job that runs now; `reader` is told how far it is."""
 
@@ -89,18 +108,12 @@ class JobRunner:
             message = done(result)
             self._end(f"{title}: {message}" if message else "")
 
-        def end_badly(why: str) -> None:
+        def end_badly(error: PtexploreError) -> None:
+            why = "stopped" if job.stopped else error.one_line
             failed(why)
             self._end(f"{title}: {why}")
 
-        def in_thread() -> None:
-            try:
-                result = work(job)
-            except PtexploreError as error:
-                self._app.call_from_thread(end_badly, "stopped" if job.stopped else f"{error.message}: {error.why}")
-            else:
-                self._app.call_from_thread(end_well, result)
-
+        in_thread = partial(hand_over, self._app, partial(work, job), end_well, end_badly)
         self._app.run_worker(in_thread, thread=True, group="job", exit_on_error=False)
         return True
 

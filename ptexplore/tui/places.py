@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,14 +33,13 @@ class History:
     """The places left behind, and those gone back from, as in a browser."""
 
     def __init__(self) -> None:
-        self._behind: list[Place] = []
-        self._ahead: list[Place] = []
+        self._behind: deque[Place] = deque(maxlen=_HISTORY)
+        self._ahead: deque[Place] = deque(maxlen=_HISTORY)
 
     def leave(self, place: Place) -> None:
         """The reader goes somewhere new from this place: what was ahead is no more."""
         if not self._behind or self._behind[-1] != place:
             self._behind.append(place)
-        del self._behind[:-_HISTORY]
         self._ahead.clear()
 
     def back(self, current: Place) -> Place | None:
@@ -51,7 +51,7 @@ class History:
         return self._step(self._ahead, self._behind, current)
 
     @staticmethod
-    def _step(source: list[Place], target: list[Place], current: Place) -> Place | None:
+    def _step(source: deque[Place], target: deque[Place], current: Place) -> Place | None:
         while source:
             place = source.pop()
             if place != current:

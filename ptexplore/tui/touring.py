@@ -13,6 +13,7 @@ from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import ChoiceScreen, two_lines
+from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.places import Place
 from ptexplore.view.notes.tour import Guide, StopView, TourWalk, find_tour, stop_left_at
 
@@ -60,7 +61,7 @@ class Touring:
         try:
             tour = find_tour(self._library.notes, name)
         except PtexploreError as error:
-            self._reader.tell(f"{error.message}: {error.why}")
+            self._failed(error)
             return
         stops = [stop.id for stop in tour.stops]
         number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
@@ -107,7 +108,7 @@ class Touring:
         """Leave the tour: the notes follow the cursor again."""
         self.walk = None
         self._reader.notes.leave()
-        self._reader.source.light(None)
+        self._reader.source.unlight()
         if self._reader.place is not None:
             self._reader.notes.follow(self._reader.place)
         self._app.refresh_bindings()
@@ -120,20 +121,18 @@ class Touring:
         To place an anchor reads files, so it is done in a thread; of several steps in a row the last one counts.
         """
         assert self.walk is not None
-        place = partial(self._place, self.walk, self.walk.number)
-        self._reader.run_worker(place, thread=True, group="stop", exclusive=True)
+        place = partial(self._place, self.walk.tour, self.walk.number)
+        work = partial(hand_over, self._app, place, partial(self._placed, self.walk), self._failed)
+        self._reader.run_worker(work, thread=True, group="stop", exclusive=True)
         self._app.refresh_bindings()
 
-    def _place(self, walk: TourWalk, number: int) -> None:
-        try:
-            if self._guide is None:
-                self._guide = self._library.guide()
-            view = self._guide.stop(walk.tour, number)
-        except PtexploreError as error:
-            message = f"{error.message}: {error.why}" if error.why else error.message
-            self._app.call_later(self._reader.tell, message)
-        else:
-            self._app.call_later(self._placed, walk, view)
+    def _place(self, tour: Tour, number: int) -> StopView:
+        if self._guide is None:
+            self._guide = self._library.guide()
+        return self._guide.stop(tour, number)
+
+    def _failed(self, error: PtexploreError) -> None:
+        self._reader.tell(error.one_line)
 
     def _placed(self, walk: TourWalk, view: StopView) -> None:
         if walk is not self.walk or view.number != walk.number:
@@ -155,7 +154,7 @@ class Touring:
             name = view.stop.anchor.token or re.split(r"::|\.", anchor.name)[-1]
             self._reader.go(self._library.at_name(place, name, once=True), lit=lit)
         else:
-            self._reader.source.light(None)
+            self._reader.source.unlight()
             self._reader.warn(f"stop {view.number} is {view.outcome}: what is open below is not its source")
 
     # --- labs ---

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.jobs import Job
+from ptexplore.tui.jobs import Job, hand_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
+    from ptexplore.errors import PtexploreError
     from ptexplore.tui.library import Library
 
 _KEPT = 8  # steps that stay on the screen
@@ -60,16 +60,8 @@ class Building(Screen[Any]):
         if self._job is None:
             self._show(["starting …"])
             self._job = Job("indexing", lambda name: self.app.call_from_thread(self._step, name))
-            self._build(self._job)
-
-    @work(thread=True, exclusive=True)
-    def _build(self, job: Job) -> None:
-        try:
-            trees = self._library.build_indexes(job)
-        except PtexploreError as error:
-            self.app.call_from_thread(self._failed, error)
-        else:
-            self.app.call_from_thread(self.dismiss, trees)
+            build = partial(self._library.build_indexes, self._job)
+            self.run_worker(partial(hand_over, self.app, build, self.dismiss, self._failed), thread=True)
 
     def _step(self, name: str) -> None:
         share = name.endswith("%")

@@ -12,10 +12,9 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 from textual.widgets.option_list import Option
 
-from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
-from ptexplore.tui.jobs import Job
+from ptexplore.tui.jobs import Job, hand_over
 from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import content
 from ptexplore.view.card import HIDDEN, Card, card_lines
@@ -45,7 +44,7 @@ class CardScreen(Screen[Message | None]):
         super().__init__()
         self._library = library
         self._operator = name
-        self._job: Job | None = None  # while the card is read
+        self._job: Job | None = None
         self._card: Card | None = None
         self._full = False
         self._lines: list[Line] = []
@@ -62,17 +61,10 @@ class CardScreen(Screen[Message | None]):
 
     def on_mount(self) -> None:
         self._job = Job(f"card {self._operator}", lambda step: self.app.call_later(self._tell, step))
-        self.run_worker(partial(self._read, self._job), thread=True, exit_on_error=False)
-
-    def _read(self, job: Job) -> None:
-        """In a thread: indexes may have to be looked through, and checkouts compared."""
-        try:
-            card = self._library.card(self._operator, job)
-        except PtexploreError as error:
-            self.app.call_later(self._tell, f"{error.message}: {error.why}" if error.why else error.message)
-        else:
-            self.app.call_later(self._show, card)
-        self._job = None
+        # In a thread: indexes may have to be looked through, and checkouts compared.
+        read = partial(self._library.card, self._operator, self._job)
+        work = partial(hand_over, self.app, read, self._show, lambda error: self._tell(error.one_line))
+        self.run_worker(work, thread=True, exit_on_error=False)
 
     def _show(self, card: Card) -> None:
         if not self.is_attached:

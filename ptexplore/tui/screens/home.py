@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -14,27 +15,35 @@ from textual.widgets.option_list import Option
 
 from ptexplore.annotations.concepts import LearningPath, load_path
 from ptexplore.annotations.progress import load_progress
-from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
+from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import Place, load_recent
+from ptexplore.tui.screens.reader import WIDE
 from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
 from ptexplore.view.trees import project
 
 if TYPE_CHECKING:
-    from textual import events
     from textual.app import ComposeResult
 
-    from ptexplore.annotations.load import NoteLibrary as Notes
+    from ptexplore.errors import PtexploreError
     from ptexplore.tui.library import Library
 
-WIDE = 110
 _RECENT = 9  # recent places that are listed
 _STATE = {"done": ("✓", "$text-success"), "begun": ("◐", "$text-warning"), "open": ("○", "dim")}
 _RELATION = {"runtime": "the installed torch", "matches": "the source of the installed torch",
              "consistent": "agrees with the installed torch where both have a file",
              "version-skew": "another version than the installed torch"}  # fmt: skip
+
+
+class _Entry(Option):
+    """A line that leads to what its message opens, or nowhere; `remark` is said while the cursor is on it."""
+
+    def __init__(self, text: Content, message: Message | None, remark: str) -> None:
+        super().__init__(text, disabled=message is None)
+        self.message = message
+        self.remark = remark
 
 
 class Home(Screen[Message | None]):
@@ -50,6 +59,7 @@ class Home(Screen[Message | None]):
     Home.-small #path { border-right: none; border-bottom: solid $panel; }
     Home #told { height: auto; max-height: 3; padding: 0 1; color: $text-muted; }
     """
+    HORIZONTAL_BREAKPOINTS = [(0, "-small"), (WIDE, "-wide")]  # noqa: RUF012  (textual does not declare it as a ClassVar)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "", "Read"),
         Binding("tab", "app.focus_next", "Other side", show=True),
@@ -61,8 +71,6 @@ class Home(Screen[Message | None]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self._library = library
-        self._remarks: dict[str, str] = {}
-        self._opens: dict[str, Message] = {}
 
     def compose(self) -> ComposeResult:
         yield Static(id="title")
@@ -80,32 +88,22 @@ class Home(Screen[Message | None]):
 
     def on_screen_resume(self) -> None:
         self.query_one("#places", Choices).fill([*self._recent(), *self._trees()])
-        self.run_worker(self._read, thread=True, exclusive=True, exit_on_error=False)
+        read = partial(hand_over, self.app, self._read, self._show, self._failed)
+        self.run_worker(read, thread=True, exclusive=True, exit_on_error=False)
 
-    def _read(self) -> None:
+    def _read(self) -> LearningPath:
         """Read the notes, in a thread: dozens of stops take a moment."""
-        try:
-            notes = self._library.notes
-            path = load_path(notes)
-        except PtexploreError as error:
-            self.app.call_later(self._failed, f"notes cannot be read: {error.message}: {error.why}")
-        else:
-            self.app.call_later(self._show, notes, path)
+        return load_path(self._library.notes)
 
-    def _failed(self, why: str) -> None:
+    def _failed(self, error: PtexploreError) -> None:
         if self.is_attached:
-            self.query_one("#path", Choices).fill([_heading(clean(why))])
+            self.query_one("#path", Choices).fill([_heading(clean(f"notes cannot be read: {error.one_line}"))])
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width < WIDE, "-small")
-
-    def _show(self, notes: Notes, path: LearningPath) -> None:
+    def _show(self, path: LearningPath) -> None:
         """Everything, as it is now."""
         if not self.is_attached:
             return
-        self._remarks.clear()
-        self._opens.clear()
-        progress = load_progress()
+        notes, progress = self._library.notes, load_progress()
         self.query_one("#path", Choices).fill(self._path(path_view(notes, path, progress)), keep=True)
         rows = listing(notes, progress)
         self.query_one("#places", Choices).fill([*self._tours(rows), *self._recent(), *self._trees()])
@@ -116,13 +114,6 @@ class Home(Screen[Message | None]):
         self.query_one("#told", Static).update(Content(clean(text)))
 
     # --- rows ---
-
-    def _option(self, text: Content, message: Message | None, remark: str = "") -> Option:
-        name = str(len(self._remarks))
-        self._remarks[name] = remark
-        if message is not None:
-            self._opens[name] = message
-        return Option(text, id=name, disabled=message is None)
 
     def _path(self, path: PathView) -> list[Option]:
         options = [_heading(f"Learning path  {path.done}/{path.total}")]
@@ -138,7 +129,7 @@ class Home(Screen[Message | None]):
         first = next((name for name, done in row.stops if not done), names[0] if names else None)
         pointer = "  ← next" if following in names and row.state != "done" else ""
         text = Content.assemble((f"{mark} ", style), clean(row.concept.title), (pointer, "bold $text-accent"))
-        return self._option(text, open_stop(first) if first else None, row.concept.question)
+        return _Entry(text, open_stop(first) if first else None, row.concept.question)
 
     def _tours(self, rows: tuple[TourRow, ...]) -> list[Option]:
         options = [_heading("Tours")]
@@ -150,7 +141,7 @@ class Home(Screen[Message | None]):
             done = f"{row.done}/{row.total}"
             level = f"  {row.tour.level}" if row.tour.level else ""
             text = Content.assemble((f"{done:>6}  ", "dim"), clean(row.tour.title), (level, "dim"))
-            options.append(self._option(text, OpenTour(row.tour.id), row.tour.summary or row.tour.id))
+            options.append(_Entry(text, OpenTour(row.tour.id), row.tour.summary or row.tour.id))
         return options
 
     def _recent(self) -> list[Option]:
@@ -162,7 +153,7 @@ class Home(Screen[Message | None]):
             name = place.symbol.rpartition("::")[2] or place.path.rpartition("/")[2]
             text = Content.assemble(f"  {clean(name)}", (f"  {clean(place.path)}:{place.line}", "dim"))
             remark = f"{place.symbol or place.path}  {place.path}:{place.line} in {place.tree}"
-            options.append(self._option(text, OpenPlace(Place(place.tree, place.path, place.line)), remark))
+            options.append(_Entry(text, OpenPlace(Place(place.tree, place.path, place.line)), remark))
         return [_heading("\nRecent places"), *options[:_RECENT]] if options else []
 
     def _trees(self) -> list[Option]:
@@ -179,12 +170,11 @@ class Home(Screen[Message | None]):
 
     def on_option_list_option_highlighted(self, event: Choices.OptionHighlighted) -> None:
         if event.option_list.has_focus:
-            self._tell(self._remarks.get(event.option.id or "", ""))
+            self._tell(event.option.remark if isinstance(event.option, _Entry) else "")
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        message = self._opens.get(event.option.id or "")
-        if message is not None:
-            self.dismiss(message)
+        if isinstance(event.option, _Entry):
+            self.dismiss(event.option.message)
 
     def action_side(self, side: int) -> None:
         self.query_one(("#path", "#places")[side], Choices).focus()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, work
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from ptexplore.tui.library import Library
-    from ptexplore.view.trees import IndexedTree
 
 _AT_ONCE = 40_000  # characters of a file whose colours are there with its first paint
 _KEPT = 24  # files that stay read, for going back and forth
@@ -80,12 +80,12 @@ class ReadingScreen(Screen[None]):
         self._wants_files: bool | None = None  # what the reader asked for; None: as the width has it
         self._wants_notes: bool | None = None
         self.history = History()
-        self.files = FileTree(library, id="files")
-        self.source = SourceView(id="source")
-        self.uses = Uses(library, id="uses")
+        self.files = FileTree(library)
+        self.source = SourceView()
+        self.uses = Uses(library)
         self.notes = NotesPane(library)
         self._side = Vertical(self.notes, id="side")
-        self._files: dict[tuple[str, str], OpenFile] = {}
+        self._file = lru_cache(_KEPT)(self._read)
         self._told = ""
         self._told_at: Place | None = None
 
@@ -155,14 +155,13 @@ class ReadingScreen(Screen[None]):
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
-        indexed = self.library.tree(place.tree)
-        if indexed is None:
+        if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
             return
         left = self.place
         if remember and left is not None and (left.tree, left.path, left.line) != (place.tree, place.path, place.line):
             self.history.leave(left)
-        file = self._file(indexed, place.path)
+        file = self._file(place.tree, place.path)
         self._told = ""
         self.source.show(file, place.line, place.column, lit)
         self.warn("; ".join(file.notices))
@@ -180,17 +179,12 @@ class ReadingScreen(Screen[None]):
         if elsewhere:
             self.files.reveal(file.indexed.tree.info.name, file.path)
         if not file.parsed and file.there:
-            self._colour(file)
+            self.run_worker(partial(self._prepare, file.parse), thread=True, group="colour", exclusive=True)
         if not self.library.marked:  # the first file asks for the notes
-            self.run_worker(self._read_notes, thread=True, group="notes")
+            self.run_worker(partial(self._prepare, self.library.read_marks), thread=True, group="notes")
 
-    @work(thread=True, group="colour", exclusive=True)
-    def _colour(self, file: OpenFile) -> None:
-        file.parse()
-        self.app.call_later(self._redraw)
-
-    def _read_notes(self) -> None:
-        self.library.read_marks()
+    def _prepare(self, work: Callable[[], object]) -> None:
+        work()
         self.app.call_later(self._redraw)
 
     def _redraw(self) -> None:
@@ -209,15 +203,11 @@ class ReadingScreen(Screen[None]):
         with contextlib.suppress(OSError):  # a list of places that cannot be kept is no trouble worth a line
             keep_recent(Recent(current.tree, current.path, current.line, name))
 
-    def _file(self, indexed: IndexedTree, path: str) -> OpenFile:
-        key = (indexed.tree.info.name, path)
-        file = self._files.pop(key, None)
-        if file is None:
-            file = OpenFile(self.library, indexed, path)
-            indexed.tree.forget()  # what is shown is kept here, not for every file ever read
-        self._files[key] = file  # the last one opened comes last
-        if len(self._files) > _KEPT:
-            del self._files[next(iter(self._files))]
+    def _read(self, tree: str, path: str) -> OpenFile:
+        indexed = self.library.tree(tree)
+        assert indexed is not None
+        file = OpenFile(self.library, indexed, path)
+        indexed.tree.forget()  # the last files are kept here, not every file ever read
         return file
 
     def warn(self, text: str) -> None:
@@ -347,7 +337,7 @@ class ReadingScreen(Screen[None]):
             with self.app.suspend():
                 self.library.edit(*where)
         except PtexploreError as error:
-            self.tell(f"{error.message}: {error.why}")
+            self.tell(error.one_line)
         self.app.refresh()
 
     def action_permalink(self) -> None:

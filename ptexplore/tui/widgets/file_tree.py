@@ -74,8 +74,8 @@ class FileTree(ScrollView, can_focus=True):
         Binding("end,G", "last", show=False),
     ]
 
-    def __init__(self, library: Library, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self, library: Library) -> None:
+        super().__init__(id="files")
         self._trees = {indexed.tree.info.name: indexed for indexed in library.trees}
         self._top: dict[str, _Folder] = {}  # of the trees that were read
         self._open: set[tuple[str, str]] = set()

@@ -54,8 +54,8 @@ class SourceView(ScrollView, can_focus=True):
         Binding("g", "chord", show=False),
     ]
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__(id="source")
         self.file: OpenFile | None = None
         self.line = 1
         self.column = 0
@@ -88,9 +88,9 @@ class SourceView(ScrollView, can_focus=True):
         self.refresh()
         self._moved()
 
-    def light(self, lines: tuple[int, int] | None) -> None:
-        """Set lines apart, as those that a note is about."""
-        self._lit = lines
+    def unlight(self) -> None:
+        """Set no lines apart any more."""
+        self._lit = None
         self.refresh()
 
     @property

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import work
 from textual.content import Content
 from textual.widgets.option_list import Option
 
-from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
+from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace
 from ptexplore.tui.places import Place
 from ptexplore.view.search.refs import NameUse, RefsView, refs
 
 if TYPE_CHECKING:
+    from ptexplore.errors import PtexploreError
     from ptexplore.tui.library import Library
 
 _MOST = 300  # uses of one group that are listed
@@ -29,8 +30,8 @@ class Uses(Choices):
     Uses, Uses:focus { display: none; height: 40%; border: none; border-top: solid $accent; }
     """
 
-    def __init__(self, library: Library, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self, library: Library) -> None:
+        super().__init__(id="uses")
         self._library = library
         self._uses: dict[str, NameUse] = {}
 
@@ -40,17 +41,14 @@ class Uses(Choices):
         self.border_title = Content(clean(f"uses of {name} …"))
         self.display = True
         self.fill([Option("looking …", disabled=True)])
-        self._search(name)
+        search = partial(hand_over, self.app, partial(self._search, name), self._list, self._failed)
+        self.run_worker(search, thread=True, exclusive=True)
 
-    @work(thread=True, exclusive=True)
-    def _search(self, name: str) -> None:
-        try:
-            view = refs(self._library.reopened_trees(), name, _MOST)
-        except PtexploreError as error:
-            message = Content(clean(f"{error.message}: {error.why}"))
-            self.app.call_from_thread(self._show, [Option(message, disabled=True)])
-        else:
-            self.app.call_from_thread(self._list, view)
+    def _search(self, name: str) -> RefsView:
+        return refs(self._library.reopened_trees(), name, _MOST)
+
+    def _failed(self, error: PtexploreError) -> None:
+        self._show([Option(Content(clean(error.one_line)), disabled=True)])
 
     def _show(self, options: list[Option]) -> None:
         self.fill(options)
