@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.render.html.output import ASIDE, hold
+from ptexplore.render.html.output import ASIDE, open_output
 from tests.harness import hashes
 
 pytestmark = pytest.mark.e2e
@@ -90,12 +89,8 @@ def test_a_killed_build_leaves_nothing_that_the_next_one_does_not_know(mini, fre
 
 def test_two_builds_do_not_write_into_one_folder(mini, fresh: Path) -> None:
     before = hashes(fresh)
-    held = hold(fresh)
-    assert held is not None
-    try:
+    with open_output(fresh, (), force=False):
         second = mini("html", str(fresh), "--scope", "all")
-    finally:
-        os.close(held)
     assert second.code == 1
     assert "another ptexplore html is writing there" in second.err
     assert hashes(fresh) == before

@@ -58,19 +58,16 @@ def build_site(
     """
     contents = workspace.site_contents(traces)
     roots = [root for indexed in contents.trees for layer in indexed.tree.layers for root in layer.roots]
-    out = open_output(folder, roots, force=force)
-    try:
-        with workspace.watch(f"writing a site to {folder}") as progress:
-            site = plan_site(contents, settings)
-            out.begin()
-            try:
-                lost, problems = _write(workspace, contents, site, out, jobs or min(available(), 8), progress)
-            except BaseException:
-                out.keep()
-                raise
-            gone = out.finish()
-    finally:
-        out.release()
+    watched = workspace.watch(f"writing a site to {folder}")
+    with open_output(folder, roots, force=force) as out, watched as progress:
+        site = plan_site(contents, settings)
+        out.begin()
+        try:
+            lost, problems = _write(workspace, contents, site, out, jobs or min(available(), 8), progress)
+        except BaseException:
+            out.keep()
+            raise
+        gone = out.finish()
     size = out.size + sum(int(row[1]) for row in out.pages.values())
     text = sum(int(out.pages[url][2]) for url in site.sources.values())
     return Written(len(out.changed), len(out.pages) - len(out.changed), gone, size, text, lost, problems)

@@ -48,9 +48,8 @@ def digest(*parts: object) -> str:
 class Output:
     """A site's folder. `pages` is what is known of each file: the hash of what it was made of, and its size."""
 
-    def __init__(self, root: Path, held: int | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self._held = held  # a descriptor: the folder is ours while it is open
         self._aside = Aside(root)
         self.before: dict[str, list[Any]] = _manifest(root)
         self.pages: dict[str, list[Any]] = {}
@@ -143,11 +142,6 @@ class Output:
             self._aside.close()
         return gone
 
-    def release(self) -> None:
-        """Let other builds write into the folder."""
-        if self._held is not None:
-            os.close(self._held)
-
     def _save(self, pages: dict[str, list[Any]]) -> None:
         rows = ",\n".join(
             f"{json.dumps(url)}:{json.dumps(known, separators=(',', ':'))}" for url, known in sorted(pages.items())
@@ -177,8 +171,9 @@ def _manifest(root: Path) -> dict[str, list[Any]]:
         return {}
 
 
-def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Output:
-    """The folder to write into, made where it is not there.
+@contextlib.contextmanager
+def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[Output]:
+    """The folder to write into, made where it is not there; no other build writes into it in this block.
 
     Raises PtexploreError where it is no folder, holds something that is no site without `force`, lies in one of
     `sources`, the folders that the source is read from, or is written by another build.
@@ -197,7 +192,12 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Output:
         raise PtexploreError(f"{root} is not empty", why, "an empty folder, or --force to write beside that", USAGE)
     with _told(root):
         os.makedirs(real, exist_ok=True)
-        return Output(Path(real), hold(Path(real)))
+        folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _hold(real, folder)
+        yield Output(Path(real))
+    finally:
+        os.close(folder)
 
 
 @contextlib.contextmanager
@@ -255,27 +255,24 @@ def _read(journal: Path) -> Iterator[str]:
         yield from filter(is_plain, lines)
 
 
-def hold(root: Path) -> int | None:
-    """Hold a site's folder for this process and those that it forks; nothing where the file system cannot.
+def _hold(root: str, folder: int) -> None:
+    """Hold a site's folder for this process and those that it forks, while the descriptor `folder` is open.
 
-    Raises PtexploreError where another build holds it.
+    Nothing where the file system cannot. Raises PtexploreError where another build holds it.
     """
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     end = time.monotonic() + _PATIENCE
     while True:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() < end:
-                time.sleep(0.05)
-                continue
-            os.close(folder)
-            why, hint = "another ptexplore html is writing there", "wait until that is done, or another folder"
-            raise PtexploreError(f"{root} is in use", why, hint, FAILED) from None
+            if time.monotonic() >= end:
+                why, hint = "another ptexplore html is writing there", "wait until that is done, or another folder"
+                raise PtexploreError(f"{root} is in use", why, hint, FAILED) from None
+            time.sleep(0.05)
         except OSError:
-            os.close(folder)
-            return None
-        return folder
+            return
+        else:
+            return
 
 
 # --- many pages, made in several processes: each is forked, so that what was read once is there for all ---
