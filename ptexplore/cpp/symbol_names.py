@@ -21,6 +21,10 @@ _SYMBOLS = (
 _OPERATOR = rf"\boperator(?: (?:new|delete)(?:\[\])?|\"\" ?\w+|(?:{_SYMBOLS}))"
 _CONVERSION = r"\boperator (?=[\w(:])"
 _TOKEN = re.compile(rf"{_OPERATOR}|{_CONVERSION}|\(anonymous namespace\)|\[abi:\w+\]|::|[<>(){{}}\[\] ,]")
+# What GCC adds to the name of a function that it made out of another: "[clone .isra.0]", ".constprop.0.cold".
+_SUFFIX = re.compile(
+    r"(?: ?\[clone [^\]]*\]| ?\((?:\.\w+)+\)|\.(?:cold|(?:isra|part|constprop|lto_priv|_omp_fn)\.\d+)(?:\.\d+)?)+$"
+)
 _QUALIFIER = re.compile(r" (?:const|volatile|&&?|noexcept)(?![\w&(])")
 _LAMBDA = re.compile(r"\{lambda\((.*)\)(#\d+)\}", re.DOTALL)
 _CLOSES = {")": "(", ">": "<", "}": "{", "]": "["}
@@ -220,3 +224,14 @@ def pointed(argument: str) -> Name | None:
     if inner.startswith("(") and not inner.startswith(ANONYMOUS) and inner.endswith(")"):
         inner = inner[1:-1]
     return parse(inner)
+
+
+def without_suffix(symbol: str) -> str:
+    """A symbol, mangled or not, without what the compiler says of a copy or a part of the function."""
+    return _SUFFIX.sub("", symbol)
+
+
+def pasted(text: str) -> str:
+    """The qualified name in what people copy from a debugger or a profiler; any other text as it is."""
+    symbol = without_suffix(text.strip())
+    return parse(symbol).qualified if "::" in symbol and "(" in symbol else symbol

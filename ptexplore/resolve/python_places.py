@@ -9,7 +9,6 @@ from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import BindingRef, PythonCall
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.places.lookup import NOT_IN_WHEEL
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
@@ -74,7 +73,7 @@ def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Cla
     """A builtin of a PyMethodDef table that no generated file holds."""
     row = context.lookup.method(method, TABLES.get(table, ())) if method else None
     if row is None:
-        return claim.but(replace(claim.hop, source=unknown(NOT_IN_WHEEL)))
+        return claim.but(replace(claim.hop, source=unknown(context.lookup.no_text)))
     name, entry, source = row
     hop = replace(claim.hop, name=name, source=source, binding=BindingRef(claim.hop.name, entry))
     return claim.but(hop, f"the table at {entry.path}:{entry.line} names {name}")

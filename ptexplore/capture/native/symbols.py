@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ptexplore.cpp.symbol_names import without_suffix
 from ptexplore.writing import write_whole
 
 _SYMBOL = np.dtype(
@@ -281,11 +282,10 @@ def _demangler() -> Any:
 @cache
 def demangle(mangled: str) -> str:
     """A C++ name as people write it, with its parameters, but without the compiler's suffix ("[clone .cold]")."""
-    base = mangled.partition(".")[0]
-    if not base.startswith("_Z") or _demangler() is None:
-        return mangled
+    if not mangled.startswith("_Z") or _demangler() is None:
+        return without_suffix(mangled)
     demangled, free = _demangler()
-    pointer = demangled(base.encode(), None, None, ctypes.byref(ctypes.c_int()))
+    pointer = demangled(mangled.partition(".")[0].encode(), None, None, ctypes.byref(ctypes.c_int()))
     if not pointer:
         return mangled
     text = ctypes.string_at(pointer).decode("utf-8", "replace")

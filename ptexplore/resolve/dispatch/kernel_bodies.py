@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ptexplore.catalogue.registrations import HANDWRITTEN
 from ptexplore.model.operators import KernelRef, PythonKernel, Registration, TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.resolve.places.lookup import NOT_IN_WHEEL, Lookup, Registered
+from ptexplore.resolve.places.lookup import Lookup, Registered
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.store.catalogue.reader import Store
 
@@ -45,13 +45,13 @@ class EntryBody:
 def kernel_body(lookup: Lookup, registration: Registration | None, entry: TableEntry, key: str) -> EntryBody:
     """What an entry runs, as far as tables and text tell."""
     if registration is None and FALLBACK in entry.reason:
-        return _registered(lookup.fallback(entry, key), f"{key} backend fallback", KernelRef())
+        return _registered(lookup, lookup.fallback(entry, key), f"{key} backend fallback", KernelRef())
     if registration is None:
         return EntryBody(NAMELESS, unknown("which registration is behind this entry is not known"), None)
     known = KernelRef(registration.op_line or None, registration.callee or None)
     name = registration.wrapper or registration.callee
     if registration.origin == "handwritten":
-        return _registered(lookup.registered(registration), name or "a hand-written kernel", known)
+        return _registered(lookup, lookup.registered(registration), name or "a hand-written kernel", known)
     python = _python_kernel(lookup.store, registration) if registration.origin == "python" else None
     if python is not None and python.path is not None:
         source = in_runtime(lookup.tree, python.path, python.line, python.end_line)
@@ -65,19 +65,19 @@ def _unless_empty(kernel: KernelRef) -> KernelRef | None:
     return kernel if kernel != KernelRef() else None
 
 
-def _registered(registered: Registered | None, name: str, known: KernelRef) -> EntryBody:
+def _registered(lookup: Lookup, registered: Registered | None, name: str, known: KernelRef) -> EntryBody:
     """The function of a hand-written registration, where a source shows what that registers.
 
     `known` is what the catalogue says of the registration.
     """
     if registered is None:
-        return EntryBody(name, unknown(NOT_IN_WHEEL), _unless_empty(known))
+        return EntryBody(name, unknown(lookup.no_text), _unless_empty(known))
     expression = registered.expression
     kernel = replace(known, registers=expression or known.registers)
     if registered.entry.line is not None:
         kernel = replace(kernel, registered_op_line=registered.entry.line, op_entry=registered.entry)
     if registered.body is None:
-        why = f"what it registers is no plain function: {expression}" if expression else NOT_IN_WHEEL
+        why = f"what it registers is no plain function: {expression}" if expression else lookup.no_text
         return EntryBody(name, unknown(why), _unless_empty(kernel))
     return EntryBody(registered.name or name, registered.body, _unless_empty(kernel), True)
 
@@ -86,13 +86,13 @@ def _body(lookup: Lookup, registration: Registration) -> SourceRef:
     if registration.body_path is not None and registration.body_line is not None:
         return in_runtime(lookup.tree, registration.body_path, registration.body_line, registration.body_end)
     if registration.origin != "generated" or registration.body_why == HANDWRITTEN:
-        return lookup.function(registration.wrapper) if registration.wrapper else unknown(NOT_IN_WHEEL)
+        return lookup.function(registration.wrapper) if registration.wrapper else unknown(lookup.no_text)
     factory = _FACTORY.fullmatch(registration.callee or "")
     if factory is not None:
         made = lookup.function(factory[1])
         return replace(made, reason=made.reason or "the function that makes the kernel")
     several = "no single body of that name was found in the generated file"
-    return unknown(several if registration.wrapper else NOT_IN_WHEEL)
+    return unknown(several if registration.wrapper else lookup.no_text)
 
 
 def _python_kernel(store: Store, registration: Registration) -> PythonKernel | None:

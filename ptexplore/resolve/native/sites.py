@@ -16,7 +16,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.native import lambdas
 from ptexplore.resolve.native.call_tree import Function, NativeFrame
-from ptexplore.resolve.places.lookup import NOT_IN_WHEEL, Lookup
+from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, several, unknown
 from ptexplore.resolve.places.sources import Source
 
@@ -95,7 +95,7 @@ class Sites:
     def _nothing(self, name: Name, mangled: str) -> str:
         """Why no definition was found, in the words of the first source beyond the runtime tree."""
         if not self.lookup.sources:
-            return NOT_IN_WHEEL
+            return self.lookup.no_text
         source = self.lookup.sources[0]
         if _candidates(source, name, mangled, None):
             return f"{source.tree.info.name} defines {name.plain} with other parameters only"

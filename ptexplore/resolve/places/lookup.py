@@ -22,7 +22,7 @@ from ptexplore.resolve.places.sources import Source
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 
-NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"
+NOT_IN_WHEEL = "hand-written C++: the wheel holds no text of it"  # where no other source was asked
 PLUMBING = "_generated_plumbing"
 PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
 ANY = "_::*"  # the dialect's name of a fallback for every operator
@@ -56,6 +56,14 @@ class Lookup:
     def infos(self) -> tuple[TreeInfo, ...]:
         """The trees in the order they are asked."""
         return (self.tree.info, *(source.tree.info for source in self.sources))
+
+    @property
+    def no_text(self) -> str:
+        """Why hand-written C++ has no place, for a function whose name is not known or in no source."""
+        if not self.sources:
+            return NOT_IN_WHEEL
+        asked = ", ".join(source.tree.info.label for source in self.sources)
+        return f"hand-written C++: neither the wheel nor {asked} tells where it is"
 
     def source(self, name: str) -> Source | None:
         """The source called `name`; None for the runtime tree."""
@@ -92,7 +100,7 @@ class Lookup:
             if matched.left:
                 return ref
             missing.append(ref)
-        return missing[0] if missing else unknown(NOT_IN_WHEEL)
+        return missing[0] if missing else unknown(self.no_text)
 
     @remembered
     def declaration(self, symbol: str, caller: Caller | None = None) -> SourceRef | None:
@@ -152,7 +160,7 @@ class Lookup:
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
                 record = DumpRecord(op, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
                 return f"{source.tree.info.name}: {self._row(source, record)[1]}"
-        return (registration.why_not if registration is not None else None) or NOT_IN_WHEEL
+        return (registration.why_not if registration is not None else None) or self.no_text
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:
         """In a tree that relates to the running torch: the record's line holds its macro, and the op is inside."""

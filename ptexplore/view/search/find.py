@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ptexplore.annotations.marks import Mark
+from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
@@ -96,13 +97,14 @@ def find(
     """
     groups: list[HitGroup] = []
     remarks: list[str] = []
+    by_name = pasted(query)
     only = wanted.kind if wanted.kind in GROUPS else "symbol" if wanted.kind else None
     if only in (None, "symbol"):
-        group, folded = _symbols(trees, query, wanted)
+        group, folded = _symbols(trees, by_name, wanted)
         groups.append(group)
         if folded:
             remarks.append(f"{folded} declarations and constructors of these are not listed: --declarations")
-        groups.append(_atlas(trees, query, wanted))
+        groups.append(_atlas(trees, by_name, wanted))
     if only in (None, "operator"):
         groups.append(_operators(trees, catalogue, query, wanted.limit))
     if only in (None, "file"):

@@ -11,6 +11,7 @@ from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
@@ -272,7 +273,7 @@ class Asked:
 
 def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
     """What `name` stands for in these trees: every symbol of it with its tree's number, its containers, its rows."""
-    plain = name.removeprefix("::").strip()
+    plain = pasted(name).removeprefix("::")
     parts = _parts(plain)
     if len(parts) < 2:
         return Asked(name, (plain,), _symbols(trees, plain, exact=False), row_names=(plain, f"aten::{plain}"))

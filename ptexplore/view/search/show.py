@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.marks import Mark
+from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.operators import dispatcher_name
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -260,6 +261,7 @@ def candidates(
     files = _files_named(trees, target)
     if files:
         return files
+    target = pasted(target)
     named = [*_symbols(trees, target), *_operators(trees, catalogue, target)]
     if kind is not None:
         return [candidate for candidate in named if candidate.kind == kind]

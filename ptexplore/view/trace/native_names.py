@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split
+from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split, without_suffix
 from ptexplore.resolve.native.call_tree import landmark
 
 SHORT = 14  # characters of template arguments that are worth their room
@@ -18,7 +18,6 @@ TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel
 
 _TYPES = r"\([\w:, ]{1,16}\)"  # of a lambda's parameters: they tell the type that was dispatched to
 _TYPED_LAMBDA = re.compile(rf"\{{lambda({_TYPES})#\w+\}}$")
-_SUFFIX = re.compile(r" ?(?:\[clone [^\]]*\]|\((?:\.\w+)+\)|\.(?:cold|isra|part|constprop|lto_priv)\b[.\w]*)$")
 _CHAIN = re.compile(r"(?:\{lambda#\w+\}::)+\{lambda(\([^{}]*\))?#\w+\}")
 
 
@@ -33,7 +32,7 @@ def display(symbol: str) -> str:
     """The name to show for a demangled symbol; a C function's name is shown as it is."""
     if symbol.startswith("_Z"):
         return _spelled(symbol)
-    name = parse(_SUFFIX.sub("", symbol))
+    name = parse(without_suffix(symbol))
     shown = _trampoline(name) or _joined(name)
     return _CHAIN.sub(_chained, shown) or symbol
 

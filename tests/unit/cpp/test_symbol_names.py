@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.cpp.symbol_names import arguments_of, parse, pointed, split
+from ptexplore.cpp.symbol_names import arguments_of, parse, pointed, split, pasted
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,25 @@ def test_template_arguments() -> None:
 def test_pieces_between_commas() -> None:
     assert split("a<b, c>, (d, e), f") == ["a<b, c>", "(d, e)", "f"]
     assert split("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        # As c++filt and gdb write what GCC made out of a function.
+        ("at::foo(int) [clone .constprop.0]", "at::foo"),
+        ("at::foo() [clone .constprop.0] [clone .isra.0] [clone .cold]", "at::foo"),
+        ("at::native::(anonymous namespace)::foo(int) const (.isra.0)", "at::native::foo"),
+        ("at::foo.part.0.cold", "at::foo"),
+        ("add_kernel.isra.0", "add_kernel"),
+        ("add_kernel._omp_fn.3.cold", "add_kernel"),
+        ("std::vector<int> at::foo<int>(int)", "at::foo"),
+        # And what is none of its suffixes.
+        ("BinaryOps.cpp", "BinaryOps.cpp"),
+        ("aten::add.Tensor", "aten::add.Tensor"),
+        ("torch.nn.Module.part", "torch.nn.Module.part"),
+        ("TORCH_CHECK(x)", "TORCH_CHECK(x)"),
+    ],
+)
+def test_what_is_pasted_from_a_debugger(text: str, name: str) -> None:
+    assert pasted(text) == name
