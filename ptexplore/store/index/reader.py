@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ptexplore.model.symbols import Dialect, IndexedFile, Ref, Symbol
 from ptexplore.store.index import rows as packed
-from ptexplore.store.index.opening import IndexConnection, StaleIndex
-from ptexplore.store.index.search import PathsText, Search
+from ptexplore.store.index.opening import StaleIndex
+from ptexplore.store.index.search import IndexSearch
 
 __all__ = ["IndexStore", "Known", "StaleIndex"]
 
@@ -27,7 +27,7 @@ class Known(NamedTuple):
     layer: str
 
 
-class IndexStore(IndexConnection):
+class IndexStore(IndexSearch):
     """An open index. Every method raises StaleIndex when the file turns out to be damaged.
 
     `rows` finds what a query asks for; it is for this package alone.
@@ -48,14 +48,6 @@ class IndexStore(IndexConnection):
         """The file of that canonical path."""
         rows = self.rows(f"{_FILE} WHERE path = ?", path)
         return IndexedFile(*rows[0]) if rows else None
-
-    def files_like(self, fragment: str, limit: int = 50) -> list[str]:
-        """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
-        return self._paths.like(fragment, limit)
-
-    @cached_property
-    def _paths(self) -> PathsText:
-        return PathsText([path for (path,) in self.rows("SELECT path FROM file ORDER BY path")])
 
     def has_folder(self, path: str) -> bool:
         """Whether some file lies below that canonical path."""
@@ -142,18 +134,6 @@ class IndexStore(IndexConnection):
         symbols = [packed.symbol(row) for row in self.rows(f"{packed.SYMBOL} WHERE {where}", *values)]
         return sorted(symbols, key=lambda symbol: (symbol.path, symbol.line, symbol.qualified))
 
-    @cached_property
-    def _search(self) -> Search:
-        return Search(self)
-
-    def search(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
-        """Symbols and their scores, best first: exact name, prefix, camel-hump, typing mistakes."""
-        return self._search.symbols(query, limit)
-
-    def names(self, prefix: str, limit: int) -> list[str]:
-        """Names that begin with `prefix`, for completion: whole qualified ones where `prefix` has a "::" or "."."""
-        return self._search.completions(prefix, limit)
-
     # --- references ---
 
     def refs(self, name: str, kinds: Sequence[str] | None = None, limit: int | None = None) -> list[Ref]:
@@ -202,14 +182,6 @@ class IndexStore(IndexConnection):
         return sorted(records, key=lambda record: (record.path, record.line))
 
     # --- the rest ---
-
-    def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
-        """Paths of files that hold every word, the last one as a beginning; case aside."""
-        return self._search.files(words, limit)
-
-    def files_with_any_word(self, words: Sequence[str]) -> list[str]:
-        """Paths of files that hold one of these words, whole; case aside."""
-        return self._search.files_with_any(words)
 
     @cached_property
     def _tally(self) -> Counter[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, islice
+from heapq import nsmallest
+from itertools import islice
 
+from ptexplore.lazy import remembered
 from ptexplore.model.symbols import Symbol
 from ptexplore.store.index.opening import IndexConnection
 from ptexplore.store.index.rows import SYMBOL, symbol, text_id
@@ -25,21 +26,17 @@ class LinesText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._parts: dict[str, tuple[int, int]] = {}
 
     @cached_property
     def lower(self) -> str:
         """The same text in small letters; offsets mean the same in both."""
         return lowered(self.text)
 
+    @remembered
     def part(self, letter: str) -> tuple[int, int]:
         """Where the names lie that begin with this letter, as sorted they do in one piece: from a line end to one."""
-        known = self._parts.get(letter)
-        if known is None:
-            first, last = self.text.find(f"\n{letter}"), self.text.rfind(f"\n{letter}")
-            known = (first, self.text.index("\n", last + 1) + 1) if first != -1 else (0, 0)
-            self._parts[letter] = known
-        return known
+        first, last = self.text.find(f"\n{letter}"), self.text.rfind(f"\n{letter}")
+        return (first, self.text.index("\n", last + 1) + 1) if first != -1 else (0, 0)
 
     def parts(self, letter: str) -> Iterator[tuple[int, int]]:
         """The same for a letter, large or small, in the order of the names."""
@@ -79,45 +76,20 @@ class LinesText:
 class PathsText:
     """Paths, looked through case aside."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._paths = paths
-        self._whole = _Lines(path.lower() for path in paths)
-        self._names = _Lines(path.lower().rsplit("/", 1)[-1] for path in paths)
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._lower = {path: path.lower() for path in paths}
 
     def like(self, fragment: str, limit: int) -> list[str]:
         """Paths that hold `fragment`: those that end in it first, at a folder's border before others."""
         part = fragment.lower()
 
         def rank(path: str) -> tuple[bool, bool, bool, int, str]:
-            low = path.lower()
+            low = self._lower[path]
             name = low.rsplit("/", 1)[-1]
             return (low != part and not low.endswith(f"/{part}"), part not in name, not name.startswith(part),
                     len(path), path)  # fmt: skip
 
-        numbers = self._names.holding(part) if "/" not in part else []
-        if len(numbers) < limit:  # else no other path can be among the first
-            numbers = self._whole.holding(part)
-        return sorted((self._paths[number] for number in numbers), key=rank)[:limit]
-
-
-class _Lines:
-    """Texts one after the other: searched in one go, however many."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        known = list(texts)
-        self._text = "\n".join(known)
-        self._ends = list(accumulate(len(text) + 1 for text in known))
-
-    def holding(self, part: str) -> list[int]:
-        """The numbers of those that hold `part`."""
-        numbers = []
-        at = self._text.find(part)
-        while at != -1:
-            number = bisect_right(self._ends, at)
-            if at + len(part) < self._ends[number]:
-                numbers.append(number)
-            at = self._text.find(part, self._ends[number])
-        return numbers
+        return nsmallest(limit, (path for path, low in self._lower.items() if part in low), key=rank)
 
 
 EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
@@ -127,19 +99,19 @@ _WORD = re.compile(r"\w+")
 _LATEST = "\U0010ffff"
 
 
-class Search:
-    """Looks through the names of one open index."""
-
-    def __init__(self, connection: IndexConnection) -> None:
-        self._connection = connection
+class IndexSearch(IndexConnection):
+    """Looks through the names and paths of an open index."""
 
     @cached_property
     def _names(self) -> LinesText:
         """Every distinct name."""
-        return LinesText(str(self._connection.rows("SELECT names FROM names")[0][0]))
+        return LinesText(str(self.rows("SELECT names FROM names")[0][0]))
 
-    def symbols(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
-        """Symbols and scores, best first, at most `limit`; a qualified query asks its parts of the container too."""
+    def search(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
+        """Symbols and their scores, best first, at most `limit`: exact name, prefix, camel-hump, typing mistakes.
+
+        A qualified query asks its parts of the container too.
+        """
         *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
             return []
@@ -166,14 +138,14 @@ class Search:
                 break
             placed += [(place, number) for number in self._ids(name, outer, limit - len(placed))]
         ids = ", ".join(str(number) for _, number in placed)
-        rows = self._connection.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({ids})")
+        rows = self.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({ids})")
         by_id = {row[0]: symbol(row[1:]) for row in rows}
         return [(place, by_id[number]) for place, number in placed]
 
     def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
         """The ids of the first `limit` symbols of that name. Only so many are sorted: the limit has to stand here."""
         where = "".join(" AND instr(lower(c.text), ?)" for word in outer if word)
-        rows = self._connection.rows(
+        rows = self.rows(
             f"""SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
             WHERE s.name = ?{where}
             ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id LIMIT ?""",
@@ -238,8 +210,8 @@ class Search:
                     near[name] = slips(low, name.lower(), most)
         yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)
 
-    def completions(self, prefix: str, limit: int) -> list[str]:
-        """Names that begin with `prefix`, sorted; of what is inside a container where it has a separator."""
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Names that begin with `prefix`, sorted; whole qualified ones where `prefix` has a "::" or "."."""
         cut = max((match.end() for match in _SEPARATOR.finditer(prefix)), default=0)
         container, last = prefix[:cut], prefix[cut:]
         query = "SELECT DISTINCT name FROM symbol WHERE name >= ? AND name < ?"
@@ -247,17 +219,17 @@ class Search:
         if container:
             query += " AND container = ?"
             values.append(text_id(container))
-        rows = self._connection.rows(f"{query} ORDER BY name LIMIT ?", *values, limit)
+        rows = self.rows(f"{query} ORDER BY name LIMIT ?", *values, limit)
         return [container + row[0] for row in rows]
 
-    def files(self, words: Sequence[str], limit: int) -> list[str]:
-        """Paths of files with every word, the last as a beginning; none where there is no word in `words`."""
+    def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
+        """Paths of files that hold every word, the last one as a beginning; case aside. Empty without a word."""
         parts = [part for word in words for part in _WORD.findall(word)]
         if not parts:
             return []
         # Each word quoted: nothing in it is an operator of FTS5's query language.
         match = " AND ".join(f'"{part}"' for part in parts) + "*"
-        rows = self._connection.rows(
+        rows = self.rows(
             """SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)
             ORDER BY path LIMIT ?""",
             match,
@@ -265,14 +237,22 @@ class Search:
         )
         return [row[0] for row in rows]
 
-    def files_with_any(self, words: Sequence[str]) -> list[str]:
-        """Paths of files that hold one of these words."""
+    def files_with_any_word(self, words: Sequence[str]) -> list[str]:
+        """Paths of files that hold one of these words, whole; case aside."""
         paths: set[str] = set()
         for at in range(0, len(words), 100):
             match = " OR ".join(f'"{word}"' for word in words[at : at + 100] if _WORD.fullmatch(word))
             query = "SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)"
-            paths.update(row[0] for row in self._connection.rows(query, match) if match)
+            paths.update(row[0] for row in self.rows(query, match) if match)
         return sorted(paths)
+
+    @cached_property
+    def _paths(self) -> PathsText:
+        return PathsText(path for (path,) in self.rows("SELECT path FROM file ORDER BY path"))
+
+    def files_like(self, fragment: str, limit: int) -> list[str]:
+        """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
+        return self._paths.like(fragment, limit)
 
 
 def slips(word: str, other: str, most: int) -> int:

@@ -131,8 +131,8 @@ def test_files_by_words_and_by_parts_of_their_path(store: IndexStore) -> None:
     assert store.files_with_words(["blend", "tens"], 9) == [A, B]
     assert store.files_with_words(["tensor", "blend"], 9) == [A]
     assert store.files_with_any_word(["tensor", "tensor_list", "missing"]) == [A, B]
-    assert store.files_like("BLEND.CPP") == [B, A]
-    assert store.files_like("csrc/bl") == [B]
+    assert store.files_like("BLEND.CPP", 9) == [B, A]
+    assert store.files_like("csrc/bl", 9) == [B]
 
 
 def test_words_are_found_of_files_that_come_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_no_query_is_syntax(store: IndexStore, query: str) -> None:
     assert store.refs(query) == []
     assert isinstance(store.names(query, 5), list)
     assert isinstance(store.symbols_ending(query), list)
-    store.files_like(query)
+    store.files_like(query, 5)
     assert len(store.files()) == 3
 
 
