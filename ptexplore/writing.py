@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,12 +38,6 @@ def put_in_place(aside: Path, file: Path) -> None:
         os.fsync(written.fileno())
     aside.chmod(0o644)
     aside.replace(file)
-
-
-def disk_error(error: Exception, file: Path) -> OSError:
-    """The OSError that a database's message about the disk stands for."""
-    number = errno.ENOSPC if "full" in str(error) else errno.EIO
-    return OSError(number, f"{os.strerror(number)} ({error})", str(file))
 
 
 @contextlib.contextmanager

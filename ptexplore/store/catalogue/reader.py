@@ -24,6 +24,7 @@ from ptexplore.model.operators import (
     TableEntry,
 )
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
+from ptexplore.store.database import Database
 
 
 def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
@@ -69,12 +70,8 @@ class StaleCatalogue(PtexploreError):
         super().__init__("the catalogue is damaged", why, "the same command again: it is made anew", MISSING)
 
 
-class Store:
+class Store(Database):
     """An open catalogue. Every method raises StaleCatalogue when the file turns out to be damaged."""
-
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = db
 
     @staticmethod
     def open(path: Path) -> Store:
@@ -95,52 +92,45 @@ class Store:
             raise StaleCatalogue(f"{path}: {error}") from error
         return Store(path, db)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            return self._db.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            # Nothing could tell when it was opened; out of the way, so that the next command makes it anew.
-            with contextlib.suppress(OSError):
-                self.path.unlink()
-            raise StaleCatalogue(f"{self.path}: {error}") from error
+    def damaged(self, error: sqlite3.Error) -> StaleCatalogue:
+        """Nothing could tell when it was opened. Put it out of the way, so that the next command makes it anew."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        return StaleCatalogue(f"{self.path}: {error}")
 
     # --- operators ---
 
     def operator(self, name: str) -> Operator | None:
         """The operator of that full name, "aten::add.Tensor"."""
-        rows = self._rows(f"{_OPERATOR} WHERE name = ?", name)
+        rows = self.rows(f"{_OPERATOR} WHERE name = ?", name)
         return _operator(rows[0]) if rows else None
 
     def operators_named(self, base: str) -> list[Operator]:
         """Every overload of every namespace whose name without overload is `base`."""
-        return [_operator(row) for row in self._rows(f"{_OPERATOR} WHERE base = ? ORDER BY operator.id", base)]
+        return [_operator(row) for row in self.rows(f"{_OPERATOR} WHERE base = ? ORDER BY operator.id", base)]
 
     def all_names(self) -> list[str]:
         """The full name of every operator."""
-        return [row[0] for row in self._rows("SELECT name FROM operator ORDER BY name")]
+        return [row[0] for row in self.rows("SELECT name FROM operator ORDER BY name")]
 
     def digests(self) -> dict[str, str]:
         """Operator -> digest of its dump and table when the catalogue was made."""
-        return dict(self._rows("SELECT name, digest FROM operator"))
+        return dict(self.rows("SELECT name, digest FROM operator"))
 
     def suggest(self, name: str, count: int = 5) -> list[str]:
         """The names closest to `name`: overloads where it names one ("add.Tenzor"), else operators ("aten::add")."""
-        bases = [row[0] for row in self._rows("SELECT DISTINCT base FROM operator")]
+        bases = [row[0] for row in self.rows("SELECT DISTINCT base FROM operator")]
         return nearest(name, bases, lambda base: [operator.name for operator in self.operators_named(base)], count)
 
     # --- registrations and tables ---
 
     def registrations(self, op: str) -> list[Registration]:
         """Every record of `op`, in the dump's order; the schema's own (key None) first."""
-        return [_registration(row) for row in self._rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
+        return [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
 
     def table(self, op: str) -> list[TableEntry]:
         """The dispatch table of `op`; keys that are in no entry have none."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM dispatch d
             JOIN operator o ON o.id = d.op JOIN keyset k ON k.id = d.keyset JOIN entry e ON e.id = d.entry
             LEFT JOIN path p ON p.id = e.path WHERE o.name = ? ORDER BY d.position""",
@@ -150,7 +140,7 @@ class Store:
 
     def fallback(self, path: str, line: int) -> list[TableEntry]:
         """The backend fallback entries made at `path`:`line`, with every key that has it somewhere."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT DISTINCT k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM entry e
             JOIN path p ON p.id = e.path JOIN dispatch d ON d.entry = e.id JOIN keyset k ON k.id = d.keyset
             WHERE p.path = ? AND e.line = ? AND e.reason = 'backend fallback'""",
@@ -165,7 +155,7 @@ class Store:
     def counts(self) -> dict[str, Count]:
         """Confirmed and all records by origin: generated, handwritten, python, nofile."""
         counts = {origin: Count(0, 0) for origin in ("generated", "handwritten", "python", "nofile")}
-        for origin, confirmed, total in self._rows(
+        for origin, confirmed, total in self.rows(
             "SELECT origin, sum(confirmed), count(*) FROM registration GROUP BY origin"
         ):
             counts[origin] = Count(confirmed, total)
@@ -175,11 +165,11 @@ class Store:
         """Records that are not confirmed, generated ones first; of one `origin` only where given."""
         query = f"{_REGISTRATION} WHERE NOT confirmed AND coalesce(?, origin) = origin"
         order = "ORDER BY origin != 'generated', origin, r.id LIMIT ?"
-        return [_registration(row) for row in self._rows(f"{query} {order}", origin, limit)]
+        return [_registration(row) for row in self.rows(f"{query} {order}", origin, limit)]
 
     def unconfirmed_reasons(self) -> list[tuple[str, int]]:
         """Why records are not confirmed, and how many for each reason, most first."""
-        rows = self._rows(
+        rows = self.rows(
             "SELECT why_not, count(*) FROM registration WHERE NOT confirmed GROUP BY why_not ORDER BY 2 DESC, 1"
         )
         return [(reason or "", count) for reason, count in rows]
@@ -194,17 +184,15 @@ class Store:
 
     def derivatives(self, op: str) -> list[Derivative]:
         """Every derivative of `op`: an entry may have one per autograd key."""
-        return [_derivative(row) for row in self._rows(f"{_DERIVATIVE} WHERE op = ? ORDER BY position", op)]
+        return [_derivative(row) for row in self.rows(f"{_DERIVATIVE} WHERE op = ? ORDER BY position", op)]
 
     def derivative_of_node(self, node: str) -> list[Derivative]:
         """Every derivative that makes a node of class `node`, without namespace."""
-        return [_derivative(row) for row in self._rows(f"{_DERIVATIVE} WHERE d.node = ? ORDER BY op, position", node)]
+        return [_derivative(row) for row in self.rows(f"{_DERIVATIVE} WHERE d.node = ? ORDER BY op, position", node)]
 
     def node(self, name: str) -> tuple[str, int, int] | None:
         """Path, line and last line of the `apply` of the generated node class `name`."""
-        rows = self._rows(
-            "SELECT p.path, line, end_line FROM node JOIN path p ON p.id = node.path WHERE name = ?", name
-        )
+        rows = self.rows("SELECT p.path, line, end_line FROM node JOIN path p ON p.id = node.path WHERE name = ?", name)
         return rows[0] if rows else None
 
     # --- Python ---
@@ -214,7 +202,7 @@ class Store:
         query = f"{_BINDING} WHERE coalesce(?, name) = name AND coalesce(?, tab) = tab ORDER BY b.id"
         if method is not None:
             query = f"{_BINDING} WHERE name = ? AND coalesce(?, tab) = tab ORDER BY b.id"
-        return [_binding(row) for row in self._rows(query, method, table)]
+        return [_binding(row) for row in self.rows(query, method, table)]
 
     def binding(self, table: str, method: str) -> Binding | None:
         """The row of `method` in `table`; None where it is missing or not the only one."""
@@ -223,26 +211,26 @@ class Store:
 
     def bindings_of(self, c_function: str) -> list[Binding]:
         """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
-        return [_binding(row) for row in self._rows(f"{_BINDING} WHERE c_function = ? ORDER BY b.id", c_function)]
+        return [_binding(row) for row in self.rows(f"{_BINDING} WHERE c_function = ? ORDER BY b.id", c_function)]
 
     def bindings_for(self, op: str) -> list[Binding]:
         """The rows whose C function dispatches to `op`."""
         query = f"{_BINDING} JOIN binding_op o ON o.binding = b.id WHERE o.op = ? ORDER BY b.id"
-        return [_binding(row) for row in self._rows(query, op)]
+        return [_binding(row) for row in self.rows(query, op)]
 
     def python_name(self, name: str) -> PythonName | None:
         """The public name `name`, "torch.nn.functional.conv2d"."""
-        rows = self._rows(f"{_NAME} WHERE name = ?", name)
+        rows = self.rows(f"{_NAME} WHERE name = ?", name)
         return PythonName(*rows[0]) if rows else None
 
     def python_names_for(self, table: str, method: str) -> list[PythonName]:
         """Public names of the builtin `method` of `table`."""
         query = f"{_NAME} WHERE method = ? AND tab = ? ORDER BY length(name), name"
-        return [PythonName(*row) for row in self._rows(query, method, table)]
+        return [PythonName(*row) for row in self.rows(query, method, table)]
 
     def python_kernels(self, op: str) -> list[PythonKernel]:
         """Python callables that decompose, are the meta function of, or implement `op`."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT op, role, function, p.path, line, end_line, key FROM python_kernel k
             LEFT JOIN path p ON p.id = k.path WHERE op = ? ORDER BY k.id""",
             op,
@@ -253,7 +241,7 @@ class Store:
 
     def keys(self) -> dict[str, DispatchKey]:
         """Every dispatch key by name, in the dispatcher's order."""
-        rows = self._rows("SELECT name, raw, after FROM dispatch_key ORDER BY position")
+        rows = self.rows("SELECT name, raw, after FROM dispatch_key ORDER BY position")
         return {name: DispatchKey(name, int(raw), int(after)) for name, raw, after in rows}
 
     def definition(self, symbol: str) -> tuple[str, int, int] | None:
@@ -263,17 +251,12 @@ class Store:
 
     def definitions(self, symbol: str) -> list[tuple[str, int, int]]:
         """Every definition of the qualified name `symbol` in generated C++."""
-        rows = self._rows(
+        rows = self.rows(
             """SELECT p.path, line, end_line FROM definition d JOIN path p ON p.id = d.path
             WHERE symbol = ? ORDER BY d.id""",
             symbol,
         )
         return [(path, line, end) for path, line, end in rows]
-
-    def meta(self, key: str) -> str | None:
-        """A fact about the catalogue: "version", "git_version", "num_backends", "built", …"""
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", key)
-        return rows[0][0] if rows else None
 
 
 def _operator(row: tuple[Any, ...]) -> Operator:

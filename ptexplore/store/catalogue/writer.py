@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 
 from ptexplore.model.operators import (
     Binding,
@@ -21,53 +18,26 @@ from ptexplore.model.operators import (
     TableEntry,
 )
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
-from ptexplore.writing import disk_error, empty_beside, put_in_place
+from ptexplore.store.database import DatabaseWriter
 
 
-class CatalogueWriter:
-    """A catalogue being written. Use as a context manager; nothing appears at `path` unless the block succeeds.
-
-    Raises OSError.
-    """
+class CatalogueWriter(DatabaseWriter):
+    """A catalogue being written."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.aside = empty_beside(path)
-        self.db = sqlite3.connect(self.aside, isolation_level=None)
-        self.db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;")
-        self.db.executescript(resources.files("ptexplore.store.catalogue").joinpath("schema.sql").read_text("utf-8"))
-        self.db.execute(f"PRAGMA user_version = {CATALOGUE_FORMAT}")
-        self.db.execute("BEGIN")
+        super().__init__(path)
+        schema = resources.files("ptexplore.store.catalogue").joinpath("schema.sql").read_text("utf-8")
+        self._begin_aside("PRAGMA page_size = 4096", schema, CATALOGUE_FORMAT)
         self.paths: dict[str, int] = {}
         self.ops: dict[str, int] = {}
         self.entries: dict[tuple[str, bool, str | None, int | None, str], int] = {}
         self.keysets: dict[tuple[str, ...], int] = {}
-
-    def __enter__(self) -> CatalogueWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._finish()
-        finally:
-            self.db.close()
-            with contextlib.suppress(FileNotFoundError):
-                self.aside.unlink()
 
     def _finish(self) -> None:
         self._insert("entry", [(i, e[0], e[1], self._path(e[2]), e[3], e[4]) for e, i in self.entries.items()])
         self._insert("keyset", [(i, ",".join(keys)) for keys, i in self.keysets.items()])
         self._insert("path", [(i, p) for p, i in self.paths.items()])
         self.meta({"complete": "yes"})
-        try:
-            self.db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise disk_error(error, self.path) from error
-        self.db.close()
-        put_in_place(self.aside, self.path)
 
     def _path(self, path: str | None) -> int | None:
         return None if path is None else self.paths.setdefault(path, len(self.paths) + 1)
@@ -209,9 +179,6 @@ class CatalogueWriter:
         self._insert("definition", [(None, s, kind, self._path(p), line, e) for s, kind, p, line, e in definitions])
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
-        """Insert each row; what SQLite says about the disk becomes the OSError it stands for."""
         if rows:
-            try:
-                self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-            except sqlite3.OperationalError as error:
-                raise disk_error(error, self.path) from error
+            with self._told():
+                self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)

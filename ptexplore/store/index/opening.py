@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.store.database import Database
 from ptexplore.store.index.rows import FORMAT, RECIPE
 
 if TYPE_CHECKING:
@@ -22,12 +23,8 @@ class StaleIndex(PtexploreError):
         super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
 
 
-class IndexConnection:
+class IndexConnection(Database):
     """The file of an index, open for reading only."""
-
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = db
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -45,19 +42,9 @@ class IndexConnection:
             raise StaleIndex(f"{path}: {error}") from error
         return cls(path, db)
 
-    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What `query` finds. Raises StaleIndex if the file is damaged."""
-        try:
-            return self._db.execute(query, values).fetchall()
-        except UnicodeEncodeError:
-            return []  # asked for half a character, which no text here has
-        except sqlite3.Error as error:
-            # Damage is met by the first that reads it; `ptexplore index` looks for it and makes the index anew.
-            raise StaleIndex(f"{self.path}: {error}") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+    def damaged(self, error: sqlite3.Error) -> StaleIndex:
+        """Damage is met by the first that reads it; `ptexplore index` looks for it and makes the index anew."""
+        return StaleIndex(f"{self.path}: {error}")
 
 
 def _check(path: Path, db: sqlite3.Connection) -> None:

@@ -33,11 +33,6 @@ class IndexStore(IndexSearch):
     `rows` finds what a query asks for; it is for this package alone.
     """
 
-    def meta(self, key: str) -> str | None:
-        """A fact about the index: "tree", "complete", "recipe", …; None where it is not there."""
-        rows = self.rows("SELECT value FROM meta WHERE key = ?", key)
-        return rows[0][0] if rows else None
-
     # --- files ---
 
     def files(self) -> list[IndexedFile]:

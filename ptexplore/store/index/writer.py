@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 
 from ptexplore.model.symbols import Extractor, RefLines
+from ptexplore.store.database import DatabaseWriter, disk_told
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
-from ptexplore.writing import disk_error, empty_beside, put_in_place
 
 _INSERT = {
     "file": "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -26,61 +25,37 @@ _TABLES = ("symbol", "ref", "dialect")
 _WORDS = 200  # files: more than workers are apart
 
 
-class IndexWriter:
-    """An index being written. Use as a context manager: what its block did appears at once, or not at all if it fails.
+class IndexWriter(DatabaseWriter):
+    """An index being written.
 
     `anew` begins an empty one beside `path`; otherwise the index at `path` is changed. The caller holds the lock of
-    `path`. Raises OSError where the disk is full or refuses, sqlite3.DatabaseError's message as Damaged.
+    `path`. Raises StaleIndex as well, where what lies there is damaged.
     """
 
     def __init__(self, path: Path, *, anew: bool) -> None:
-        self.path = path
+        super().__init__(path)
         self._texts: set[int] = set()
         self._words: list[tuple[int, str]] = []  # of the last files; put in by id: three times quicker so
         self._worded = 0  # the highest id whose words are in
         self._late: list[tuple[int, str]] = []  # those below it, for the end
         self._later: list[str] = []
-        self._aside: Path | None = None
-        with _as_ours(path):
+        with self._told():
             if anew:
-                self._begin_aside()
+                self._begin_anew()
             else:
                 self._db = sqlite3.connect(path, isolation_level=None, timeout=60)
                 self._db.execute("PRAGMA cache_size = -65536")
                 self._db.execute("BEGIN IMMEDIATE")
             self._next = int(self.meta("next_file") or 1)
 
-    def _begin_aside(self) -> None:
+    def _begin_anew(self) -> None:
         for left_over in self.path.parent.glob(f".{self.path.name}.*"):
             left_over.unlink(missing_ok=True)  # of a builder that was killed: the caller holds the lock
-        self._aside = empty_beside(self.path)
-        self._db = sqlite3.connect(self._aside, isolation_level=None)
-        self._db.executescript(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
-            "PRAGMA cache_size = -131072"
-        )
         schema = resources.files("ptexplore.store.index").joinpath("schema.sql").read_text("utf-8")
         # Indexes are quicker made from all rows at once.
         tables, _, indexes = schema.partition("CREATE INDEX")
-        self._db.executescript(tables)
+        self._begin_aside("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -131072", tables, packed.FORMAT)
         self._later = [f"CREATE INDEX{statement}" for statement in indexes.split("CREATE INDEX")]
-        self._db.execute(f"PRAGMA user_version = {packed.FORMAT}")
-        self._db.execute("BEGIN")
-
-    def __enter__(self) -> IndexWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                with _as_ours(self.path):
-                    self._finish()
-        finally:
-            self._db.close()  # rolls back what was not committed
-            if self._aside is not None:
-                self._aside.unlink(missing_ok=True)
 
     def _finish(self) -> None:
         self._put_words(len(self._words))
@@ -105,11 +80,6 @@ class IndexWriter:
                 "complete": "yes",
             }
         )
-        self._db.execute("COMMIT")
-        if self._aside is None:
-            return
-        self._db.close()
-        put_in_place(self._aside, self.path)
 
     # --- what is there ---
 
@@ -122,12 +92,12 @@ class IndexWriter:
 
     def put_meta(self, facts: Mapping[str, str]) -> None:
         """Facts about the index."""
-        with _as_ours(self.path):
+        with self._told():
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
     def add(self, files: Iterable[packed.Rows]) -> None:
         """Rows of files whose paths have none, under ids from `next_file` on: none is given twice."""
-        with _as_ours(self.path):
+        with self._told():
             for rows in files:
                 self._next = max(self._next, rows.file[0] + 1)
                 self._db.execute(_INSERT["file"], rows.file)
@@ -154,7 +124,7 @@ class IndexWriter:
 
     def remove(self, paths: Iterable[str]) -> None:
         """Everything of these files."""
-        with _as_ours(self.path):
+        with self._told():
             for path in paths:
                 number = self._file(path)
                 if number is not None:
@@ -164,7 +134,7 @@ class IndexWriter:
 
     def restamp(self, stamps: Iterable[tuple[str, int]]) -> None:
         """(path, mtime_ns) of files that are as they were but for their time."""
-        with _as_ours(self.path):
+        with self._told():
             self._db.executemany("UPDATE file SET stamp = ? WHERE path = ?", [(when, path) for path, when in stamps])
 
     def replace_refs(self, path: str, refs: RefLines, extractor: Extractor) -> None:
@@ -174,7 +144,7 @@ class IndexWriter:
             return
         texts: dict[str, int] = packed.Texts()
         rows = packed.pack_refs(number << packed.ROWS, refs, texts)
-        with _as_ours(self.path):
+        with self._told():
             tally = self._db.execute("SELECT tally FROM file WHERE id = ?", (number,)).fetchone()[0]
             self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", packed.span(number))
             self._db.executemany(_INSERT["ref"], rows)
@@ -186,13 +156,11 @@ class IndexWriter:
         row = self._db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
         return row[0] if row else None
 
-
-@contextlib.contextmanager
-def _as_ours(path: Path) -> Iterator[None]:
-    """What SQLite says about the disk becomes the OSError it stands for; of the file's content, Stale."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise disk_error(error, path) from error
-    except sqlite3.DatabaseError as error:
-        raise StaleIndex(f"{path}: {error}") from error
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What SQLite says about the disk becomes the OSError it stands for; of the file's content, StaleIndex."""
+        try:
+            with disk_told(self.path):
+                yield
+        except sqlite3.DatabaseError as error:
+            raise StaleIndex(f"{self.path}: {error}") from error

@@ -114,7 +114,7 @@ def test_read_only_folder_is_enough_to_read(path: Path) -> None:
 
 def test_a_full_disk_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught, CatalogueWriter(tmp_path / "c.sqlite") as writer:
-        writer.db.execute("PRAGMA max_page_count = 40")
+        writer._db.execute("PRAGMA max_page_count = 40")
         writer.operators((Operator(f"aten::op{number}", "x" * 100, (), ()), "d") for number in range(5000))
     assert caught.value.errno == errno.ENOSPC
     assert list(tmp_path.iterdir()) == []
