@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ptexplore.annotations.lock import LockEntry
 from ptexplore.annotations.records import Anchor, Problem, Stop, Tour
 from ptexplore.cpp.types import unqualified_types
+from ptexplore.lazy import remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
 from ptexplore.source.canonical import is_made
 
@@ -312,7 +313,6 @@ class Resolver:
 
     tree: SourceTree
     store: IndexStore
-    _outlines: dict[str, list[Symbol]] = field(default_factory=dict)
 
     def resolve(self, name: str, anchor: Anchor, entry: LockEntry | None = None) -> ResolvedAnchor:
         """What became of the anchor of stop `name`, whose place on the baseline is `entry`."""
@@ -409,10 +409,9 @@ class Resolver:
             why += "; there is " + ", ".join(f"{s.qualified}{s.signature} ({s.kind}, {s.line})" for s in near)
         return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
 
+    @remembered
     def _outline(self, path: str) -> list[Symbol]:
-        if path not in self._outlines:
-            self._outlines[path] = self.store.outline(path)
-        return self._outlines[path]
+        return self.store.outline(path)
 
     def tokens(self, candidate: AnchorCandidate) -> list[Token]:
         """The tokens of a candidate's lines."""

@@ -89,29 +89,22 @@ def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
     stage = ""
     for section in sections(document, ("h2", "h3"), text.count("\n") + 1):
         try:
-            title, name = _titled(section.heading)
             if section.level == "h2":
-                stage = name
+                stage = section.id
                 if stage not in STAGES:
                     known = ", ".join(STAGES)
                     raise Unreadable(
                         section.first, f"there is no stage {stage!r}; there are {known}: ## Basic use {{#basic-use}}"
                     )
             elif stage in STAGES:
-                concept = _concept(Concept(Where(shown, section.first), name, title, stage), section)
-                if name in concepts:
-                    line = concepts[name].where.line
-                    raise Unreadable(section.first, f"the id {name!r} is that of line {line} already")
-                concepts[name] = concept
+                concept = _concept(Concept(Where(shown, section.first), section.id, section.title, stage), section)
+                if concept.id in concepts:
+                    line = concepts[concept.id].where.line
+                    raise Unreadable(section.first, f"the id {concept.id!r} is that of line {line} already")
+                concepts[concept.id] = concept
         except Unreadable as error:
             problems.append(Problem(Where(shown, error.line), str(error)))
     return list(concepts.values()), problems
-
-
-def _titled(heading: str) -> tuple[str, str]:
-    """The title and the id of a heading: "Dispatch keys {#dispatch-key}"."""
-    title, brace, rest = heading.rpartition("{#")
-    return (title.strip(), rest.rstrip().removesuffix("}")) if brace else (heading.strip(), "")
 
 
 def _concept(concept: Concept, section: HeadedSection) -> Concept:

@@ -28,7 +28,6 @@ Kind = Literal["tour", "note"]
 _MOST_STOPS = 300
 _MOST_CODES = 20  # lines with control characters that are told of
 _LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
-_HEADING = re.compile(r"(.*?)\s*\{#([^{}\s]+)\}\s*")
 _BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 _KEYS: dict[Kind, tuple[str, ...]] = {
     "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
@@ -224,8 +223,7 @@ def _tokens(reading: _Reading, end: int) -> list[Token]:
 
 
 def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
-    match = _HEADING.fullmatch(section.heading)
-    if match is None or not blocks.ID.fullmatch(match[2]):
+    if not blocks.ID.fullmatch(section.id):
         reading.problem(section.first, "a stop's heading ends in an id of small letters: ## Title {#an-id}")
         return None
     anchor: Anchor | None = None
@@ -247,10 +245,10 @@ def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
         held.append((first, last, lab))
     if anchor is None:
         if not is_told:
-            reading.problem(section.first, f"the stop {match[2]!r} has no anchor block")
+            reading.problem(section.first, f"the stop {section.id!r} has no anchor block")
         return None
     parts = tuple(_parts(reading, section, held))
-    stop = Stop(Where(reading.shown, section.first), match[2], match[1].strip(), anchor, parts, section.last)
+    stop = Stop(Where(reading.shown, section.first), section.id, section.title, anchor, parts, section.last)
     for number, lab in enumerate(stop.labs):
         if lab.id in {other.id for other in stop.labs[:number]}:
             reading.problem(lab.where.line, f"the stop has two labs of the id {lab.id!r}")

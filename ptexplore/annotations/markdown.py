@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
+_TITLED = re.compile(r"(.*?)\s*\{#([^{}]*)\}\s*")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
@@ -41,10 +42,14 @@ def line_of(token: Token) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HeadedSection:
-    """A heading, and what stands below it up to the next one: tokens, and lines `first` (the heading's) to `last`."""
+    """A heading, and what stands below it up to the next one: tokens, and lines `first` (the heading's) to `last`.
+
+    `title` and `id` are the parts of "Dispatch keys {#dispatch-key}"; `id` is "" where the heading has none.
+    """
 
     level: str  # "h2"
-    heading: str
+    title: str
+    id: str
     tokens: list[Token]
     first: int
     body: int  # the first line below the heading
@@ -64,9 +69,10 @@ def sections(document: list[Token], levels: tuple[str, ...], last: int) -> list[
         body = head.map[1] + 1 if head.map else last
         until = line_of(document[end]) - 1 if end < len(document) else last
         # A heading is three tokens: it opens, its text, it closes.
-        made.append(
-            HeadedSection(head.tag, document[start + 1].content, document[start + 3 : end], line_of(head), body, until)
-        )
+        heading = document[start + 1].content
+        titled = _TITLED.fullmatch(heading)
+        title, name = (titled[1].strip(), titled[2]) if titled else (heading.strip(), "")
+        made.append(HeadedSection(head.tag, title, name, document[start + 3 : end], line_of(head), body, until))
     return made
 
 
