@@ -197,17 +197,10 @@ class Store(Database):
 
     # --- Python ---
 
-    def bindings(self, method: str | None = None, table: str | None = None) -> list[Binding]:
-        """Rows of the PyMethodDef tables, of one method name and of one table where given."""
-        query = f"{_BINDING} WHERE coalesce(?, name) = name AND coalesce(?, tab) = tab ORDER BY b.id"
-        if method is not None:
-            query = f"{_BINDING} WHERE name = ? AND coalesce(?, tab) = tab ORDER BY b.id"
-        return [_binding(row) for row in self.rows(query, method, table)]
-
     def binding(self, table: str, method: str) -> Binding | None:
-        """The row of `method` in `table`; None where it is missing or not the only one."""
-        bindings = self.bindings(method, table)
-        return bindings[0] if len(bindings) == 1 else None
+        """The row of `method` in `table`, a PyMethodDef table; None where it is missing or not the only one."""
+        rows = self.rows(f"{_BINDING} WHERE name = ? AND tab = ?", method, table)
+        return _binding(rows[0]) if len(rows) == 1 else None
 
     def bindings_of(self, c_function: str) -> list[Binding]:
         """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
