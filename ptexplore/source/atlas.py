@@ -13,13 +13,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 from ptexplore.errors import MISSING, PtexploreError
+from ptexplore.lazy import remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, DialectKind, Symbol
 
 # Kinds that an atlas keeps, definitions only. Namespaces are in a file's outline, and no name to look up.
@@ -154,12 +155,10 @@ class AtlasSection:
     file: AtlasFile
     keys: list[str]  # of each block, the first
     extents: list[list[int]]
-    _read: dict[int, dict[str, Any]] = field(default_factory=dict, repr=False)
 
+    @remembered
     def _block(self, number: int) -> dict[str, Any]:
-        if number not in self._read:
-            self._read[number] = self.file.blob(self.extents[number])
-        return self._read[number]
+        return self.file.blob(self.extents[number])
 
     def get(self, key: str) -> Any:
         """The value of `key`, None where there is none."""
@@ -300,11 +299,6 @@ class Atlas:
     def lines(self, path: str) -> int | None:
         """How many lines `path` has in that release; None where the atlas knows no such file."""
         return self._files.get(path)
-
-    def everything(self) -> tuple[list[Symbol], list[Dialect]]:
-        """All rows, file by file."""
-        files = self._paths
-        return [s for path in files for s in self.outline(path)], [d for path in files for d in self.dialect_in(path)]
 
     def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
         places = (place for key in keys for place in self._places("symbols", key))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ptexplore.lazy import remembered
 from ptexplore.model.places import Checkout, FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
 from ptexplore.source.runtime.generated import AIDS
@@ -47,7 +48,6 @@ class SourceTree:
     aids: Path | None = None  # folder of what was worked out with the generated layer
     _texts: dict[str, FileText | None] = field(default_factory=dict, repr=False)
     _lines: dict[str, list[str]] = field(default_factory=dict, repr=False)
-    _aids: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     def read(self, path: str) -> FileText | None:
         """The text of canonical `path`, with the repository's own line numbers; None where no layer holds it."""
@@ -81,13 +81,12 @@ class SourceTree:
         file = self.read(path)
         return (file.file, line + file.shift) if file else None
 
+    @remembered
     def aid(self, name: str) -> str | None:
         """The text of one of the files made along with the generated layer (see source/runtime/generated.py)."""
         if self.aids is None or not is_plain(name):
             return None
-        if name not in self._aids:
-            self._aids[name] = _read_inside(str(self.aids / name), (os.path.realpath(self.aids),))
-        return self._aids[name]
+        return _read_inside(str(self.aids / name), (os.path.realpath(self.aids),))
 
     def forget(self) -> None:
         """Drop the texts read so far."""

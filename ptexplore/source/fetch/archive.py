@@ -57,7 +57,7 @@ class Member:
     executable: bool = False
 
 
-def sha256_of(stream: IO[bytes], told: Callable[[float], None] = lambda _: None) -> str:
+def sha256_of(stream: IO[bytes], told: Callable[[float], None]) -> str:
     """The sha256 of an open file, in hex; `told` gets the share that is done."""
     size = os.fstat(stream.fileno()).st_size
     hasher, done = hashlib.sha256(), 0
@@ -69,8 +69,8 @@ def sha256_of(stream: IO[bytes], told: Callable[[float], None] = lambda _: None)
     return hasher.hexdigest()
 
 
-def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> int:
-    """Unpack the open archive into `folder`, which must be empty and ours; gives the number of its members.
+def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> None:
+    """Unpack the open archive into `folder`, which must be empty and ours.
 
     `name` is how errors call it. Raises PtexploreError where it is damaged, refused or no archive; OSError where the
     folder cannot be written. What is in `folder` after an error is for the caller to delete.
@@ -84,11 +84,12 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
         raise PtexploreError(f"{name} is no archive", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
     with _explained(name):
         if kind == "zip":
-            return _write_all(_zip_members(stream, size, told), folder)
+            _write_all(_zip_members(stream, size, told), folder)
+            return
         with lzma.open(stream) if kind == "tar.xz" else gzip.open(stream) as opened:
             limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
             with tarfile.open(fileobj=io.BufferedReader(limited, _CHUNK), mode="r|") as tar:
-                return _write_all(_tar_members(tar, folder), folder)
+                _write_all(_tar_members(tar, folder), folder)
 
 
 class _Limited(io.RawIOBase):
@@ -146,7 +147,6 @@ def _zip_members(
     with zipfile.ZipFile(stream) as archive:
         infos = archive.infolist()
         _check_size(sum(info.file_size for info in infos), size)
-        unpacked = 0
         for number, info in enumerate(infos):
             told(number / len(infos))
             if info.flag_bits & 1:
@@ -154,8 +154,6 @@ def _zip_members(
             mode = stat.S_IFMT(info.external_attr >> 16)
             if mode not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
                 raise RefusedArchive(f"its member {info.filename!r} is a device")
-            unpacked += info.file_size
-            _check_size(unpacked, size)
             kind = "folder" if info.is_dir() else "link" if mode == stat.S_IFLNK else "file"
             with archive.open(info) as content:
                 target = os.fsdecode(content.read(4096)) if kind == "link" else ""
@@ -186,9 +184,8 @@ def _check_link(member: Member) -> None:
         raise RefusedArchive(f"its member {member.name!r} is a link that leads out, to {member.target!r}")
 
 
-def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> int:
+def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> None:
     links: set[str] = set()
-    count = 0
     for count, (member, content) in enumerate(members, 1):
         if count > MEMBERS:
             raise RefusedArchive(f"it has more than {MEMBERS:,} members")
@@ -211,7 +208,6 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
             target.symlink_to(member.target)
         elif content is not None:
             _write(content, target, 0o755 if member.executable else 0o644)
-    return count
 
 
 def _write(content: IO[bytes], target: Path, mode: int) -> None:

@@ -217,11 +217,6 @@ def find(runtime: Runtime) -> Path | None:
     return target if is_complete(target) else None
 
 
-def is_there(runtime: Runtime) -> bool:
-    """Whether `ensure` would have nothing to do."""
-    return find(runtime) is not None
-
-
 def is_complete(target: Path) -> bool:
     """Whether `target` holds every file its manifest lists, each of the size listed there."""
     try:

@@ -102,7 +102,6 @@ def test_nothing_is_kept_of_a_block_that_fails(generators: Generators, cache: Pa
 
 def test_finding_writes_nothing(cache: Path) -> None:
     assert generated.find(RUNTIME) is None
-    assert not generated.is_there(RUNTIME)
     assert not cache.exists()
 
 
