@@ -22,6 +22,12 @@ def write_whole(file: Path, content: str | bytes, aside: Path | None = None) -> 
             aside.unlink()
 
 
+def keep_whole(file: Path, content: str | bytes) -> None:
+    """As `write_whole`, in a folder of ours, which is made where it is missing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, content)
+
+
 def empty_beside(file: Path) -> Path:
     """A new, empty file in the folder of `file`, which is made where it is missing. Raises OSError."""
     import tempfile

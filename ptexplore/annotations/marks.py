@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore import __version__
 from ptexplore.locations import marks_file
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,8 +131,7 @@ def _write(name: str, marks: Sequence[Mark]) -> None:
     """Keep the marks, and let the oldest files go. Where the cache cannot be written nothing is kept."""
     file = marks_file(name)
     with contextlib.suppress(OSError, UnicodeError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps({"marks": [asdict(mark) for mark in marks]}, ensure_ascii=False))
+        keep_whole(file, json.dumps({"marks": [asdict(mark) for mark in marks]}, ensure_ascii=False))
         by_age = sorted(file.parent.glob("*.json"), key=lambda kept: kept.stat().st_mtime_ns)
         for old in by_age[:-_KEPT]:
             old.unlink(missing_ok=True)

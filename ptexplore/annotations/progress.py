@@ -12,7 +12,7 @@ from typing import Any
 from ptexplore.annotations.blocks import ID, STOP
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import progress_file
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 FORMAT = 1
 _LARGEST = 4 * 1024 * 1024  # bytes
@@ -76,5 +76,4 @@ def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str
     known.labs |= {lab} if lab else set()
     known.last |= dict([last]) if last else {}
     data = {"format": FORMAT, "done": sorted(known.done), "labs": sorted(known.labs), "last": known.last}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(data, indent=1))
+    keep_whole(file, json.dumps(data, indent=1))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import trust_file
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 _LARGEST = 8 * 1024 * 1024  # bytes
 
@@ -41,5 +41,4 @@ def forget(tours: Iterable[Tour]) -> None:
 
 
 def _write(known: dict[str, str]) -> None:
-    trust_file().parent.mkdir(parents=True, exist_ok=True)
-    write_whole(trust_file(), json.dumps({"format": 1, "trusted": known}, indent=0))
+    keep_whole(trust_file(), json.dumps({"format": 1, "trusted": known}, indent=0))

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ptexplore.locations import recent_file
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 _HISTORY = 500  # places to go back to
 FORMAT = 1
@@ -106,5 +106,4 @@ def keep_recent(place: Recent) -> None:
     same = (place.tree, place.path, place.symbol)
     others = [other for other in known if (other.tree, other.path, other.symbol) != same]
     data = {"format": FORMAT, "places": [asdict(row) for row in [place, *others][:_RECENT]]}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(data, indent=1))
+    keep_whole(file, json.dumps(data, indent=1))

@@ -19,7 +19,7 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
 # operator call. A "derived" one is without the native pass.
@@ -184,7 +184,7 @@ class Folder:
 
     def tell(self, about: About) -> None:
         """Write what this folder is about."""
-        _write(self.root / "survey.json", json.dumps({"format": FORMAT, **asdict(about)}).encode())
+        keep_whole(self.root / "survey.json", json.dumps({"format": FORMAT, **asdict(about)}).encode())
 
     def rows(self) -> dict[str, SurveyRow]:
         """The facts of every operator that is done, by name; damaged files count as not done."""
@@ -197,9 +197,9 @@ class Folder:
         row = replace(row, why=why) if why else row
         if trail is not None:
             text = trail_to_json(replace(trail, expression=row.title), run.session)
-            _write(self.trace(run.op), gzip.compress(text.encode(), 3))
+            keep_whole(self.trace(run.op), gzip.compress(text.encode(), 3))
         run_document = asdict(replace(run, session=None))
-        _write(self._facts(run.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
+        keep_whole(self._facts(run.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
         return row
 
     def load(self, op: str) -> Surveyed:
@@ -243,11 +243,6 @@ def _json(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
-
-
-def _write(file: Path, data: bytes) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, data)
 
 
 SHOWN = 3  # operators named for each function that is neither registered nor located

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ptexplore.cpp.symbol_names import without_suffix
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -177,10 +177,9 @@ class Elf:
         functions = np.stack([starts, rows["size"][first], rows["name"][first].astype(np.uint64)])
         if file is not None and len(starts) >= _WORTH_KEEPING:
             with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
-                file.parent.mkdir(parents=True, exist_ok=True)
                 text = io.BytesIO()
                 np.save(text, functions, allow_pickle=False)
-                write_whole(file, text.getvalue())
+                keep_whole(file, text.getvalue())
         return strings, functions
 
     def _imported(self) -> tuple[int, Any]:

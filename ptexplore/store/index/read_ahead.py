@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptexplore.store.index.rows import FORMAT, RECIPE, Rows
-from ptexplore.writing import write_whole
+from ptexplore.writing import keep_whole
 
 
 class PackedFile(NamedTuple):
@@ -50,8 +50,7 @@ def keep(path: Path, ahead: ReadAhead) -> None:
     """Write to `path`. Raises OSError."""
     import msgspec
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, msgspec.msgpack.encode(ahead))
+    keep_whole(path, msgspec.msgpack.encode(ahead))
 
 
 def kept(path: Path) -> ReadAhead | None:
