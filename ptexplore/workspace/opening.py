@@ -190,11 +190,11 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
     The record of a folder used in place follows: it may have another commit, or text that is no commit's.
     """
     from ptexplore.index.build import Built, build
-    from ptexplore.source.fetch.install import recheck_listed
+    from ptexplore.source.fetch.install import recheck
 
     listed = None
     if isinstance(source, Checkout):
-        source, listed = recheck_listed(source)
+        source, listed = recheck(source)
         index = None if is_in_place(source) or source.project != "pytorch" else open_index(source)
         # Such an index is whole, and nobody edits a checkout in the cache.
         if index is not None and index.meta("unread") in (None, "[]"):
@@ -255,9 +255,9 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
     for checkout in (*([chosen] if chosen is not None else []), *extensions()):
         # What this needs is imported only if there is a checkout.
         from ptexplore.resolve.places.relation import decide
-        from ptexplore.source.fetch.install import recheck_listed
+        from ptexplore.source.fetch.install import recheck
 
-        now, listed = recheck_listed(checkout)
+        now, listed = recheck(checkout)
         tree = checkout_tree(now)
         index = fresh_index(now, torch.runtime, watch, listed)
         decision = decide(now, torch.runtime, tree, torch.catalogue, index)
@@ -276,8 +276,9 @@ def compared_checkouts(torch: InstalledTorch, watch: Watch = unwatched) -> tuple
     choice = choose(torch.runtime)
     in_use = [*([choice.checkout] if choice.checkout is not None else []), *extensions()]
     compared = []
-    for checkout in map(recheck, in_use):
-        index = fresh_index(checkout, torch.runtime, watch)
+    for before in in_use:
+        checkout, listed = recheck(before)
+        index = fresh_index(checkout, torch.runtime, watch, listed)
         relation = relate(checkout, torch.runtime, checkout_tree(checkout), torch.catalogue, index)
         compared.append(CheckoutHealth(checkout_tree(checkout, relation.decision.word).info, checkout, relation))
     return choice.note, compared

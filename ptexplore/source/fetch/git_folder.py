@@ -31,10 +31,10 @@ _UNREADABLE = (GitError, ValueError, KeyError, IndexError, AssertionError, OSErr
 
 @dataclass(frozen=True, slots=True)
 class GitState:
-    """The commit of a folder; `modified` says how its source differs from it, empty where it does not."""
+    """The commit of a folder; `modified` says that its source differs from it, or cannot be compared with it."""
 
     commit: str
-    modified: str = ""
+    modified: bool
 
 
 class IsolatedGit(git.Git):
@@ -73,31 +73,28 @@ def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState 
             # GitPython's own `head` reads the files below refs/, which a repository with reftables does not have.
             commit = str(repository.git.rev_parse("--verify", "HEAD^{commit}")).strip()
         if len(commit) == 64:
-            return GitState(commit, "its objects have SHA-256 names, so its files cannot be compared with the commit's")
-        return GitState(commit, _difference(Git(root, git_dir=root / ".git"), commit, present, tops))
+            return GitState(commit, modified=True)  # its objects have SHA-256 names, and files are hashed by SHA-1 here
+        return GitState(commit, _differs(Git(root, git_dir=root / ".git"), commit, present, tops))
     except GitFailed:
         return None
 
 
-def _difference(commands: Git, commit: str, present: set[str], tops: tuple[str, ...]) -> str:
+def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...]) -> bool:
     held = {path: blob for path, blob, kind in tree_of(commands.folder, commit) if kind == "file"}
-    for path in sorted(present & held.keys()):
-        if not is_blob(commands.folder / path, held[path]):
-            return f"{path} was changed"
+    if not all(is_blob(commands.folder / path, held[path]) for path in present & held.keys()):
+        return True
     extra = present - held.keys()
     if extra:
         listed = commands.read("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
-        new = sorted(extra & {os.fsdecode(path) for path in listed})
-        if new:
-            return f"{new[0]} is not in the commit"
+        if not extra.isdisjoint(os.fsdecode(path) for path in listed):
+            return True
     read = {path for path in held if not tops or path.partition("/")[0] in tops}
     gone = {path for path in read if os.path.splitext(path)[1] in SUFFIXES} - present
-    missing = sorted(path for path in gone if not os.path.lexists(commands.folder / path))
+    missing = {path for path in gone if not os.path.lexists(commands.folder / path)}
     if missing:
         rows = commands.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout
-        sparse = {os.fsdecode(row[2:]) for row in rows if row.startswith(b"S ")}
-        missing = [path for path in missing if path not in sparse]
-    return f"{missing[0]} is missing" if missing else ""
+        missing -= {os.fsdecode(row[2:]) for row in rows if row.startswith(b"S ")}
+    return bool(missing)
 
 
 def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:

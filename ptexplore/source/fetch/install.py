@@ -67,7 +67,7 @@ def described(checkout: Checkout, *, verified: bool = False) -> Checkout:
     is_archive = checkout.kind == "archive"
     if not is_archive and not verified:
         state = _git_state(checkout, listed)
-        commit, modified = (state.commit, bool(state.modified)) if state is not None else (None, False)
+        commit, modified = (state.commit, state.modified) if state is not None else (None, False)
         checkout = replace(checkout, kind="git" if state is not None else "folder", commit=commit, modified=modified)
     release = releases.by_archive(checkout.sha256) if is_archive else releases.by_commit(checkout.commit)
     is_release = release is not None and checkout.project == "pytorch" and not checkout.modified
@@ -185,16 +185,12 @@ def _tally(folder: Path) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def recheck(checkout: Checkout) -> Checkout:
-    """The checkout as it is now: one used in place may have another commit or other text; the record follows.
+def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
+    """The checkout as it is now, with the files that had to be listed to check whether any of them changed.
 
-    Others are as they were fetched. Raises PtexploreError(MISSING) where the folder is gone.
+    One used in place may have another commit or other text; the record follows. Others are as they were fetched.
+    Raises PtexploreError(MISSING) where the folder is gone.
     """
-    return recheck_listed(checkout)[0]
-
-
-def recheck_listed(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
-    """As `recheck`, with the files that had to be listed to check whether any of them changed."""
     if not checkouts.is_in_place(checkout):
         return checkout, None
     if not checkouts.is_there(checkout):

@@ -140,18 +140,18 @@ def test_a_folder_in_place_is_looked_at_again(tmp_path: Path, monkeypatch: pytes
     with checkouts.locked(), placing.fresh() as aside:
         first = placing.placed(aside, placing.described(Checkout("mine", "folder", str(folder), str(folder))))
     assert (first.kind, first.commit, first.modified) == ("git", commit, False)
-    assert recheck(first) == first
+    assert recheck(first)[0] == first
     monkeypatch.setattr(placing, "described", lambda _: pytest.fail("nothing changed: no file is read"))
-    assert recheck(first) == first
+    assert recheck(first)[0] == first
     monkeypatch.undo()
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
     write_tree(folder, {"c10/core/Blend.h": "changed\n"})
-    assert recheck(first).modified
+    assert recheck(first)[0].modified
     assert checkouts.read("mine").modified  # type: ignore[union-attr]
     git(folder, "commit", "--quiet", "--all", "--message=changed")
-    assert recheck(first).commit == git(folder, "rev-parse", "HEAD") != commit
-    assert not recheck(first).modified
+    assert recheck(first)[0].commit == git(folder, "rev-parse", "HEAD") != commit
+    assert not recheck(first)[0].modified
     (folder / "c10/core/Blend.h").unlink()
-    assert recheck(first).modified, "a file that is gone is a change"
+    assert recheck(first)[0].modified, "a file that is gone is a change"
     write_tree(folder, {"c10/core/Blend.h": "changed\r\n"})
-    assert not recheck(first).modified, "line ends alone are none: every line is the same"
+    assert not recheck(first)[0].modified, "line ends alone are none: every line is the same"
