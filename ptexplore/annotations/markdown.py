@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
-_TITLED = re.compile(r"(.*?)\s*\{#([^{}]*)\}\s*")
+_TITLED = re.compile(r"(.*)\{#([^{}]*)\}\s*")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
