@@ -32,7 +32,7 @@ def find(
 ) -> int:
     """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), an operator, a file, a text."""
     from ptexplore.model.symbols import SymbolKind
-    from ptexplore.view.search.find import GROUPS
+    from ptexplore.view.search.find import GROUPS, find_to_document
 
     words = " ".join(query).strip()
     kinds = (*GROUPS, *get_args(SymbolKind))
@@ -43,8 +43,6 @@ def find(
     with open_workspace(python, tree) as workspace:
         view = workspace.find(words, kind=kind, limit=at_most(limit), text=text, declarations=declarations)
         if as_json:
-            from ptexplore.view.search.find import find_to_document
-
             print_json(find_to_document(view))
         else:
             from ptexplore.render.terminal.search import print_find

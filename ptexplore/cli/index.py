@@ -47,13 +47,11 @@ def index(
 
         print_json(index_document(done.summaries, done.refined, done.note, done.tags))
         return 0
-    from ptexplore.render.terminal.index_summary import print_exported, print_summary
+    from ptexplore.render.terminal.index_summary import print_exported, print_refined, print_summary
 
     for summary in done.summaries:
         print_summary(summary, every_problem=problems)
     if done.refined is not None:
-        from ptexplore.render.terminal.index_summary import print_refined
-
         print_refined(done.refined, done.note, everything=problems)
     if done.tags is not None:
         print_exported(done.tags)

@@ -29,7 +29,7 @@ def refs(
     python: Python = None,
 ) -> int:
     """SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator."""
-    from ptexplore.view.search.refs import GROUPS
+    from ptexplore.view.search.refs import GROUPS, refs_to_document
 
     group = next((g for g in GROUPS if kind and g.lower() in (kind.lower(), f"{kind.lower()}s")), None)
     if kind is not None and group is None:
@@ -40,8 +40,6 @@ def refs(
     with open_workspace(python, tree) as workspace:
         view = workspace.refs(name, kind=group, limit=at_most(limit))
         if as_json:
-            from ptexplore.view.search.refs import refs_to_document
-
             print_json(refs_to_document(view))
         else:
             from ptexplore.render.terminal.search import print_refs

@@ -13,6 +13,7 @@ from typer import Option
 
 from ptexplore.cli.options import open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.render.terminal.progress import progress_bar
 
 if TYPE_CHECKING:
     from ptexplore.workspace.survey import SurveyRequest
@@ -112,8 +113,6 @@ def _check(request: SurveyRequest) -> None:
 
 @contextmanager
 def _counting(title: str) -> Iterator[Callable[[int, int], None]]:
-    from ptexplore.render.terminal.progress import progress_bar
-
     with progress_bar(title) as progress:
 
         def progressed(now: int, of: int) -> None:

@@ -13,7 +13,22 @@ from ptexplore.cli.completion import complete_stop, complete_tour
 from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.tour import Excerpt, Guide, StopView, TourWalk, stop_left_at
+from ptexplore.view.notes.tour import (
+    Excerpt,
+    Guide,
+    StopView,
+    TourWalk,
+    find_stop,
+    find_tour,
+    in_order,
+    listing,
+    listing_document,
+    no_tours,
+    path_document,
+    path_view,
+    stop_left_at,
+    tour_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,16 +83,12 @@ def tour(
             return _path(workspace.library, as_json=as_json)
         if name is None:
             return _list(workspace.library, as_json=as_json)
-        from ptexplore.view.notes.tour import find_stop, find_tour
-
         tour_id, _, stop_id = name.partition("#")
         chosen = find_tour(workspace.library, tour_id)
         asked = stop or stop_id
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
         if as_json:
-            from ptexplore.view.notes.tour import tour_document
-
             print_json(tour_document(workspace.guide(), chosen, numbers, load_progress(), ROOM))
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _print(workspace.guide(), chosen, numbers, intro=number is None)
@@ -87,8 +98,6 @@ def tour(
 
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:
-    from ptexplore.view.notes.tour import listing, listing_document, no_tours
-
     progress = load_progress()
     rows = listing(library, progress)
     if as_json:
@@ -105,7 +114,6 @@ def _list(library: NoteLibrary, *, as_json: bool) -> int:
 
 def _path(library: NoteLibrary, *, as_json: bool) -> int:
     from ptexplore.annotations.concepts import load_path
-    from ptexplore.view.notes.tour import path_document, path_view
 
     progress = load_progress()
     path = load_path(library)
@@ -243,8 +251,6 @@ class TerminalWalk:
             self._tell("this is the first stop")
 
     def _go(self, rest: str) -> None:
-        from ptexplore.view.notes.tour import find_stop
-
         tour = self._walk.tour
         if rest:
             self._walk.number = find_stop(tour, rest.removeprefix(f"{tour.id}#"))
@@ -322,8 +328,6 @@ class TerminalWalk:
         self._rest = self._rest[room:]
 
     def _finish(self) -> None:
-        from ptexplore.view.notes.tour import in_order
-
         progress, tour = load_progress(), self._walk.tour
         self._tell(f"that was the last stop: {progress.of(tour)} of {len(tour.stops)} read")
         others = [t for t in in_order(self._guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
