@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
-    from ptexplore.view.search.show import Candidate
-    from ptexplore.view.trees import IndexedTree
+    from ptexplore.view.trees import Candidate, IndexedTree
 
 _TRAIL = "trail"  # the name of the screen with what ran last
 

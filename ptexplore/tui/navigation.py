@@ -9,7 +9,7 @@ from ptexplore.source.listing import language_of
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
-from ptexplore.view.search.show import Candidate, candidates
+from ptexplore.view.search.show import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
+    from ptexplore.view.trees import Candidate
 
 
 class Navigator:
@@ -73,13 +74,13 @@ class Navigator:
 
 def _option(candidate: Candidate) -> Content:
     """What tells a candidate from the others: its name and signature; kind, place, tree and precision below."""
-    ref, symbol = candidate.spot.ref, candidate.symbol
+    ref = candidate.spot.ref
     line = candidate.first or ref.line
     where = f"{ref.path}:{line}" if line else ref.path or ref.reason or "no place"
     facts = [candidate.kind, where, candidate.spot.tree.label, ref.layer or "", ref.precision]
-    if symbol is not None and symbol.guards:
-        facts.append(f"#if {' and '.join(symbol.guards)}")
-    if symbol is not None and symbol.role == "declaration":
+    if candidate.guards:
+        facts.append(f"#if {' and '.join(candidate.guards)}")
+    if candidate.declared:
         facts.append("declaration")
     gap = "  " if candidate.kind in ("file", "operator") else ""
     return two_lines(f"{candidate.name}{gap}{candidate.detail}", " · ".join(filter(None, facts)))

@@ -10,8 +10,8 @@ from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, Where
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
-from ptexplore.view.search.show import Candidate, candidates
-from ptexplore.view.trees import IndexedTree
+from ptexplore.view.search.show import candidates
+from ptexplore.view.trees import Candidate, IndexedTree
 
 _NOWHERE = Where("", 0)
 

@@ -12,8 +12,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Trail
 from ptexplore.source.permalink import public_commit
 from ptexplore.view.line import Line
-from ptexplore.view.search.find import SearchHit
-from ptexplore.view.trees import IndexedTree
+from ptexplore.view.trees import Candidate, IndexedTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Opening:
     why: str = ""
 
 
-def open_hit(hit: SearchHit) -> Opening:
+def open_hit(hit: Candidate) -> Opening:
     """What opens a result of a search."""
     if hit.kind == "operator":
         return Opening(operator=hit.name)

@@ -42,6 +42,38 @@ class Spot:
     tree: TreeInfo
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One thing that a target or a query may mean: a symbol, an operator, a file, a note, a line of text.
+
+    `detail` is the signature, the schema or the line itself. `tree` is the number of its tree among those searched, -1
+    for what is in none of them. `also` are places of the same thing in further trees. For a file, `first` and `last`
+    are the lines asked for; `command` is what shows it, if that is not `show` with its place.
+    """
+
+    kind: str
+    name: str
+    detail: str
+    spot: Spot
+    tree: int = -1
+    symbol: Symbol | None = None
+    first: int | None = None
+    last: int | None = None
+    also: tuple[Spot, ...] = ()
+    command: str = ""
+    handed_on: tuple[str, ...] = ()  # the lines that give a public Python name to it, "torch/nn/__init__.py:8"
+
+    @property
+    def declared(self) -> bool:
+        """Whether it is a declaration: no definition of it is known."""
+        return self.symbol is not None and self.symbol.role == "declaration"
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The `#if` conditions under which it is there."""
+        return self.symbol.guards if self.symbol is not None else ()
+
+
 def project(indexed: IndexedTree) -> str:
     """Whose paths these are: the same path in two trees of one project is the same file at two versions."""
     return indexed.checkout.project if indexed.checkout is not None else "pytorch"
@@ -99,11 +131,20 @@ def public_symbols(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, S
     return definitions
 
 
-def file_spots(holders: Sequence[IndexedTree], path: str) -> tuple[str, Spot, tuple[Spot, ...]]:
-    """How long a file is, in words, and its place in the first of the trees that have it and in the others."""
-    known = holders[0].store.file(path)
-    first, *others = (spot(indexed, path, None) for indexed in holders)
-    return f"{known.lines} lines" if known is not None else "", first, tuple(others)
+def file_candidate(trees: Sequence[IndexedTree], numbers: Sequence[int], path: str) -> Candidate:
+    """A file that the trees of these numbers have: its length, its place in the first of them and in the others."""
+    known = trees[numbers[0]].store.file(path)
+    first, *others = (spot(trees[number], path, None) for number in numbers)
+    detail = f"{known.lines} lines" if known is not None else ""
+    return Candidate("file", path, detail, first, numbers[0], also=tuple(others))
+
+
+def symbol_candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Candidate:
+    """A symbol that several trees may have, each with its number: its place in the first of them and in the others."""
+    (number, symbol), *others = sorted(places, key=lambda place: place[0])
+    also = tuple(symbol_spot(trees[n], s) for n, s in others)
+    where = symbol_spot(trees[number], symbol)
+    return Candidate(symbol.kind, symbol.qualified, symbol.signature, where, number, symbol, also=also)
 
 
 def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:

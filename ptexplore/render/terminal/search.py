@@ -14,10 +14,10 @@ from ptexplore.view.line import after_name, place_spans
 
 if TYPE_CHECKING:
     from ptexplore.model.places import SourceRef
-    from ptexplore.view.search.find import FindView, SearchHit
+    from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import NameUse, RefsView, UseGroup
-    from ptexplore.view.search.show import Candidate, ShowView
-    from ptexplore.view.trees import Spot
+    from ptexplore.view.search.show import ShowView
+    from ptexplore.view.trees import Candidate, Spot
 
 LocateIn = Callable[["Spot"], "tuple[str, int] | None"]  # a place in a tree -> file and line on this machine
 DEFINED = 12  # definitions named at the top of `refs`
@@ -62,13 +62,17 @@ def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
         folded(console, styled((remark, "dim")))
 
 
-def _symbol(console: Console, hit: SearchHit, locate: LocateIn) -> None:
-    declared = " (declared)" if hit.role == "declaration" else ""
-    title = _title(hit, (f"  {hit.kind}{declared}", "dim"), (f"  by {hit.macro}" if hit.macro else "", "dim"))
-    _with_places(console, title, [hit.spot, *hit.others], hit.guards, locate)
+def _symbol(console: Console, hit: Candidate, locate: LocateIn) -> None:
+    declared = " (declared)" if hit.declared else ""
+    title = _title(hit, (f"  {hit.kind}{declared}", "dim"), (_maker(hit), "dim"))
+    _with_places(console, title, [hit.spot, *hit.also], hit.guards, locate)
 
 
-def _title(result: SearchHit | Candidate, *facts: tuple[str, str]) -> Text:
+def _maker(result: Candidate) -> str:
+    return f"  by {result.symbol.macro}" if result.symbol is not None and result.symbol.macro else ""
+
+
+def _title(result: Candidate, *facts: tuple[str, str]) -> Text:
     """The name with its signature or schema."""
     return styled((result.name, "bold cyan"), (after_name(result.kind, result.detail), ""), *facts)
 
@@ -83,19 +87,19 @@ def _with_places(
         folded(console, line, "    ", "      ")
 
 
-def _text_line(console: Console, hit: SearchHit, locate: LocateIn) -> None:
+def _text_line(console: Console, hit: Candidate, locate: LocateIn) -> None:
     place = _located(hit.spot, locate).append_text(styled((f"  {hit.spot.tree.label}", "magenta")))
     folded(console, place, "  ", "    ")
     folded(console, styled((hit.detail, "")), "      ", "        ")
 
 
-def _file(console: Console, hit: SearchHit, locate: LocateIn) -> None:
-    trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.others))
+def _file(console: Console, hit: Candidate, locate: LocateIn) -> None:
+    trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.also))
     facts = styled((f"  {hit.detail}", "dim"), (f"  {trees}", "magenta"))
     folded(console, _located(hit.spot, locate).append_text(facts), "  ", "    ")
 
 
-def _note(console: Console, hit: SearchHit, locate: LocateIn) -> None:
+def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
     title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {hit.command}", "cyan"))
     _with_places(console, title, [hit.spot], (), locate)
 
@@ -108,12 +112,9 @@ def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: 
     total = len(view.candidates)
     console.print(styled((f"{view.target} names {total} things:", "bold")))
     for candidate in view.candidates[:limit]:
-        symbol = candidate.symbol
-        macro = f"  by {symbol.macro}" if symbol is not None and symbol.macro else ""
-        declared = "  declared" if symbol is not None and symbol.role == "declaration" else ""
-        title = _title(candidate, (f"  {candidate.kind}{macro}{declared}", "dim"))
-        guards = symbol.guards if symbol is not None else ()
-        _with_places(console, title, [candidate.spot, *candidate.also], guards, locate)
+        declared = "  declared" if candidate.declared else ""
+        title = _title(candidate, (f"  {candidate.kind}{_maker(candidate)}{declared}", "dim"))
+        _with_places(console, title, [candidate.spot, *candidate.also], candidate.guards, locate)
     if total > limit:
         console.print(Text(f"  {total - limit} more: --limit 0 lists all", style="dim"))
     print_next(console, f"ptexplore show {next_target(view.candidates[0])}")

@@ -22,7 +22,7 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import message_for
 from ptexplore.view.line import after_name
 from ptexplore.view.opening import open_hit
-from ptexplore.view.search.find import SORTS, HitGroup, SearchHit, Sort, asked, hits
+from ptexplore.view.search.find import SORTS, HitGroup, Sort, asked, hits
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
     from ptexplore.view.search.operators import Catalogue
-    from ptexplore.view.trees import IndexedTree
+    from ptexplore.view.trees import Candidate, IndexedTree
 
 _SOON = 0.04  # seconds that results wait for the rest of them: a list drawn once costs half of one drawn twice
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
@@ -120,7 +120,7 @@ class Palette(ModalScreen[Message | None]):
     def __init__(self, searcher: Searcher) -> None:
         super().__init__()
         self._searcher = searcher
-        self._hits: list[SearchHit] = []
+        self._hits: list[Candidate] = []
         self._number = -1
         self._waiting: Timer | None = None
         self._sort: Sort | None = None
@@ -213,11 +213,11 @@ class Palette(ModalScreen[Message | None]):
             self.dismiss(message)
 
 
-def _prompt(hit: SearchHit) -> Content:
+def _prompt(hit: Candidate) -> Content:
     """Two lines: what it is; where, in which tree, how sure."""
     if hit.kind == "line":
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
-    kind = f"  {hit.kind}" + (" (declared)" if hit.role == "declaration" else "")
+    kind = f"  {hit.kind}" + (" (declared)" if hit.declared else "")
     name = (
         (clean(hit.name), "bold"),
         clean(after_name(hit.kind, hit.detail)),
@@ -226,11 +226,11 @@ def _prompt(hit: SearchHit) -> Content:
     return Content.assemble(*name, "\n  ", _place(hit))
 
 
-def _place(hit: SearchHit) -> Content:
+def _place(hit: Candidate) -> Content:
     ref = hit.spot.ref
     if ref.path is None:
         return Content.styled(clean(ref.reason or "its place is not known"), "dim")
     where = f"{ref.path}:{ref.line}" if ref.line else ref.path
-    also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.others))
+    also = ", ".join(dict.fromkeys(spot.tree.label for spot in hit.also))
     facts = f"  {clean(hit.spot.tree.label)} {ref.precision}{f'; also in {also}' if also else ''}"
     return Content.assemble((clean(where), "$text-accent"), (facts, "dim"))

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from ptexplore.annotations.marks import Mark
@@ -20,17 +21,18 @@ from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, matching
 from ptexplore.view.search.operators import Catalogue, operator_spot, ranked_operators
 from ptexplore.view.trees import (
+    Candidate,
     IndexedTree,
     Spot,
     atlas_symbols,
-    file_spots,
+    file_candidate,
     merged,
     nearest_names,
     one_tree_a_file,
     project,
     public_symbols,
     spot,
-    symbol_spot,
+    symbol_candidate,
 )
 
 PUBLIC = 2000  # the score of what a Python name means: above any likeness
@@ -40,26 +42,11 @@ GROUPS = ("symbol", "operator", "file", "note", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
-    """One result. `detail` is the signature, the schema or the line itself; `others`: its places in further trees."""
-
-    kind: str
-    name: str
-    detail: str
-    spot: Spot
-    role: str = "definition"
-    macro: str | None = None
-    guards: tuple[str, ...] = ()
-    others: tuple[Spot, ...] = ()
-    command: str = ""  # what shows it, where that is not `show` with its place
-
-
-@dataclass(frozen=True, slots=True)
 class HitGroup:
     """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
 
     name: str
-    hits: tuple[SearchHit, ...]
+    hits: tuple[Candidate, ...]
     more: int | None = 0
 
 
@@ -114,7 +101,7 @@ def find(
         groups.append(_notes(trees, marks_by_tree or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
-        hits = tuple(SearchHit("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
+        hits = tuple(Candidate("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
         groups.append(HitGroup("text", hits, None if more else 0))
     return FindView(query, tuple(g for g in groups if g.hits), tuple(t.tree.info for t in trees), tuple(remarks))
 
@@ -159,7 +146,7 @@ def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tup
         if wanted.declarations or not (_makes_one_of(symbol, defined) or (declared and symbol.qualified in defined))
     ]
     together = merged(trees, kept)
-    hits = tuple(_symbol(trees, places) for places in together[: wanted.limit])
+    hits = tuple(symbol_candidate(trees, places) for places in together[: wanted.limit])
     return HitGroup("symbols", hits, None if cut else len(together) - len(hits)), len(ranked) - len(kept)
 
 
@@ -167,7 +154,7 @@ def _atlas(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> HitGr
     """Hand-written definitions of the atlas's release, where no checkout says more."""
     kind = wanted.kind if wanted.kind not in GROUPS else None
     hits = tuple(
-        SearchHit(symbol.kind, symbol.qualified, symbol.signature, place, symbol.role, symbol.macro, symbol.guards)
+        Candidate(symbol.kind, symbol.qualified, symbol.signature, place, symbol=symbol)
         for symbol, place in atlas_symbols(trees, query, wanted.limit, prefix=True)
         if kind is None or symbol.kind == kind
     )
@@ -188,12 +175,12 @@ def _notes(trees: Sequence[IndexedTree], marks_by_tree: MarksByTree, query: str,
     return HitGroup("notes", kept, len(stops) - len(kept))
 
 
-def _note(mark: Mark, indexed: IndexedTree) -> SearchHit:
+def _note(mark: Mark, indexed: IndexedTree) -> Candidate:
     if mark.placed:
         place = spot(indexed, mark.path, mark.line, mark.end_line)
     else:
         place = Spot(unknown(f"its anchor is {mark.outcome} here"), indexed.tree.info)
-    return SearchHit("note", mark.stop, mark.title, place, command=mark.command)
+    return Candidate("note", mark.stop, mark.title, place, command=mark.command)
 
 
 def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
@@ -202,63 +189,46 @@ def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
     return outer in defined and outer.rpartition("::")[2] == symbol.name.removeprefix("~")
 
 
-def _symbol(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> SearchHit:
-    (number, symbol), *others = sorted(places, key=lambda place: place[0])
-    return SearchHit(
-        kind=symbol.kind,
-        name=symbol.qualified,
-        detail=symbol.signature,
-        spot=symbol_spot(trees[number], symbol),
-        role=symbol.role,
-        macro=symbol.macro,
-        guards=symbol.guards,
-        others=tuple(symbol_spot(trees[n], s) for n, s in others),
-    )
-
-
 def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str, limit: int) -> HitGroup:
     """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
-    hits: dict[str, SearchHit] = {}
+    hits: dict[str, Candidate] = {}
     names: list[str] = []
     if catalogue is not None:
         names = ranked_operators(catalogue.store.all_names(), query)
         for operator in filter(None, map(catalogue.store.operator, names[:limit])):
             place = operator_spot(catalogue, operator)
-            hits[operator.name] = SearchHit("operator", operator.name, operator.schema, place)
+            hits[operator.name] = Candidate("operator", operator.name, operator.schema, place)
     for indexed in trees:
         for full in dict.fromkeys((*hits, query, f"aten::{query}")):
             for row in indexed.store.dialect(full, OPERATOR_KINDS):
                 place = spot(indexed, row.path, row.line, row.end_line)
                 hit = hits.get(row.name)
-                hits[row.name] = _placed(hit, place) if hit else SearchHit("operator", row.name, row.text, place)
+                hits[row.name] = _placed(hit, place) if hit else Candidate("operator", row.name, row.text, place)
     return HitGroup("operators", tuple(hits.values())[:limit], max(0, len(names) - limit))
 
 
-def _placed(hit: SearchHit, place: Spot) -> SearchHit:
+def _placed(hit: Candidate, place: Spot) -> Candidate:
     """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
     if hit.spot.ref.precision == "unknown":
-        return replace(hit, spot=place, others=(hit.spot, *hit.others))
-    if place.tree.name in {known.tree.name for known in (hit.spot, *hit.others)}:
+        return replace(hit, spot=place, also=(hit.spot, *hit.also))
+    if place.tree.name in {known.tree.name for known in (hit.spot, *hit.also)}:
         return hit
-    return replace(hit, others=(*hit.others, place))
+    return replace(hit, also=(*hit.also, place))
 
 
 def _files(trees: Sequence[IndexedTree], query: str, limit: int) -> HitGroup:
     """Files by the end or a part of their path; a path that several trees have is one result."""
     if len(query.strip()) < 2 or "::" in query:
         return HitGroup("files", ())
-    holders: dict[tuple[str, str], list[IndexedTree]] = {}
+    holders: dict[tuple[str, str], list[int]] = {}
     cut = False
-    for indexed in trees:
+    for number, indexed in enumerate(trees):
         paths = indexed.store.files_like(query.strip(), limit + 1)
         cut = cut or len(paths) > limit
         for path in paths[:limit]:
-            holders.setdefault((project(indexed), path), []).append(indexed)
-    hits = []
-    for (_project, path), having in list(holders.items())[:limit]:
-        detail, first, others = file_spots(having, path)
-        hits.append(SearchHit("file", path, detail, first, others=others))
-    return HitGroup("files", tuple(hits), None if cut else len(holders) - len(hits))
+            holders.setdefault((project(indexed), path), []).append(number)
+    hits = tuple(file_candidate(trees, numbers, path) for (_project, path), numbers in islice(holders.items(), limit))
+    return HitGroup("files", hits, None if cut else len(holders) - len(hits))
 
 
 FILES = 400  # most files of one tree that are read for one query
@@ -392,14 +362,15 @@ def find_to_document(view: FindView) -> dict[str, Any]:
     }
 
 
-def _hit_to_json(hit: SearchHit) -> dict[str, Any]:
+def _hit_to_json(hit: Candidate) -> dict[str, Any]:
+    symbol = hit.symbol
     return {
         "kind": hit.kind,
         "name": hit.name,
-        "role": hit.role,
+        "role": symbol.role if symbol is not None else "definition",
         "detail": hit.detail,
-        "macro": hit.macro,
+        "macro": symbol.macro if symbol is not None else None,
         "guards": list(hit.guards),
         "source": source_to_json(hit.spot.ref),
-        "also": [source_to_json(other.ref) for other in hit.others],
+        "also": [source_to_json(other.ref) for other in hit.also],
     }

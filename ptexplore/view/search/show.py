@@ -21,17 +21,18 @@ from ptexplore.view.notes.notes_about import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.tokens import surroundings
 from ptexplore.view.trees import (
+    Candidate,
     IndexedTree,
     Spot,
     atlas_symbols,
     changed,
-    file_spots,
+    file_candidate,
     merged,
     nearest_names,
     project,
     public_symbols,
     spot,
-    symbol_spot,
+    symbol_candidate,
     symbols_called,
 )
 
@@ -235,25 +236,6 @@ _ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concep
           "operator": 2, "file": 3, "variable": 4, "member": 5, "enumerator": 6, "namespace": 7}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One thing that a target may name. `tree` is the number of its tree among those searched.
-
-    `also` are places of the same thing in further trees. For a file, `first` and `last` are the lines asked for.
-    """
-
-    kind: str
-    name: str
-    detail: str
-    spot: Spot
-    tree: int
-    symbol: Symbol | None = None
-    first: int | None = None
-    last: int | None = None
-    also: tuple[Spot, ...] = ()
-    handed_on: tuple[str, ...] = ()  # the lines that give a public Python name to it, "torch/nn/__init__.py:8"
-
-
 def candidates(
     trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, kind: str | None = None
 ) -> list[Candidate]:
@@ -313,11 +295,7 @@ def _holding(trees: Sequence[IndexedTree], path: str) -> list[Candidate]:
     for number, indexed in enumerate(trees):
         if indexed.store.file(path) is not None or ("/" in path and indexed.tree.exists(path)):
             by_project.setdefault(project(indexed), []).append(number)
-    files = []
-    for numbers in by_project.values():
-        detail, first, others = file_spots([trees[number] for number in numbers], path)
-        files.append(Candidate("file", path, detail, first, numbers[0], also=others))
-    return files
+    return [file_candidate(trees, numbers, path) for numbers in by_project.values()]
 
 
 def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
@@ -351,7 +329,7 @@ def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
         defined = [(number, symbol) for number, symbol in symbols if symbol.role == "definition"]
         together = _without_constructors(merged(trees, _without_stubs(defined) or symbols))
         if together:
-            return [_candidate(trees, places) for places in together]
+            return [symbol_candidate(trees, places) for places in together]
     return []
 
 
@@ -360,7 +338,9 @@ def _public(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
     named = public_symbols(trees, asked)
     steps = {id(symbol): definition.through for _number, symbol, definition in named}
     return [
-        replace(_candidate(trees, places), handed_on=tuple(f"{path}:{line}" for path, line in steps[id(places[0][1])]))
+        replace(
+            symbol_candidate(trees, places), handed_on=tuple(f"{path}:{line}" for path, line in steps[id(places[0][1])])
+        )
         for places in merged(trees, [(number, symbol) for number, symbol, _definition in named])
     ]
 
@@ -379,13 +359,6 @@ def _without_constructors(together: list[list[tuple[int, Symbol]]]) -> list[list
         if symbol.kind in ("class", "struct", "union")
     }
     return [places for places in together if places[0][1].qualified not in classes]
-
-
-def _candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Candidate:
-    (number, symbol), *others = sorted(places, key=lambda place: place[0])
-    also = tuple(symbol_spot(trees[n], s) for n, s in others)
-    where = symbol_spot(trees[number], symbol)
-    return Candidate(symbol.kind, symbol.qualified, symbol.signature, where, number, symbol, also=also)
 
 
 # --- operators ---
@@ -432,7 +405,7 @@ def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
         "detail": candidate.detail,
         "role": symbol.role if symbol is not None else None,
         "macro": symbol.macro if symbol is not None else None,
-        "guards": list(symbol.guards) if symbol is not None else [],
+        "guards": list(candidate.guards),
         "source": source_to_json(candidate.spot.ref),
         "also": [source_to_json(other.ref) for other in candidate.also],
         "handed_on": list(candidate.handed_on),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.cpp.symbol_names import arguments_of, parse, pointed, split, pasted
+from ptexplore.cpp.symbol_names import arguments_of, parse, pasted, pointed, split
 
 
 @pytest.mark.parametrize(
