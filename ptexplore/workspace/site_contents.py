@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from ptexplore.view.site.site import (
     operator_url,
     operators_of,
     safe,
+    source_url,
     stop_url,
     touched,
 )
@@ -82,28 +82,17 @@ def plan_site(contents: SiteContents, settings: Settings) -> Site:
     paths |= {"tools/autograd/derivatives.yaml"} & set(names.owner) if settings.scope != "tours" else set()
     if settings.scope == "tours":
         paths |= around(names, trees, extents)
-    urls = apart(paths)
     operators: dict[str, str] = {}
     if contents.torch is not None:
         every = contents.torch.catalogue.all_names()
         wanted = operators_of(marks, trails) if settings.scope == "tours" else set(every)
-        operators = {name: operator_url(name) for name in every if name in wanted}
+        operators = apart((name for name in every if name in wanted), operator_url)
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    site = Site(settings, trees, {path: f"src/{urls[path]}.html" for path in sorted(paths)}, owner, _parted(operators))
+    site = Site(settings, trees, apart(paths, source_url), owner, operators)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)
     site.at = _generated(contents, site)
     return site
-
-
-def _parted(operators: dict[str, str]) -> dict[str, str]:
-    """The pages of operators; those whose files would differ in case alone get names of their own."""
-    taken: set[str] = set()
-    for name, url in operators.items():
-        if url.lower() in taken:
-            operators[name] = f"{url.removesuffix('.html')}~{hashlib.sha256(name.encode()).hexdigest()[:6]}.html"
-        taken.add(operators[name].lower())
-    return operators
 
 
 def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Note]]:

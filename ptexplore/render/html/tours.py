@@ -26,7 +26,7 @@ from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
 from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
-from ptexplore.view.site.site import Site, between, operator_url, safe, stop_url
+from ptexplore.view.site.site import Site, between, safe, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
 from ptexplore.view.trees import changed
 
@@ -112,7 +112,7 @@ class Tours:
         if see.kind == "op":
             name = see.text.removeprefix("op:")
             name = name if "::" in name else f"aten::{name}"
-            return name, between(url, operator_url(name)) if name in self.site.operators else None
+            return name, between(url, self.site.operators[name]) if name in self.site.operators else None
         place = self.site.place(url, see.path, None) if see.path else None
         return see.text.removeprefix("src:"), place and place + self._at(see)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from functools import cache, partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from ptexplore.cpp.names import name_parts
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.model.places import TreeInfo
@@ -235,7 +235,6 @@ Scope = tuple[str, ...]
 
 _NAMED_IN_CPP = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.cpp_name)
 _CLASSES = ("class", "struct", "union", "enum")
-_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,10 +283,10 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
     operator = full_name if any(indexed.store.dialect(full_name) for indexed in trees) else None
     spelled = tuple(operator.replace("::", ".").split(".")) if operator else ()
     operators = ((spelled, (*spelled, "default")) if len(spelled) == 2 else (spelled,)) if operator else ()
-    known = {tuple(_parts(symbol.qualified)[:-1]) for _number, symbol in symbols}
+    known = {_parts(symbol.qualified)[:-1] for _number, symbol in symbols}
     if public:
-        known.add(tuple(parts[:-1]))  # as most write it: nn.Conv2d, not torch.nn.modules.conv.Conv2d
-    containers = tuple(sorted(known)) or (() if operator else (tuple(parts[:-1]),))
+        known.add(parts[:-1])  # as most write it: nn.Conv2d, not torch.nn.modules.conv.Conv2d
+    containers = tuple(sorted(known)) or (() if operator else (parts[:-1],))
     in_cpp = "::" in plain
     lasts = [parts[-1]] if containers else []
     return Asked(
@@ -322,13 +321,10 @@ def _may_be_member(
     return False
 
 
-def _parts(name: str) -> list[str]:
+def _parts(name: str) -> Scope:
     """The parts of a qualified name without template arguments; a Python name is parted at its dots."""
-    bare = name
-    if "operator" not in bare:
-        while (shorter := _ARGUMENTS.sub("", bare)) != bare:
-            bare = shorter
-    return bare.split("::") if "::" in bare else bare.split(".") if "operator" not in bare else [bare]
+    parts = name_parts(name)
+    return parts if len(parts) > 1 or "operator" in name else tuple(name.split("."))
 
 
 def split_target(target: str) -> tuple[str, str]:
@@ -345,7 +341,7 @@ def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
     if not asked.qualified:
         return True
     if target is not None:
-        return tuple(_parts(split_target(target)[0])[:-1]) in (*asked.cpp, *asked.python)
+        return _parts(split_target(target)[0])[:-1] in (*asked.cpp, *asked.python)
     written = tuple(text.split("."))
     if any(written[-len(spelling) :] == spelling for spelling in asked.operators):
         return True

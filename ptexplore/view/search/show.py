@@ -336,12 +336,10 @@ def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
 def _public(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
     """The definitions of a public Python name."""
     named = public_symbols(trees, asked)
-    steps = {id(symbol): definition.through for _number, symbol, definition in named}
+    steps = {id(symbol): [f"{path}:{line}" for path, line in way.through] for _number, symbol, way in named}
     return [
-        replace(
-            symbol_candidate(trees, places), handed_on=tuple(f"{path}:{line}" for path, line in steps[id(places[0][1])])
-        )
-        for places in merged(trees, [(number, symbol) for number, symbol, _definition in named])
+        replace(symbol_candidate(trees, places), handed_on=tuple(steps[id(places[0][1])]))
+        for places in merged(trees, [(number, symbol) for number, symbol, _way in named])
     ]
 
 

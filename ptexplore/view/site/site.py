@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -127,6 +127,11 @@ def safe_path(path: str) -> str:
     return "/".join(map(safe, path.split("/")))
 
 
+def source_url(path: str) -> str:
+    """The page of a file of source."""
+    return f"src/{safe_path(path)}.html"
+
+
 def folder_url(folder: str) -> str:
     """The page of a folder of source; of all of them for ""."""
     return f"src/{safe_path(folder)}/index.html" if folder else "src/index.html"
@@ -136,15 +141,15 @@ def _hash(text: str, digits: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
-def apart(names: Iterable[str]) -> dict[str, str]:
-    """Each path's safe one; of those that differ in case alone all but the first get the beginning of a hash."""
-    paths: dict[str, str] = {}
+def apart(names: Iterable[str], page: Callable[[str], str]) -> dict[str, str]:
+    """The page of each name; of those that differ in case alone all but the first get the beginning of a hash."""
+    pages: dict[str, str] = {}
     taken: set[str] = set()
     for name in sorted(names):
-        made = safe_path(name)
-        paths[name] = f"{made}~{_hash(name, 6)}" if made.lower() in taken else made
-        taken.add(paths[name].lower())
-    return paths
+        url = page(name)
+        pages[name] = f"{url.removesuffix('.html')}~{_hash(name, 6)}.html" if url.lower() in taken else url
+        taken.add(pages[name].lower())
+    return pages
 
 
 def up(url: str) -> str:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from ptexplore.render.html.source_markup import marked_lines
-from ptexplore.view.site.site import apart, between, safe
+from ptexplore.view.site.site import apart, between, safe, source_url
 from ptexplore.view.site.source_page import Link
 
 CPP = 'auto s = R"x(a "b" // no\n)x"; /* two\nlines */ int n = 1\'000; // <b>&amp;\nreturn at::add(f("<"), s.add(1));\n'
@@ -47,7 +47,7 @@ def test_names_are_safe_for_every_file_system() -> None:
     assert safe("..") not in ("..", ".")
     assert safe("CON.h") == "~43ON.h"
     assert len(safe("x" * 300)) <= 120
-    parted = apart(["x/A.h", "x/a.h"])
+    parted = apart(["x/A.h", "x/a.h"], source_url)
     assert len({one.lower() for one in parted.values()}) == 2
 
 
