@@ -114,11 +114,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # started with it closed
             sys.stdout.flush()  # here, so that a reader that went away is met inside this boundary
         return status
-    except PtexploreError as error:
-        if os.environ.get("PTEXPLORE_DEBUG"):
-            raise
-        report(error)
-        return error.exit_code
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
@@ -126,11 +121,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away (`| head`): not an error, but Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except OSError as error:
+    except (PtexploreError, OSError) as error:
         if os.environ.get("PTEXPLORE_DEBUG"):
             raise
-        report(_from_os(error))
-        return 1
+        told = _from_os(error) if isinstance(error, OSError) else error
+        report(told)
+        return told.exit_code
 
 
 def _run(arguments: list[str]) -> int:
@@ -188,11 +184,9 @@ def report(error: PtexploreError) -> None:
     """Print an error's three parts to stderr."""
     from ptexplore.safe_text import clean_lines
 
-    print(f"error: {clean_lines(error.message)}", file=sys.stderr)
-    if error.why:
-        print(f"why:   {clean_lines(error.why)}", file=sys.stderr)
-    if error.hint:
-        print(f"try:   {clean_lines(error.hint)}", file=sys.stderr)
+    for label, part in (("error:", error.message), ("why:", error.why), ("try:", error.hint)):
+        if part:
+            print(f"{label:6} {clean_lines(part)}", file=sys.stderr)
 
 
 def entry() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -151,6 +152,17 @@ def _yaml_spans(line: str) -> Iterator[Span]:
         if match.lastgroup == "tag":
             begin += len(match[0]) - len(match[0].lstrip(" -"))
         yield begin, end, match.lastgroup  # type: ignore[misc]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Some lines of a file, from line `first` on; `before` and `after` are those around it that a highlighter reads."""
+
+    first: int
+    lines: tuple[str, ...]
+    language: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 LONGEST = 1_000_000  # characters above a stretch that are looked through

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ptexplore.safe_text import clean
-from ptexplore.view.tokens import Kind, Span, Tokens
-
-if TYPE_CHECKING:
-    from ptexplore.view.notes.tour import Excerpt
-    from ptexplore.view.search.show import Page
+from ptexplore.view.tokens import Kind, Span, Stretch, Tokens
 
 BIGGEST = 1_000_000  # characters; more is shown plain
 TAB = 8  # columns
@@ -21,7 +16,7 @@ _CODES: dict[Kind, str] = {
 }  # fmt: skip
 
 
-def shown_lines(source: Page | Excerpt, *, colour: bool) -> list[tuple[str, str]]:
+def shown_lines(source: Stretch, *, colour: bool) -> list[tuple[str, str]]:
     """The lines of a stretch of source, each plain and as it is shown, without tabs and control characters."""
     before, lines, after = (
         [clean(line.expandtabs(TAB)) for line in part] for part in (source.before, source.lines, source.after)

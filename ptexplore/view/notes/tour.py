@@ -18,7 +18,7 @@ from ptexplore.source.permalink import permalink
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.check import MEANING, WORDS, symbol_to_json
 from ptexplore.view.notes.labs import lab_to_json
-from ptexplore.view.tokens import surroundings
+from ptexplore.view.tokens import Stretch, surroundings
 from ptexplore.view.trees import IndexedTree, Spot, changed, spot
 
 _ENOUGH = 20  # lines: what is shorter is shown with what is around it
@@ -26,18 +26,13 @@ _COMMENTS = ("//", "/*", "* ", "*/")
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Lines of source from `first` on. `marked` are the first and last line meant, `token` what is meant on the first.
+class Excerpt(Stretch):
+    """Lines that a stop is about. `marked` are the first and last line meant, `token` what is meant on the first.
 
-    `before` and `after` are the lines around them that a highlighter reads, too. `cut` says what of it is left out.
+    `cut` says what of it is left out.
     """
 
-    first: int
-    lines: tuple[str, ...]
     marked: tuple[int, int]
-    language: str
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
     token: str | None = None
     cut: str = ""
 
@@ -141,10 +136,17 @@ class Guide:
         inner = (resolved.line, resolved.end_line) != (resolved.symbol, resolved.symbol_end)
         marked = (resolved.line, resolved.end_line if inner else resolved.line)
         cut = f"lines {first}-{last}; it goes from {begin} to {end}" if first > begin or last < end else ""
+        before, after = surroundings(lines, first, last, language)
         return Excerpt(
-            first, tuple(lines[first - 1 : last]), marked, language, *surroundings(lines, first, last, language),
-            _token(view, lines[resolved.line - 1]), cut,
-        )  # fmt: skip
+            marked,
+            _token(view, lines[resolved.line - 1]),
+            cut,
+            first=first,
+            lines=tuple(lines[first - 1 : last]),
+            language=language,
+            before=before,
+            after=after,
+        )
 
 
 def _window(lines: Sequence[str], resolved: ResolvedAnchor, room: int) -> tuple[int, int]:

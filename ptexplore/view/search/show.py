@@ -19,7 +19,7 @@ from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
-from ptexplore.view.tokens import surroundings
+from ptexplore.view.tokens import Stretch, surroundings
 from ptexplore.view.trees import (
     Candidate,
     IndexedTree,
@@ -46,22 +46,16 @@ READABLE = 120  # lines of a definition that is shown whole around a line of it
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One stretch of source. `lines` begin at line `first`; `mark` is the line asked for, None where there is none.
+class Page(Stretch):
+    """One stretch of source. `mark` is the line asked for, None where there is none.
 
-    `before` and `after` are the lines around it that a highlighter reads, too. `facts` are sentences for the reader.
-    `file` and `file_line` say where it lies on this machine.
+    `facts` are sentences for the reader. `file` and `file_line` say where it lies on this machine.
     """
 
     candidate: Candidate
     spot: Spot
-    first: int
-    lines: tuple[str, ...]
-    language: str
     facts: tuple[str, ...] = ()
     mark: int | None = None
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
     file: str | None = None
     file_line: int | None = None
     inside: Symbol | None = None
@@ -146,7 +140,8 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
     path = ref.path
     if path is None or tree.read(path) is None:
         if candidate.kind == "operator":
-            return Page(candidate, candidate.spot, 1, (), "yaml", _facts(candidate, indexed, None))
+            facts = _facts(candidate, indexed, None)
+            return Page(candidate, candidate.spot, facts, first=1, lines=(), language="yaml")
         place = f"{path}:{ref.line}" if ref.line else path
         why = f"{candidate.spot.tree.label} names {place} but its text is not there (any more)"
         raise PtexploreError(f"there is no text of {candidate.name}", why, "ptexplore fetch", FAILED)

@@ -17,9 +17,6 @@ from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.source_page import source_data
 from ptexplore.view.trees import IndexedTree
 
-NAV = (("Home", "index.html"), ("Tours", "tours/index.html"), ("Concepts", "concepts.html"),
-       ("Source", "src/index.html"), ("Operators", "ops/index.html"), ("Traces", "traces/index.html"))  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -63,10 +60,6 @@ class Site:
     def id(self) -> str:
         """The same for every page of a site, and for the site when it is built again."""
         return hashlib.sha256(self.settings.title.encode("utf-8", "replace")).hexdigest()[:12]
-
-    @property
-    def nav(self) -> tuple[tuple[str, str], ...]:
-        return NAV
 
     @property
     def of(self) -> str:
