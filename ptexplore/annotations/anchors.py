@@ -18,7 +18,7 @@ from ptexplore.annotations.records import Anchor, Problem, Stop, Tour
 from ptexplore.cpp.types import unqualified_types
 from ptexplore.lazy import remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol
-from ptexplore.source.canonical import is_made
+from ptexplore.source.canonical import is_made, language_of
 
 if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
@@ -415,9 +415,8 @@ class Resolver:
 
     def tokens(self, candidate: AnchorCandidate) -> list[Token]:
         """The tokens of a candidate's lines."""
-        file = self.store.file(candidate.path)
-        language = file.language if file else "cpp"
-        return read_tokens(self.tree.lines(candidate.path), candidate.begin, candidate.end, language)
+        lines = self.tree.lines(candidate.path)
+        return read_tokens(lines, candidate.begin, candidate.end, language_of(candidate.path))
 
     def pin(self, resolved: ResolvedAnchor, baseline: str) -> LockEntry:
         """The entry of an anchor that is placed on its baseline's tree."""

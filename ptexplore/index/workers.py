@@ -26,7 +26,6 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model.symbols import Dialect, FileRecords, RefLines, Symbol, ref_lines
 from ptexplore.processes import starting_workers
 from ptexplore.source import canonical
-from ptexplore.source.listing import language_of
 from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
 
@@ -235,7 +234,7 @@ def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
     words = Words.of(data)
     if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
         problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
-        records = FileRecords(task.path, language_of(task.path), problems=tuple(problems))
+        records = FileRecords(task.path, canonical.language_of(task.path), problems=tuple(problems))
     else:
         records = _records(task.path, text, macros, problems, words)
     return Whole(text, records, pack(seen, records, words.listed))
@@ -270,7 +269,7 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
 
 
 def _records(path: str, text: str, macros: MacroTable, problems: list[str], words: Words | None = None) -> FileRecords:
-    language = language_of(path)
+    language = canonical.language_of(path)
     symbols: list[Symbol] = []
     refs: RefLines = {}
     dialect: list[Dialect] = []
@@ -309,7 +308,7 @@ def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> tuple[list[Task], l
     early: list[Task] = []
     later: list[Task] = []
     for task in sorted(tasks, key=lambda task: (-task.size, task.path)):
-        if most > 0 and language_of(task.path) != "cpp":
+        if most > 0 and canonical.language_of(task.path) != "cpp":
             early.append(task)
             most -= task.size
         else:

@@ -10,6 +10,8 @@ import posixpath
 import re
 from dataclasses import dataclass
 
+from ptexplore.model.symbols import Language
+
 # Installed headers that are PyTorch's own; the rest of torch/include is third-party.
 _OWN_HEADERS = ("c10/", "caffe2/", "torch/csrc/", "torch/headeronly/", "torch/nativert/")
 _TORCH_TOP_HEADERS = frozenset({"custom_class.h", "custom_class_detail.h", "extension.h", "library.h", "script.h"})
@@ -157,6 +159,13 @@ def _path_inside(file: str, folder: str | None) -> str | None:
         return None
     start = folder.rstrip("/") + "/"
     return file.removeprefix(start) if file.startswith(start) else None
+
+
+def language_of(path: str) -> Language:
+    """The language of a file, by how its name ends."""
+    if path.endswith((".py", ".pyi")):
+        return "python"
+    return "yaml" if path.endswith((".yaml", ".yml")) else "cpp"
 
 
 def is_test_file(path: str) -> bool:

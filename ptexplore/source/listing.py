@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptexplore.model.places import Checkout, Layer, Runtime
-from ptexplore.model.symbols import Language
 from ptexplore.source import canonical
 from ptexplore.source.runtime.generated import AIDS
 from ptexplore.source.runtime.generated import find as find_generated
@@ -26,12 +25,6 @@ _GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")
 _NO_SOURCE = frozenset(
     {"__pycache__", "node_modules"}
 )  # and, of an extension, what its own build leaves: see NOT_SOURCE
-
-
-def language_of(path: str) -> Language:
-    """The language of a file, by its name."""
-    suffix = os.path.splitext(path)[1]
-    return "python" if suffix in PYTHON else "yaml" if suffix in YAML else "cpp"
 
 
 class Listed(NamedTuple):

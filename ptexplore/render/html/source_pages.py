@@ -21,8 +21,7 @@ from markupsafe import Markup
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
-from ptexplore.source.canonical import is_made
-from ptexplore.source.listing import language_of
+from ptexplore.source.canonical import is_made, language_of
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition

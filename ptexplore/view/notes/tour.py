@@ -14,6 +14,7 @@ from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.annotations.records import Lab, Stop, Tour
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.source.canonical import language_of
 from ptexplore.source.permalink import permalink
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.check import MEANING, WORDS, symbol_to_json
@@ -131,8 +132,7 @@ class Guide:
         first, last = _window(lines, resolved, max(room, 3))
         begin, end = min(resolved.begin, resolved.symbol) or resolved.line, resolved.symbol_end or resolved.end_line
         end = min(end, len(lines))
-        known = indexed.store.file(resolved.path)
-        language = known.language if known is not None else "cpp"
+        language = language_of(resolved.path)
         inner = (resolved.line, resolved.end_line) != (resolved.symbol, resolved.symbol_end)
         marked = (resolved.line, resolved.end_line if inner else resolved.line)
         cut = f"lines {first}-{last}; it goes from {begin} to {end}" if first > begin or last < end else ""

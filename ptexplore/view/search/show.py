@@ -15,6 +15,7 @@ from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.operators import dispatcher_name
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import OPERATOR_KINDS, Symbol
+from ptexplore.source.canonical import language_of
 from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
@@ -152,8 +153,7 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
     inside = indexed.store.enclosing(path, asked) if indexed is not None and asked is not None else None
     first, last = _extent(candidate, inside, len(lines))
     file, file_line = tree.place_of(path, asked or ref.line or first) or (None, None)
-    known = indexed.store.file(path) if indexed is not None else None
-    language = known.language if known is not None else _LANGUAGES.get(path.rpartition(".")[2], "cpp")
+    language = language_of(path)
     before, after = surroundings(lines, first, last, language)
     facts = _facts(candidate, indexed, inside)
     if symbol is not None and symbol.role == "declaration":
@@ -225,7 +225,6 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
     return tuple(facts)
 
 
-_LANGUAGES = {"py": "python", "pyi": "python", "yaml": "yaml", "yml": "yaml"}
 _PLACE = re.compile(r"^(?P<path>.+?):(?P<first>[1-9][0-9]{0,8})(?:-(?P<last>[1-9][0-9]{0,8})|:[0-9]+)?:?$")
 _ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concept": 1, "macro": 1, "typedef": 2,
           "operator": 2, "file": 3, "variable": 4, "member": 5, "enumerator": 6, "namespace": 7}  # fmt: skip
