@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ptexplore.annotations.load import NoteLibrary
+from ptexplore.annotations.marks import Mark
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.site import (
-    Note,
     Scope,
     Settings,
     Site,
@@ -95,23 +94,14 @@ def plan_site(contents: SiteContents, settings: Settings) -> Site:
     return site
 
 
-def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Note]]:
+def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Mark]]:
     """The stops beside each file of the site, on the tree whose text that page has."""
-    margins: dict[str, list[Note]] = {}
+    margins: dict[str, list[Mark]] = {}
     for number, indexed in enumerate(contents.trees):
         for mark in contents.marks_by_tree.get(indexed.tree.info.name, ()):
             if mark.placed and site.owner.get(mark.path) == number and mark.stop in site.stops:
-                note = Note(mark.stop, mark.title, mark.tour, mark.line, site.stops[mark.stop], _beginning(mark.text))
-                margins.setdefault(mark.path, []).append(note)
+                margins.setdefault(mark.path, []).append(mark)
     return margins
-
-
-def _beginning(text: str, most: int = 240) -> str:
-    """How a stop's prose begins, as plain words: for the margin of a page."""
-    first = text.strip().split("\n\n", 1)[0]
-    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", first)
-    plain = " ".join(re.sub(r"[`*]|(?<!\w)_|_(?!\w)", "", plain).split())
-    return plain if len(plain) <= most else f"{plain[: most - 1].rsplit(' ', 1)[0]}…"
 
 
 def _generated(contents: SiteContents, site: Site) -> Mapping[str, Mapping[int, str]]:

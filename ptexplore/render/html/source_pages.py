@@ -18,6 +18,7 @@ from dataclasses import astuple, dataclass
 
 from markupsafe import Markup
 
+from ptexplore.annotations.marks import Mark
 from ptexplore.render.html.output import Output, Row, digest, write_pages
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped, marked_lines
@@ -26,7 +27,7 @@ from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
 from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
-from ptexplore.view.site.site import Note, Site, between, folder_url, shown
+from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
 from ptexplore.view.trees import changed
 
@@ -34,6 +35,7 @@ CHUNK = 100  # lines of one list: a browser lays out only those that are seen
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
            "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
 PAGE = 30_000  # characters of lines and list: a generated file's page that has more stands packed
+PROSE = 240  # characters of a stop that stand beside the code
 DATA = 1_000  # characters of rows: a file of definitions that has more stands packed
 _FEW = 40  # pages: fewer look up the names they need, more read all at first
 _BATCH = 24
@@ -192,14 +194,22 @@ def _file(site: Site, url: str, path: str, lines: Sequence[int], name: str = "")
     return f"<span>{escaped(path)}{numbers}</span>"
 
 
-def _margin(notes: Sequence[Note], url: str) -> str:
+def _margin(notes: Sequence[Mark], url: str) -> str:
     """The notes beside the code, by line."""
     return "".join(
         f'<article class="note" id="note-{note.stop.replace("#", "--")}" data-line="{note.line}">'
         f'<a class="at" href="#L{note.line}">line {note.line}</a>'
-        f'<h2><a href="{between(url, note.url)}">{escaped(note.title)}</a></h2><p>{escaped(note.text)}</p></article>\n'
+        f'<h2><a href="{between(url, stop_url(note.stop))}">{escaped(note.title)}</a></h2>'
+        f"<p>{escaped(_beginning(note.text))}</p></article>\n"
         for note in sorted(notes, key=lambda note: (note.line, note.stop))
     )
+
+
+def _beginning(prose: str) -> str:
+    """How a stop's prose begins, as plain words."""
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose)
+    plain = " ".join(re.sub(r"[`*]|(?<!\w)_|_(?!\w)", "", plain).split())
+    return plain if len(plain) <= PROSE else f"{plain[: PROSE - 1].rsplit(' ', 1)[0]}…"
 
 
 def _symbols(data: SourceData, text: str) -> str:

@@ -100,9 +100,8 @@ def find(
     if only in (None, "note"):
         groups.append(_notes(trees, marks_by_tree or {}, query, wanted))
     if wanted.text or only == "text" or (only is None and few):
-        lines, more = matching_lines(trees, query, wanted.limit, wanted.stopped)
-        hits = tuple(Candidate("line", f"{at.ref.path}:{at.ref.line}", text, at) for at, text in lines)
-        groups.append(HitGroup("text", hits, None if more else 0))
+        lines, more = matching_lines(trees, query, wanted)
+        groups.append(HitGroup("text", tuple(lines), None if more else 0))
     return FindView(query, tuple(g for g in groups if g.hits), tuple(t.tree.info for t in trees), tuple(remarks))
 
 
@@ -236,34 +235,33 @@ LONGEST = 400  # characters of a line that are shown
 _WORD = re.compile(r"\w+")
 
 
-def matching_lines(
-    trees: Sequence[IndexedTree], query: str, limit: int, stopped: Callable[[], bool] = lambda: False
-) -> tuple[list[tuple[Spot, str]], bool]:
-    """The first `limit` lines that hold `query`, and whether there are (or may be) more.
+def matching_lines(trees: Sequence[IndexedTree], query: str, asked: FindQuery) -> tuple[list[Candidate], bool]:
+    """The first lines that hold `query`, as many as are `asked` for, and whether there are (or may be) more.
 
     The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
     must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
-    found so far is returned as soon as `stopped` says so.
+    found so far is returned as soon as `asked.stopped` says so.
     """
     words = [word.lower() for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
     wanted = " ".join(query.split())
     if not words:
         return [], False
     fold = wanted == wanted.lower()
-    lines: list[tuple[Spot, str]] = []
+    lines: list[Candidate] = []
     more = False
     for indexed, earlier in one_tree_a_file(trees):
         paths = indexed.store.files_with_words(words, FILES + 1)
         more = more or len(paths) > FILES
         for path in paths[:FILES]:
-            if stopped():
+            if asked.stopped():
                 return lines, True
             if any(other.store.file(path) is not None for other in earlier):
                 continue
             for number, line in _lines_with(indexed, path, wanted, fold=fold):
-                if len(lines) == limit:
+                if len(lines) == asked.limit:
                     return lines, True
-                lines.append((spot(indexed, path, number), shortened(line, words[0])))
+                place = spot(indexed, path, number)
+                lines.append(Candidate("line", f"{path}:{number}", shortened(line, words[0]), place))
     return lines, more
 
 

@@ -28,18 +28,6 @@ class Settings:
     repo: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A stop beside a line of a file: its page, its title, how it begins."""
-
-    stop: str
-    title: str
-    tour: str
-    line: int
-    url: str
-    text: str
-
-
 @dataclass
 class Site:
     """One site. `sources` are the URLs of published files by path, `owner` the number of the tree each is from.
@@ -53,7 +41,7 @@ class Site:
     owner: Mapping[str, int]
     operators: Mapping[str, str] = field(default_factory=dict)
     at: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    notes: Mapping[str, Sequence[Note]] = field(default_factory=dict)
+    notes: Mapping[str, Sequence[Mark]] = field(default_factory=dict)  # the stops beside each file, by its path
     stops: Mapping[str, str] = field(default_factory=dict)  # "tour#stop" -> URL
 
     @property
