@@ -47,8 +47,8 @@ class Candidate:
     """One thing that a target or a query may mean: a symbol, an operator, a file, a note, a line of text.
 
     `detail` is the signature, the schema or the line itself. `tree` is the number of its tree among those searched, -1
-    for what is in none of them. `also` are places of the same thing in further trees. For a file, `first` and `last`
-    are the lines asked for; `command` is what shows it, if that is not `show` with its place.
+    if that is none of them or nothing asks for it. `also` are places of the same thing in further trees. For a file,
+    `first` and `last` are the lines asked for; `command` is what shows it, if that is not `show` with its place.
     """
 
     kind: str

@@ -64,11 +64,11 @@ def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
 
 def _symbol(console: Console, hit: Candidate, locate: LocateIn) -> None:
     declared = " (declared)" if hit.declared else ""
-    title = _title(hit, (f"  {hit.kind}{declared}", "dim"), (_maker(hit), "dim"))
+    title = _title(hit, (f"  {hit.kind}{declared}", "dim"), (_made_by(hit), "dim"))
     _with_places(console, title, [hit.spot, *hit.also], hit.guards, locate)
 
 
-def _maker(result: Candidate) -> str:
+def _made_by(result: Candidate) -> str:
     return f"  by {result.symbol.macro}" if result.symbol is not None and result.symbol.macro else ""
 
 
@@ -113,7 +113,7 @@ def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: 
     console.print(styled((f"{view.target} names {total} things:", "bold")))
     for candidate in view.candidates[:limit]:
         declared = "  declared" if candidate.declared else ""
-        title = _title(candidate, (f"  {candidate.kind}{_maker(candidate)}{declared}", "dim"))
+        title = _title(candidate, (f"  {candidate.kind}{_made_by(candidate)}{declared}", "dim"))
         _with_places(console, title, [candidate.spot, *candidate.also], candidate.guards, locate)
     if total > limit:
         console.print(Text(f"  {total - limit} more: --limit 0 lists all", style="dim"))

@@ -235,30 +235,30 @@ LONGEST = 400  # characters of a line that are shown
 _WORD = re.compile(r"\w+")
 
 
-def matching_lines(trees: Sequence[IndexedTree], query: str, asked: FindQuery) -> tuple[list[Candidate], bool]:
-    """The first lines that hold `query`, as many as are `asked` for, and whether there are (or may be) more.
+def matching_lines(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tuple[list[Candidate], bool]:
+    """The first lines that hold `query`, as many as are `wanted`, and whether there are (or may be) more.
 
     The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
     must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
-    found so far is returned as soon as `asked.stopped` says so.
+    found so far is returned as soon as `wanted.stopped` says so.
     """
     words = [word.lower() for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
-    wanted = " ".join(query.split())
+    plain = " ".join(query.split())
     if not words:
         return [], False
-    fold = wanted == wanted.lower()
+    fold = plain == plain.lower()
     lines: list[Candidate] = []
     more = False
     for indexed, earlier in one_tree_a_file(trees):
         paths = indexed.store.files_with_words(words, FILES + 1)
         more = more or len(paths) > FILES
         for path in paths[:FILES]:
-            if asked.stopped():
+            if wanted.stopped():
                 return lines, True
             if any(other.store.file(path) is not None for other in earlier):
                 continue
-            for number, line in _lines_with(indexed, path, wanted, fold=fold):
-                if len(lines) == asked.limit:
+            for number, line in _lines_with(indexed, path, plain, fold=fold):
+                if len(lines) == wanted.limit:
                     return lines, True
                 place = spot(indexed, path, number)
                 lines.append(Candidate("line", f"{path}:{number}", shortened(line, words[0]), place))
