@@ -44,7 +44,7 @@ HEAVY = {
     "ptexplore.index.workers",
     "ptexplore.model.trace",
     "ptexplore.resolve.claims",
-    "ptexplore.resolve.observed",
+    "ptexplore.model.observed",
     "ptexplore.source.fetch.fetch",
     "ptexplore.source.fetch.git",
 }  # what a look-up in an index must not import

@@ -7,10 +7,10 @@ import os
 import re
 import zlib
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.observed import KINDS, Recorded, SteppedCalls, record_of
 from ptexplore.model.trace import TRAIL_FORMAT, Observation, Session
 
 MAX_OBSERVATIONS = 2_000_000
@@ -21,54 +21,15 @@ WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 Record = TypeVar("Record")
 
 
-@cache
-def _required() -> dict[str, Any]:
-    """What each kind of observation must have, and an event besides by its type.
-
-    Others and further keys are let through: a format only ever grows.
-    """
-    from msgspec import Meta, defstruct
-
-    count = Annotated[int, Meta(ge=0)]
-    bits = defstruct("bits", [("raw", count)])
-    kinds: dict[str, dict[str, Any]] = {
-        "event": {"event": count, "parent": count | None, "type": str, "thread": count, "phase": str},
-        "event op": {"name": str},
-        "event node": {"name": str},
-        "event engine": {"name": str},
-        "event user": {"name": str},
-        "event frame": {"file": str, "line": count, "function": str},
-        "event builtin": {"table": str, "method": str, "tls_include": count, "tls_exclude": count},
-        "event call": {"call": count},
-        "call": {
-            "call": count, "source": str, "syntax": str, "callable": dict,
-            "arguments": list[defstruct("argument", [("name", str)])],  # type: ignore[misc]
-            "tls_include": bits, "tls_exclude": bits,
-        },
-        "graph": {"id": count, "name": str, "next": list[count]},
-        "table": {"op": str, "dump": str, "table": str},
-        "output": {"text": str},
-        "cut": {"text": str},
-        "calls": {
-            "part": str, "instructions": count, "functions": list[tuple[str, str, str, str]], "function": list[count],
-            "depth": list[count], "begin": list[count], "end": list[count], "tail": list[count],
-            "registers": dict[str, tuple[count, count, count]], "closed": dict,
-        },
-        "nondeterministic": {"text": str},
-        "perturbed": {"text": str},
-    }  # fmt: skip
-    return {kind: defstruct("data", list(fields.items())) for kind, fields in kinds.items()}
-
-
-def _is_tree(data: dict[str, Any]) -> bool:
-    """Whether the lists of "calls" are of one length, name functions that there are, and nest."""
-    depths, count = data["depth"], len(data["functions"])
-    if {len(data[name]) for name in ("function", "begin", "end")} != {len(depths)}:
+def _is_tree(calls: SteppedCalls) -> bool:
+    """Whether the lists are of one length, name functions that there are, and nest."""
+    depths, count = calls.depth, len(calls.functions)
+    if {len(calls.function), len(calls.begin), len(calls.end)} != {len(depths)}:
         return False
-    deeper = zip([-1, *depths], depths, strict=False)
+    deeper = zip((-1, *depths), depths, strict=False)
     nested = all(depth <= before + 1 for before, depth in deeper)
-    timed = all(begin <= end for begin, end in zip(data["begin"], data["end"], strict=True))
-    return nested and timed and all(function < count for function in data["function"])
+    timed = all(begin <= end for begin, end in zip(calls.begin, calls.end, strict=True))
+    return nested and timed and all(function < count for function in calls.function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +109,7 @@ def _known_format(number: int, name: str) -> int:
 def portable(session: Session) -> Session:
     """The session without the folders of the machine it was made on."""
     folder = os.path.dirname(session.torch.torch_dir).rstrip("/")
-    observations = tuple(replace(o, data=_portable(o.data, folder)) for o in session.observations)
+    observations = tuple(_portable(observation, folder) for observation in session.observations)
     return replace(session, torch=replace(session.torch, torch_dir=""), observations=observations)
 
 
@@ -168,23 +129,18 @@ def checked(session: Session, name: str) -> Session:
 
 
 def _check(observation: Observation, name: str) -> None:
-    """Raise PtexploreError where an observation lacks what its kind must have."""
+    """Raise PtexploreError where an observation is not as its kind must be."""
     import msgspec
 
-    data, required = observation.data, _required()
+    if _depth(observation.data) > MAX_DEPTH:
+        raise refused(name, f"observation {observation.id} nests deeper than any real one")
     try:
-        for kind in (observation.kind, f"{observation.kind} {data.get('type')}"):
-            if kind in required:
-                msgspec.convert(data, required[kind])
+        record = record_of(observation, KINDS.get(observation.kind, Recorded))
     except msgspec.ValidationError as error:
         why = f"a value of observation {str(observation.id)[:20]} is missing or of the wrong kind: {str(error)[:100]}"
         raise refused(name, why) from error
-    if observation.id < 0:
-        raise refused(name, "an observation's id is missing or of the wrong kind")
-    if observation.kind == "calls" and not _is_tree(data):
+    if isinstance(record, SteppedCalls) and not _is_tree(record):
         raise refused(name, f"the calls of observation {observation.id} are no tree")
-    if _depth(data) > MAX_DEPTH:
-        raise refused(name, f"observation {observation.id} nests deeper than any real one")
 
 
 def _depth(value: Any) -> int:
@@ -196,19 +152,18 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _portable(data: dict[str, Any], folder: str) -> dict[str, Any]:
+def _portable(observation: Observation, folder: str) -> Observation:
     """Paths as they are below site-packages; of a file elsewhere the name alone."""
-    changed: dict[str, Any] = {}
-    if folder and isinstance(data.get("dump"), str):
-        changed = {
-            key: data[key].replace(f"{folder}/", "") for key in ("dump", "table") if isinstance(data.get(key), str)
-        }
-    if isinstance(data.get("file"), str):
-        changed["file"] = _relative(data["file"], folder)
-    target = data.get("callable")
-    if isinstance(target, dict) and isinstance(target.get("file"), str):
-        changed["callable"] = {**target, "file": _relative(target["file"], folder)}
-    return {**data, **changed} if changed else data
+    kind, data = observation.kind, observation.data
+    if kind == "table" and folder:
+        paths = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table")}
+    elif kind == "event" and data.get("file"):
+        paths = {"file": _relative(data["file"], folder)}
+    elif kind == "call" and data["callable"].get("file"):
+        paths = {"callable": {**data["callable"], "file": _relative(data["callable"]["file"], folder)}}
+    else:
+        return observation
+    return replace(observation, data={**data, **paths})
 
 
 def _relative(path: str, folder: str) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
+from ptexplore.model.observed import GraphNode, records
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch.schema import arguments
-from ptexplore.resolve.observed import GraphNode, node_of
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
 OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
@@ -26,7 +26,7 @@ FORMULA_SCOPE = "torch::autograd::generated::details"
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add recorded nodes under forward autograd kernels; give backward nodes source, formula and forward call."""
     forward = _recording_calls(claims)
-    graph = {node.sequence: node for node in map(node_of, context.observations("ops", "graph"))}
+    graph = {node.sequence: node for node in records(context.session.observations, "graph", GraphNode)}
     recorded = _recorded(context, forward, graph)
 
     def change(claim: Claim) -> Claim:

@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
+from ptexplore.model.observed import Event, RecordedTensor, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Finding, Hop, Observation, Session, walk
+from ptexplore.model.trace import Finding, Hop, Session, walk
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.observed import Event, RecordedTensor, UserCall, call_of, event_of, operators
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
@@ -55,21 +55,11 @@ class Context:
     findings: list[Finding] = field(default_factory=list)
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
 
-    @cached_property
-    def _grouped(self) -> dict[tuple[str, str], list[Observation]]:
-        grouped: dict[tuple[str, str], list[Observation]] = {}
-        for observation in self.session.observations:
-            grouped.setdefault((observation.recorder, observation.kind), []).append(observation)
-        return grouped
-
-    def observations(self, recorder: str, kind: str) -> list[Observation]:
-        """The observations of one recorder and kind, in the order they were made."""
-        return self._grouped.get((recorder, kind), [])
-
     @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:
         """The events of one recorder's tree, in the order in which they were made."""
-        return tuple(map(event_of, self.observations(recorder, "event")))
+        seen = (observation for observation in self.session.observations if observation.recorder == recorder)
+        return tuple(records(seen, "event", Event))
 
     @property
     def base(self) -> tuple[Event, ...]:
@@ -86,7 +76,7 @@ class Context:
     @cached_property
     def calls(self) -> tuple[UserCall, ...]:
         """The calls of the expression, in order."""
-        return tuple(map(call_of, self.observations("dispatch", "call")))
+        return tuple(records(self.session.observations, "call", UserCall))
 
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ptexplore.model.hop_kinds import HopKind
+from ptexplore.model.observed import UNSEEN, CallTarget, Event, UserCall, operators
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
-from ptexplore.resolve.observed import CallTarget, Event, UserCall, operators
 from ptexplore.resolve.places.precision import unknown
 
 ENGINE_PREFIX = "autograd::engine::evaluate_function: "
@@ -149,16 +149,16 @@ def _belongs(call: UserCall, numbers: frozenset[int], claim: Claim, span: frozen
     """Whether a claim ran inside a call that ran the operators of these numbers."""
     if numbers or span:
         return bool(span) and span <= numbers
-    return _is_of(call.target, claim)
+    return _is_of(call.callable, claim)
 
 
 def _is_skipped(call: UserCall, numbers: frozenset[int], claim: Claim) -> bool:
     """Whether a call ran no operator and left no event of its own (an attribute, a Python helper)."""
-    return not numbers and not _is_of(call.target, claim)
+    return not numbers and not _is_of(call.callable, claim)
 
 
 def _is_of(target: CallTarget, claim: Claim) -> bool:
-    event = claim.event or Event()
+    event = claim.event or UNSEEN
     if claim.hop.kind == "binding":
         return event.method == target.method
     return claim.hop.kind == "python" and (event.file, event.line) == (target.file, target.line)
@@ -169,7 +169,7 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     if first.hop.kind in ("binding", "python"):
         called = first.but(replace(first.hop, evidence=(*first.hop.evidence, call.observation)))
         return [replace(called, call=call), *group[1:]]
-    foreign = call.target.kind in ("other", "class", "python")
+    foreign = call.callable.kind in ("other", "class", "python")
     return [(_foreign if foreign else _binding)(call, tuple(group))]
 
 
@@ -178,7 +178,7 @@ def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     hop = Hop(
         id=0,
         kind="python",
-        name=call.target.qualname or call.source,
+        name=call.callable.qualname or call.source,
         status="observed",
         source=unknown("not torch's own: the operators below ran inside this call"),
         evidence=(call.observation,),
@@ -188,12 +188,12 @@ def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
 
 def _alone(call: UserCall) -> list[Claim]:
     """A call into torch that ran no operator is still worth a line; a call elsewhere is not."""
-    return [_binding(call, ())] if call.target.kind in TENSOR_SYNTAX and call.target.table else []
+    return [_binding(call, ())] if call.callable.kind in TENSOR_SYNTAX and call.callable.table else []
 
 
 def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
-    target = call.target
+    target = call.callable
     why = f"`{call.source}` is {call.syntax} syntax: Python looks {target.method} up on the operand's type"
     hop = Hop(
         id=0,
@@ -204,5 +204,5 @@ def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
         evidence=(call.observation,),
         why=(why,),
     )
-    event = Event(call.observation, type="callable", table=target.table, method=target.method)
+    event = replace(UNSEEN, observation=call.observation, table=target.table, method=target.method)
     return Claim(hop=hop, event=event, call=call, children=children)

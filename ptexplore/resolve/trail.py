@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptexplore.catalogue.dump import parse_table
+from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.trace import Finding, Session, Trail
 from ptexplore.resolve import autograd, merge, python_places
@@ -10,7 +11,6 @@ from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import join
-from ptexplore.resolve.observed import table_of
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, recorded_path
@@ -21,16 +21,15 @@ OTHER_RESULT = "the stepped run gave another result than the run before it (memo
 def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
-        kind, data = observation.kind, observation.data
-        if kind == "cut":
-            context.findings.append(Finding("cut", str(data.get("text", "events beyond the cap are not shown"))))
-        elif kind in ("nondeterministic", "perturbed"):
-            context.findings.append(Finding(kind, str(data.get("text", ""))))
-        elif kind == "result" and data.get("equal") is False:
+        kind = observation.kind
+        if kind in ("cut", "nondeterministic", "perturbed"):
+            context.findings.append(Finding(kind, record_of(observation, Remark).text))
+        elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
         elif kind == "table":
-            text = "its registrations are not those of the catalogue (the traced code changed them)"
-            context.findings.append(Finding("registrations-changed", f"{table_of(observation).op}: {text}"))
+            op = record_of(observation, ChangedTable).op
+            text = f"{op}: its registrations are not those of the catalogue (the traced code changed them)"
+            context.findings.append(Finding("registrations-changed", text))
     return claims
 
 
@@ -70,5 +69,5 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
 def _changed(session: Session) -> dict[str, list[TableEntry]]:
     """Tables of operators whose registrations the traced process changed, as it had them."""
     where = InstalledFolders(session.torch.torch_dir)
-    changed = (table_of(observation) for observation in session.observations if observation.kind == "table")
+    changed = records(session.observations, "table", ChangedTable)
     return {table.op: parse_table(table.op, table.table, lambda file: recorded_path(file, where)) for table in changed}

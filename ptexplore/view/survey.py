@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ptexplore.capture.session import from_document, refused
 from ptexplore.capture.survey import PLAIN, Surveyed
 from ptexplore.errors import PtexploreError
+from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.documents import FORMAT
@@ -82,8 +83,8 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
     }
     if trail is None or run.session is None:
         return SurveyRow(state="failed" if run.has_sample else "no sample", **base)
-    parts = [o.data for o in run.session.observations if o.kind == "calls"]
-    called = [f"{part['op']}#{part['number']}" for part in parts if part["part"] == "operator"]
+    parts = records(run.session.observations, "calls", SteppedCalls)
+    called = [f"{part.op}#{part.number}" for part in parts if part.part == "operator"]
     base["why"] = trail.captured.reason or ""
     result, changed = _compared(run)
     seen = [hop for hop in walk(trail.hops) if hop.status == "observed"]
@@ -107,9 +108,9 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         differences=differences,
         result=result,
         changed=changed,
-        cuts=tuple(str(part["cut"]) for part in parts if part["cut"]),
+        cuts=tuple(part.cut for part in parts if part.cut),
         findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")),
-        instructions=sum(int(part["instructions"]) for part in parts),
+        instructions=sum(part.instructions for part in parts),
         **base,
     )
 

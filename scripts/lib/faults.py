@@ -40,7 +40,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/merge.py",
-        "in TENSOR_SYNTAX and call.target.table else []",
+        "in TENSOR_SYNTAX and call.callable.table else []",
         "in TENSOR_SYNTAX else []",
         "a call that ran no operator is shown only where it is torch's own",
     ),
@@ -83,8 +83,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/trail.py",
-        'data.get("equal") is False',
-        'data.get("equal") is not True',
+        "SteppedResult).equal is False",
+        "SteppedResult).equal is not True",
         "a result that was not compared does not differ",
     ),
     # --- dispatch: the sets ---
@@ -334,8 +334,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/join.py",
-        "if stepped.of is not None and len(called) != stepped.of:",
-        "if stepped.of is None and called:",
+        "if stepped.calls.of is not None and len(called) != stepped.of:",
+        "if stepped.calls.of is None and called:",
         "a run that called the operator another number of times tells nothing by numbers",
     ),
     Fault(
@@ -376,8 +376,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/call_tree.py",
-        "library in closed and not library.startswith(_OPEN))",
-        "library in closed)",
+        "library in calls.closed and not library.startswith(_OPEN))",
+        "library in calls.closed)",
         "torch's own libraries are open",
     ),
     Fault(

@@ -108,7 +108,7 @@ def test_torch_is_not_imported(cli: Cli, arguments: tuple[str, ...]) -> None:
         assert not {"rich", "sqlite3", "yaml"} & {name.split(".")[0] for name in imported}
         assert not {name for name in imported if name.startswith(("ptexplore.workspace", "ptexplore.model"))}
     else:  # a card is no trace, and what is as it was is not read again
-        trace = {"ptexplore.model.trace", "ptexplore.resolve.claims", "ptexplore.resolve.observed", "ptexplore.capture"}
+        trace = {"ptexplore.model.trace", "ptexplore.resolve.claims", "ptexplore.model.observed", "ptexplore.capture"}
         making = {"ptexplore.index.build", "ptexplore.index.workers", "ptexplore.source.fetch.fetch"}
         assert not (trace | making) & imported
 

@@ -103,7 +103,7 @@ def test_no_file_names_a_machine() -> None:
             assert word not in text, f"{path.relative_to(ROOT)} names {word}"
 
 
-TRACES = {"ptexplore.model.trace", "ptexplore.resolve.claims", "ptexplore.resolve.observed", "ptexplore.capture"}
+TRACES = {"ptexplore.model.trace", "ptexplore.resolve.claims", "ptexplore.model.observed", "ptexplore.capture"}
 READERS = {"ptexplore.index.cpp", "ptexplore.index.build", "ptexplore.index.workers", "tree_sitter", "clang"}
 FETCHING = {"ptexplore.source.fetch.fetch", "ptexplore.source.fetch.remotes", "ptexplore.source.fetch.archive", "git"}
 NOTES = {"ptexplore.annotations.anchors", "markdown_it", "yaml"}

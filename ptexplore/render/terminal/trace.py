@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from ptexplore.model.observed import Remark, records
 from ptexplore.render.terminal.console import Locate, drawn, folded
 from ptexplore.safe_text import clean
 from ptexplore.view.line import place_spans
@@ -96,11 +97,10 @@ def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
 
 def print_output(console: Console, session: Session) -> None:
     """What the traced code itself printed, on the console given (stderr), so that it is neither lost nor mixed in."""
-    for observation in session.observations:
-        if observation.kind == "output" and observation.data.get("text"):
-            console.print(Text("the expression printed:", style="dim"))
-            for line in str(observation.data["text"]).splitlines():
-                console.print(Text(f"  {clean(line)}"))
+    for printed in records(session.observations, "output", Remark):
+        console.print(Text("the expression printed:", style="dim"))
+        for line in printed.text.splitlines():
+            console.print(Text(f"  {clean(line)}"))
 
 
 def print_explanation(console: Console, explanation: Explanation, locate: Locate) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.cpp.text import Text
+from ptexplore.model.observed import ChangedTable, records
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import OperatorRef
@@ -19,7 +20,6 @@ from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.dispatch.kernel_bodies import caller, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import device_of
 from ptexplore.resolve.dispatch.schema import fits
-from ptexplore.resolve.observed import table_of
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
 MATH = "math kernel"  # the table's word for a composite kernel
@@ -76,8 +76,10 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
 
 def _added(context: Context) -> list[Operator]:
     """The operators that the traced code both registered and called."""
-    changed = [table_of(observation) for observation in context.session.observations if observation.kind == "table"]
-    return [Operator(table.op, table.schema, (), ()) for table in changed if context.store.operator(table.op) is None]
+    changed = records(context.session.observations, "table", ChangedTable)
+    return [
+        Operator(table.op, table.schema or "", (), ()) for table in changed if context.store.operator(table.op) is None
+    ]
 
 
 def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:

@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ptexplore.model.observed import UNSEEN, Event, RecordedInput, RecordedTensor, operators
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.keyset import BACKENDS, KeySets, union
-from ptexplore.resolve.observed import Event, RecordedInput, RecordedTensor, operators
 
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
@@ -78,7 +78,7 @@ class KnownTensors:
 
     def arguments(self, claim: Claim) -> Arguments:
         """The sets of one operator call's tensor arguments, by schema name."""
-        event = claim.event or Event()
+        event = claim.event or UNSEEN
         position = self.position.get(event.event, -1)
         inputs = self.inputs[position] if 0 <= position < len(self.inputs) else event.inputs
         named = schema.arguments(claim.hop.operator.schema) if claim.hop.operator is not None else ()
@@ -195,7 +195,7 @@ def first_state(context: Context) -> LocalState:
     """
     if context.calls:
         first = context.calls[0]
-        return LocalState(first.tls_include, first.tls_exclude, True, "", (first.observation,))
+        return LocalState(first.tls_include.raw, first.tls_exclude.raw, True, "", (first.observation,))
     include = context.keys.raw(("BackendSelect", "ADInplaceOrView"))
     exclude = context.keys.raw(name for name in context.keys.keys if name.startswith("Autocast"))
     return LocalState(include, exclude, False, "not read; torch's defaults are assumed", certain=False)
@@ -205,7 +205,7 @@ def state_at(claim: Claim, state: LocalState) -> LocalState:
     """The sets at a claim: as they were read at it, else `state`, the sets around it."""
     call, event = claim.call, claim.event
     if call is not None:
-        return LocalState(call.tls_include, call.tls_exclude, True, "", (call.observation,))
+        return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
     if event is not None and event.tls_include is not None and event.tls_exclude is not None:
         return LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
     return state

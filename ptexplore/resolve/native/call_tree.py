@@ -9,12 +9,13 @@ argument).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from ptexplore.cpp.symbol_names import Name, arguments_of, parse, pointed, split
+from ptexplore.model.observed import SteppedCalls
 from ptexplore.model.trace import walk
 
 _OPEN = ("libtorch", "libc10")
@@ -86,46 +87,34 @@ class NativeFrame:
 
 @dataclass(frozen=True, eq=False)
 class SteppedPart:
-    """One stepped part of a run: a whole phase, or one call of the operator `op` ("add.Tensor").
+    """One stepped part of a run: a whole phase, or one operator call. `frames` are its calls in the order of entry."""
 
-    `number` says which of its `of` calls, where the probe could tell. `cut` says why the log ends early. `frames` are
-    in the order of entry.
-    """
-
-    observation: int
-    covers: Literal["forward", "backward", "operator"]
-    op: str | None
-    number: int | None
-    of: int | None
-    cut: str | None
+    calls: SteppedCalls
     frames: list[NativeFrame]
 
 
-def part(observation: int, data: Mapping[str, Any]) -> SteppedPart:
-    """The tree of a "calls" observation."""
-    closed = data.get("closed") or {}
+def part(calls: SteppedCalls) -> SteppedPart:
+    """The tree of these calls."""
     functions = [
-        Function(library, mangled, demangled, library in closed and not library.startswith(_OPEN))
-        for library, _, mangled, demangled in data["functions"]
+        Function(library, mangled, demangled, library in calls.closed and not library.startswith(_OPEN))
+        for library, _, mangled, demangled in calls.functions
     ]
-    tails, registers = set(data["tail"]), data["registers"]
     frames: list[NativeFrame] = []
     stack: list[NativeFrame] = []
-    rows = zip(data["function"], data["depth"], data["begin"], data["end"], strict=True)
+    rows = zip(calls.function, calls.depth, calls.begin, calls.end, strict=True)
     for number, (function, depth, begin, end) in enumerate(rows):
         while len(stack) > depth:
             stack.pop().last = number - 1
         parent = stack[-1] if stack else None
-        held = tuple(registers[str(number)]) if str(number) in registers else None
-        frame = NativeFrame(number, functions[function], begin, end, number in tails, held, parent)
+        registers = calls.registers.get(str(number))
+        frame = NativeFrame(number, functions[function], begin, end, number in calls.tail, registers, parent)
         if parent is not None:
             parent.children.append(frame)
         frames.append(frame)
         stack.append(frame)
     for frame in stack:
         frame.last = len(frames) - 1
-    get = data.get
-    return SteppedPart(observation, data["part"], get("op"), get("number"), get("of"), get("cut"), frames)
+    return SteppedPart(calls, frames)
 
 
 Kind = Literal["entry", "redispatch", "boxed-call", "boundary", "lookup", "node", "carrier", "other"]

@@ -268,7 +268,7 @@ class Conclusions:
             draft.children = [self._draft(child, frame) for child in claim.children]
             return draft
         expected = list(_chain(claim))
-        if not self.seen.part.cut:
+        if not self.seen.part.calls.cut:
             self._compare(draft, expected, list(walk(walked)))
         left = list(expected)
         draft.children = [self._step(claim, step, expected, left) for step in walked]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
 from ptexplore.resolve.claims import Claim, Context, numbers
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, part
@@ -13,7 +14,6 @@ from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import Seen
 from ptexplore.resolve.native.sites import Sites
 
-KIND = "calls"
 OpOf = Callable[[str], str | None]  # an operator's name by its C++ name: "add_Tensor" -> "aten::add.Tensor"
 UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
 FindingOf = tuple[Finding, Claim | None]  # a finding and the claim that it is about
@@ -23,16 +23,16 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Lay the claims over the frames of every stepped part. Must be the last pass: its findings name hops by number."""
     sites = Sites(context.lookup)
     findings: list[FindingOf] = []
-    for observation in context.observations("native", KIND):
-        stepped = part(observation.id, observation.data)
+    for calls in records(context.session.observations, "calls", SteppedCalls):
+        stepped = part(calls)
         if not stepped.frames:
             continue
-        if stepped.covers == "operator":
+        if stepped.calls.part == "operator":
             claims = _operator(context, sites, stepped, claims, findings)
         else:
-            claims = _phase(context, sites, stepped, stepped.covers, claims, findings)
-        if stepped.cut:
-            findings.append((Finding("cut", f"the native tree ends early: {stepped.cut}"), None))
+            claims = _phase(context, sites, stepped, stepped.calls.part, claims, findings)
+        if stepped.calls.cut:
+            findings.append((Finding("cut", f"the native tree ends early: {stepped.calls.cut}"), None))
     numbered = numbers(claims) if findings else {}
     for finding, claim in findings:
         context.findings.append(replace(finding, hop=numbered.get(id(claim)) if claim is not None else None))
@@ -60,7 +60,7 @@ def _operator(
     """A part that is one operator call takes that call's place."""
     wanted = _wanted(stepped, claims) or _nesting_alike(Seen(context, sites, stepped, "forward"), stepped, claims)
     if wanted is None:
-        text = f"{stepped.op} was stepped, and which of the calls here that is cannot be told"
+        text = f"{stepped.calls.op} was stepped, and which of the calls here that is cannot be told"
         findings.append((Finding("cut", text), None))
         return claims
     joined = _joined(context, Seen(context, sites, stepped, wanted.hop.phase), (wanted,), findings)
@@ -72,17 +72,17 @@ def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
 
     Empty if the stepped run called the operator another number of times: numbers then tell nothing.
     """
-    base, _, overload = str(stepped.op).partition(".")
+    base, _, overload = str(stepped.calls.op).partition(".")
     calls = ((c, c.event.name) for c in walk(claims) if c.hop.kind == "op" and c.event is not None)
     called = [c for c, name in calls if name == f"aten::{base}"]
-    if stepped.of is not None and len(called) != stepped.of:
+    if stepped.calls.of is not None and len(called) != stepped.calls.of:
         return []
     return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
 
 
 def _wanted(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
     """The claim of the stepped call: of those with that operator's name the one of that number."""
-    called, number = _called(stepped, claims), stepped.number
+    called, number = _called(stepped, claims), stepped.calls.number
     if number is None:  # the probe could not tell which call it was: there may be one alone
         return called[0] if len(called) == 1 else None
     return called[number - 1] if len(called) >= number else None
@@ -93,9 +93,9 @@ def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) 
 
     For calls that came boxed: the probe counts entry points, and a boxed call goes past them.
     """
-    if stepped.number is not None:
+    if stepped.calls.number is not None:
         return None
-    named = f"aten::{str(stepped.op).partition('.')[0]}"
+    named = f"aten::{str(stepped.calls.op).partition('.')[0]}"
     known = handles(stepped.frames, seen.operator_named)
     marks = [frame_mark(frame, seen.operator_named, (), known) for frame in stepped.frames]
     inside = sum(mark is not None and mark.kind == "op" and mark.name.partition(".")[0] == named for mark in marks)

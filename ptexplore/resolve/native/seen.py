@@ -90,7 +90,7 @@ class Seen:
 
     def evidence(self, claim: Claim) -> tuple[int, ...]:
         """What a claim was concluded from, and what was stepped."""
-        return tuple(dict.fromkeys((*claim.hop.evidence, self.part.observation)))
+        return tuple(dict.fromkeys((*claim.hop.evidence, self.part.calls.observation)))
 
     def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
         """The claim with what its frame tells; the source is that of the function that ran, if that is known better."""
@@ -119,7 +119,7 @@ class Seen:
             source=source,
             phase=self.phase,
             native=replace(_native_call(frame), third_party=library),
-            evidence=(self.part.observation,),
+            evidence=(self.part.calls.observation,),
             instructions=frame.instructions,
         )
         return Claim(hop, children=children)
@@ -138,7 +138,7 @@ class Seen:
             source=self.sites.called(kernel),
             phase=self.phase,
             native=NativeCall(f"{kernel.text}::operator()"),
-            evidence=(self.part.observation,),
+            evidence=(self.part.calls.observation,),
             why=(f"the type of {frame.function.shown} names it, and it has no frame: compiled into that one",),
         )
         return Claim(hop)

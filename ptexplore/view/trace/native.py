@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display
@@ -152,7 +152,7 @@ def shown_name(hop: Hop) -> str:
 def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     """What the native pass did, and how; what ran besides and is not opened; why it did not run."""
     observations = session.observations if session else ()
-    parts = [o.data for o in observations if (o.recorder, o.kind) == ("native", "calls")]
+    parts = records(observations, "calls", SteppedCalls)
     if parts:
         yield _stepped(parts)
     elif frames(trail.hops):
@@ -170,12 +170,11 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"no native pass: {trail.captured.reason}"
 
 
-def _nameless(observations: Iterable[Observation], parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]) -> Iterator[str]:
     """Libraries of torch's own whose functions have no names, and why."""
-    ran = {row[0] for data in parts for row in data["functions"] if row[0] not in data["closed"]}
-    for observation in observations:
-        reasons = observation.data.get("libraries") if observation.kind == "unreadable" else None
-        for library, why in reasons.items() if isinstance(reasons, dict) else ():
+    ran = {library for part in parts for library, *_ in part.functions if library not in part.closed}
+    for unreadable in records(observations, "unreadable", UnreadableLibraries):
+        for library, why in unreadable.libraries.items():
             if library in ran:
                 yield f"{library}: {why}"
 
@@ -196,17 +195,16 @@ def _which_call(captured: Captured) -> Iterator[str]:
         yield f"the first call imports {modules}; what is shown is the {shown}"
 
 
-def _stepped(parts: Sequence[Mapping[str, Any]]) -> str:
+def _stepped(parts: Sequence[SteppedCalls]) -> str:
     """How much was stepped, in words."""
     counts: list[str] = []
-    for data in parts:
-        part = {"forward": "stepped", "backward": "of backward"}.get(str(data.get("part")), f"of {data.get('op')}")
-        call = f"call {data['number']}" if data.get("number") else "one call"
-        alone = f" ({call} of it alone)" if data.get("part") == "operator" else ""
-        cut = f", cut: {data['cut']}" if data.get("cut") else ""
-        counts.append(f"{data.get('instructions', 0):,} {'instructions ' if not counts else ''}{part}{alone}{cut}")
-    warm_ups, threads = parts[0].get("warm_ups"), parts[0].get("threads", 1)
-    how = f"{warm_ups} warm-ups, {threads} thread{'s' if threads != 1 else ''}"
+    for part in parts:
+        what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")
+        call = f"call {part.number}" if part.number else "one call"
+        alone = f" ({call} of it alone)" if part.part == "operator" else ""
+        cut = f", cut: {part.cut}" if part.cut else ""
+        counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
+    how = f"{parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' if parts[0].threads != 1 else ''}"
     return f"native pass: {', '.join(counts)}; {how} (first calls and parallel paths are not shown)"
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.cpp.conditions import Conditions
+from ptexplore.model.observed import Event as RecordedEvent
+from ptexplore.model.observed import UserCall, record_of
 from ptexplore.model.operators import (
     Binding,
     Derivative,
@@ -35,8 +37,6 @@ from ptexplore.model.trace import (
 )
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.observed import Event as RecordedEvent
-from ptexplore.resolve.observed import event_of
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.relation import Word
 from ptexplore.resolve.places.sources import Source, source
@@ -111,7 +111,8 @@ def frame(function: str, *inside: Event, file: str, line: int, **data: Any) -> E
 
 
 def builtin(table: str, method: str, *inside: Event, **data: Any) -> Event:
-    return event("builtin", *inside, table=table, method=method, name=f"torch.{method}", **data)
+    read = {"tls_include": bits(*DEFAULT_INCLUDE), "tls_exclude": 0}
+    return event("builtin", *inside, table=table, method=method, **{"name": f"torch.{method}", **read, **data})
 
 
 def tensor(impl: int, **more: Any) -> dict[str, Any]:
@@ -293,7 +294,13 @@ def claim(kind: str, name: str, *children: Claim, event: Mapping[str, Any] | Non
 
 def recorded(data: Mapping[str, Any]) -> RecordedEvent:
     """An event's data as resolve has it."""
-    return event_of(Observation(0, "ops", "event", dict(data)))
+    given = {"event": 10**6, "parent": None, "type": "callable", "thread": 0, "phase": "forward", **data}
+    return record_of(Observation(0, "ops", "event", given), RecordedEvent)
+
+
+def user_call(observation: int, data: Mapping[str, Any]) -> UserCall:
+    """A call's data as resolve has it."""
+    return record_of(Observation(observation, "dispatch", "call", dict(data)), UserCall)
 
 
 def walk(claims: Iterable[Claim]) -> list[Claim]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptexplore.model.observed import SteppedCalls, record_of
 from ptexplore.model.operators import DispatchKey
+from ptexplore.model.trace import Observation
 from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.native import call_tree
 
 DENSE, VIEW, AUTOGRAD = 1 << 4, 1 << 5, 1 << 6
 KEYS = KeySets(
@@ -53,4 +56,10 @@ def calls(text: str, **more: Any) -> dict[str, Any]:
         if given:
             registers[str(number)] = [int(one, 16) for one in given.split()]
     closed = {row[0]: 1 for row in data["functions"] if row[0] != "libtorch_cpu.so"}
-    return {"part": "forward", "registers": registers, "closed": closed, "cut": None, **data, **more}
+    data |= {"registers": registers, "closed": closed, "instructions": 10 * len(lines)}
+    return {"part": "forward", "cut": None, **data, **more}
+
+
+def part(observation: int, data: dict[str, Any]) -> call_tree.SteppedPart:
+    """The tree of the calls that a "calls" observation holds."""
+    return call_tree.part(record_of(Observation(observation, "native", "calls", data), SteppedCalls))

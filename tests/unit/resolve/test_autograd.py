@@ -70,7 +70,7 @@ def forward(sequence: int, op: str = OP, evidence: tuple[int, ...] = (1,), key: 
 
 def node(name: str = NODE, sequence: int = 7, *inside: Claim, kind: str = "node") -> Claim:
     """A node that the engine ran."""
-    event = {"type": kind, "sequence": sequence}
+    event = {"type": kind, "name": name, "sequence": sequence}
     return claim("node", name, *inside, event=event, phase="backward", evidence=(2,))
 
 

@@ -56,7 +56,7 @@ def test_the_order_of_operators_is_compared_and_their_nesting_is_not(small: Smal
         (event("engine", name="autograd::engine::evaluate_function: Odd"), "node", "Odd"),
         (builtin("Tensor", "add"), "binding", "torch.add"),
         (frame("forward", file=FILE, line=3), "python", "forward"),
-        (event("builtin", table="Tensor", method="add", qualname="Tensor.add"), "binding", "Tensor.add"),
+        (builtin("Tensor", "add", name=None, qualname="Tensor.add"), "binding", "Tensor.add"),
     ],
 )
 def test_what_an_event_is(small: Small, given: Event, kind: str, name: str) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from ptexplore.model.operators import Binding
-from ptexplore.model.trace import Observation, PythonCall
+from ptexplore.model.trace import PythonCall
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.observed import call_of
 from ptexplore.resolve.python_places import bindings, frames
 from tests.unit.conftest import AUTOGRAD
-from tests.unit.resolve.making import Rows, Small, call, claim, place, session
+from tests.unit.resolve.making import Rows, Small, call, claim, place, session, user_call
 
 REFS, FUNCTIONAL = "torch/_refs.py", "torch/nn/functional.py"
 METHODS = f"{AUTOGRAD}/python_variable_methods.cpp"
@@ -138,7 +137,7 @@ def test_where_functional_assigns_the_builtin(small: Small, source: str, assigne
         "nn",
         method,
         rows=Rows(bindings=[row]),
-        call=call_of(Observation(1, "dispatch", "call", call(1, source=source))),
+        call=user_call(1, call(1, source=source)),
     ).hop
     line = small.line(FUNCTIONAL, "blend = ")
     assert hop.binding is not None

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model.observed import RecordedTensor
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
 from ptexplore.resolve.merge import build
-from ptexplore.resolve.observed import RecordedTensor
 from tests.unit.resolve.making import (
     CPU_TENSOR,
     KEYS,

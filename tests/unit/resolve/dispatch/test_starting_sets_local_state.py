@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from ptexplore.model.trace import Observation
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.starting_sets import (
     BELOW,
@@ -19,10 +18,20 @@ from ptexplore.resolve.dispatch.starting_sets import (
     inside_kernel,
     state_at,
 )
-from ptexplore.resolve.observed import call_of
 from ptexplore.resolve.places.precision import in_runtime
 from tests.unit.conftest import AUTOGRAD
-from tests.unit.resolve.making import DEFAULT_INCLUDE, KEYS, Small, bits, call, claim, number_of, session, state
+from tests.unit.resolve.making import (
+    DEFAULT_INCLUDE,
+    KEYS,
+    Small,
+    bits,
+    call,
+    claim,
+    number_of,
+    session,
+    state,
+    user_call,
+)
 
 BINDINGS = f"{AUTOGRAD}/python_torch_functions_1.cpp"
 READ = LocalState(bits(*DEFAULT_INCLUDE), 0, True, "", (3,))
@@ -49,7 +58,7 @@ def test_without_a_reading_torchs_defaults_are_assumed_and_not_certain(small: Sm
 
 def test_the_sets_that_were_read_at_a_call_count_there() -> None:
     read = call(1, **state(exclude=("Tracer",)))
-    one = replace(claim("binding", "f"), call=call_of(Observation(9, "dispatch", "call", read)))
+    one = replace(claim("binding", "f"), call=user_call(9, read))
     found = state_at(one, READ)
     assert (found.exclude, found.observed, found.evidence) == (bits("Tracer"), True, (9,))
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, part
-from tests.unit.resolve.native_calls import calls
+from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
+from tests.unit.resolve.native_calls import calls, part
 
 TEXT = """
 outer(int)
@@ -33,7 +33,7 @@ def test_frames_nest_by_their_depth(stepped: SteppedPart) -> None:
     assert [one.function.shown for one in outer.children] == ["memcpy", "inner"]
     assert [one.function.shown for one in outer.descendants()] == ["memcpy", "inner", "deepest"], "callers first"
     assert named(stepped, "deepest").parent is named(stepped, "inner")
-    assert stepped.observation == 7
+    assert stepped.calls.observation == 7
 
 
 def test_what_is_inside_a_call(stepped: SteppedPart) -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.trace import walk
-from ptexplore.resolve.native.call_tree import landmark, part
+from ptexplore.resolve.native.call_tree import landmark
 from ptexplore.resolve.native.chain import steps
-from tests.unit.resolve.native_calls import KEYS, calls, functor
+from tests.unit.resolve.native_calls import KEYS, calls, functor, part
 
 ALL, LOW = 0x71, 0x11  # AutogradCPU over ADInplaceOrView over CPU; CPU alone
 FALLBACK = (

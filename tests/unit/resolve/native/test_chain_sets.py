@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.model.trace import walk
-from ptexplore.resolve.native.call_tree import part
 from ptexplore.resolve.native.chain import steps
-from tests.unit.resolve.native_calls import KEYS, calls, functor
+from tests.unit.resolve.native_calls import KEYS, calls, functor, part
 
 ALL, LOW = 0x71, 0x11  # AutogradCPU over ADInplaceOrView over CPU; CPU alone
 LOOKUP = "c10::impl::OperatorEntry::lookup(c10::DispatchKeySet) const"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
-from ptexplore.resolve.native.call_tree import NativeFrame, part
+from ptexplore.resolve.native.call_tree import NativeFrame
 from ptexplore.resolve.native.conclude import DEEPEST, Branch, entered, fill, finish, grow, insert, span, wrap
-from tests.unit.resolve.native_calls import calls
+from tests.unit.resolve.native_calls import calls, part
 
 
 def claim(name: str) -> Claim:

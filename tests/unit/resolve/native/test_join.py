@@ -332,7 +332,7 @@ def test_a_better_source_replaces_a_worse_one_and_never_the_other_way(small: Sma
 
 def test_a_part_of_backward_takes_the_place_of_backwards_claims(small: Small) -> None:
     node = claim("node", "torch::autograd::generated::BlendBackward0::apply", phase="backward", evidence=(50,),
-                 event={"type": "node"})  # fmt: skip
+                 event={"type": "node", "name": "BlendBackward0"})  # fmt: skip
     text = "torch::autograd::generated::BlendBackward0::apply(int)\n at::native::helper(int)\n"
     claims, _ = stepped(small, text, blend(), node, part="backward")
     assert [(one.hop.name, one.hop.status) for one in claims if one.hop.phase == "backward"] == [
@@ -403,7 +403,9 @@ def test_nothing_stepped_changes_nothing(small: Small) -> None:
 
 def test_python_is_around_the_calls_of_its_operators(small: Small) -> None:
     """A Python frame leaves none of its own in the machine's calls: it goes around what it holds."""
-    python = claim("python", "f", blend(*chain(*BOTH)), event={"type": "frame"})
+    python = claim(
+        "python", "f", blend(*chain(*BOTH)), event={"type": "frame", "file": "f.py", "line": 1, "function": "f"}
+    )
     claims, _ = stepped(small, "before(int)\n" + WHOLE.lstrip("\n") + "after(int)\n", python)
     tops = [one.hop.name for one in claims if one.hop.name in ("before", "f", "after")]
     assert tops == ["before", "f", "after"]

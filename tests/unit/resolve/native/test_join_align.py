@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import NOT_YET, Claim
-from ptexplore.resolve.native.call_tree import part
 from ptexplore.resolve.native.join import align
-from ptexplore.resolve.observed import Event
-from tests.unit.resolve.native_calls import calls
+from tests.unit.resolve.making import recorded
+from tests.unit.resolve.native_calls import calls, part
 
 
 def op(name: str, *children: Claim, known: bool = True) -> Claim:
     full = f"aten::{name}"
     hop = Hop(0, "op", full, "observed", NOT_YET, op=full if known else None)
-    return Claim(hop, Event(type="op", name=full.partition(".")[0]), children=children)
+    return Claim(hop, recorded({"type": "op", "name": full.partition(".")[0]}), children=children)
 
 
 def binding(name: str, *children: Claim) -> Claim:
+    hop = Hop(0, "binding", f"torch::autograd::{name}", "observed", NOT_YET)
     return Claim(
-        Hop(0, "binding", f"torch::autograd::{name}", "observed", NOT_YET), Event(type="builtin"), None, children
+        hop,
+        recorded({"type": "builtin", "table": "torch", "method": name, "tls_include": 0, "tls_exclude": 0}),
+        None,
+        children,
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ptexplore.resolve.native.call_tree import part
 from ptexplore.resolve.native.join import Matchable, frame_mark, handle_below, handles
-from tests.unit.resolve.native_calls import calls
+from tests.unit.resolve.native_calls import calls, part
 
 ADD, MUL = "at::_ops::add_T::call(int)", "at::_ops::mul_T::call(int)"
 BOXED = "c10::Dispatcher::callBoxed(int) const"

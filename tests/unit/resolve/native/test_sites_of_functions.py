@@ -9,12 +9,11 @@ import pytest
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
-from ptexplore.resolve.native.call_tree import part
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.lookup import NOT_IN_WHEEL
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import Rows, Small, operator, place
-from tests.unit.resolve.native_calls import calls
+from tests.unit.resolve.native_calls import calls, part
 
 HAND, KERNELS = "aten/src/ATen/native/Blend.cpp", "aten/src/ATen/native/cpu/FoldKernel.cpp"
 CPU = f"{ATEN}/RegisterCPU_0.cpp"

@@ -1,0 +1,230 @@
+"""What the recorders saw: the data of each kind of observation, as a record.
+
+These records are the schema of an observation's `data`. `capture/session.py` checks what is loaded against them,
+later stages read observations as them, and `scripts/json-docs` makes tables of docs/json.md from them. Further keys and
+kinds are let through: a format only ever grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Meta, convert
+
+from ptexplore.model.trace import Observation, Phase
+
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What every record here has."""
+
+    observation: Count  # the observation's id, which is beside its data
+
+
+RecordedT = TypeVar("RecordedT", bound=Recorded)
+
+
+def record_of(observation: Observation, record: type[RecordedT]) -> RecordedT:
+    """An observation's data as a record; no value is coerced.
+
+    Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
+    """
+    return convert({**observation.data, "observation": observation.id}, record)
+
+
+def records(observations: Iterable[Observation], kind: str, record: type[RecordedT]) -> list[RecordedT]:
+    """The observations of one kind as records, in the order they were made."""
+    return [record_of(observation, record) for observation in observations if observation.kind == kind]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTensor:
+    """A tensor that an operator was given, as the profiler records it."""
+
+    impl: int = 0  # the address of its TensorImpl
+    device: str = "cpu"  # `cpu`, `cuda:0`
+    layout: str = "strided"  # `strided`, `sparse_coo`, …
+    dtype: str = ""  # `float32`
+
+
+# A tensor, a list, a number or a short text; None for anything else. Lists deeper than those hold nothing that is read.
+RecordedItem: TypeAlias = RecordedTensor | tuple[Any, ...] | bool | int | float | str | None
+RecordedInput: TypeAlias = RecordedTensor | tuple[RecordedItem, ...] | bool | int | float | str | None
+
+# What an event has besides, by its type.
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "op": ("name",),
+    "node": ("name",),
+    "engine": ("name",),
+    "user": ("name",),
+    "frame": ("file", "line", "function"),
+    "builtin": ("table", "method", "tls_include", "tls_exclude"),
+    "call": ("call",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Recorded):
+    """One event of a recorder's tree."""
+
+    event: Count  # its number in the tree
+    parent: Count | None  # the number of the event that it is inside of
+    type: str  # `op`, `node` of the autograd graph, `engine` around a node, `user`, `frame`, `builtin`, `call`
+    thread: Count  # 0 is the thread that ran the expression
+    phase: Phase  # which half of the run
+    name: str | None = None  # of an `op`, `node`, `engine` or `user`
+    overload: str | None = None  # of an `op`, where torch records it
+    inputs: tuple[RecordedInput, ...] = ()  # of an `op`
+    sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number
+    file: str | None = None  # of a `frame`
+    line: Count | None = None  # of a `frame`: the line of its `def`
+    function: str | None = None  # of a `frame`
+    caller_line: int | None = None  # of a `frame`: the line that called it
+    table: str | None = None  # of a `builtin`: the PyMethodDef table that has it
+    method: str | None = None  # of a `builtin`: its name in that table
+    qualname: str | None = None  # of a `frame` or `builtin`: its name in Python
+    tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it
+    tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it
+    call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
+
+    def __post_init__(self) -> None:
+        for name in NEEDED.get(self.type, ()):
+            if getattr(self, name) is None:
+                raise ValueError(f"an event of the type {self.type} needs `{name}`")
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is an operator call, or a node of the autograd graph: what every pass records alike."""
+        return self.type in ("op", "node")
+
+
+# No event: operator syntax leads to that slot of a type, and Python calls it unseen.
+UNSEEN = Event(observation=0, event=-1, parent=None, type="callable", thread=0, phase="forward")
+
+
+def operators(events: Iterable[Event]) -> list[Event]:
+    """The operator calls, and the nodes of the autograd graph, among events."""
+    return [event for event in events if event.is_operator]
+
+
+@dataclass(frozen=True, slots=True)
+class CallTarget:
+    """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
+
+    kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`
+    qualname: str | None = None  # its name in Python
+    table: str | None = None  # the PyMethodDef table that has it
+    method: str | None = None  # its name in that table
+    file: str | None = None  # where it is written in Python
+    line: int | None = None  # the line of its `def`
+
+
+@dataclass(frozen=True, slots=True)
+class KeySetBits:
+    """A set of dispatch keys that was read."""
+
+    raw: Count  # the set as a number
+
+
+@dataclass(frozen=True, slots=True)
+class CallArgument:
+    """A tensor among a call's arguments."""
+
+    name: str  # of the parameter, or its number
+    raw: int = 0  # its key set as a number
+    impl: int | None = None  # the address of its TensorImpl, where that stays its own
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall(Recorded):
+    """One call, operator, subscript or attribute of the expression."""
+
+    call: Count  # its number
+    source: str  # its text
+    syntax: str  # `call`, `binop`, `attribute`, …
+    callable: CallTarget  # what it calls
+    arguments: tuple[CallArgument, ...]  # the tensors that it is given
+    tls_include: KeySetBits  # the thread-local include set before it
+    tls_exclude: KeySetBits  # the thread-local exclude set before it
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode(Recorded):
+    """A node of the autograd graph that the result leads to."""
+
+    id: Count  # its number
+    name: str  # of its class
+    next: tuple[Count, ...]  # the numbers of the nodes that backward goes on to
+    sequence: int | None = None  # the sequence number of the call that recorded it
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTable(Recorded):
+    """The dispatch table of an operator whose registrations are not the catalogue's."""
+
+    op: str  # with its overload
+    dump: str  # its registrations, as the dispatcher prints them
+    table: str  # its computed table, as the dispatcher prints it
+    schema: str | None = None  # as the dispatcher prints it
+
+
+@dataclass(frozen=True, slots=True)
+class Remark(Recorded):
+    """What a recorder says in words: what it cut, what differed, what the expression printed."""
+
+    text: str  # the words
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedCalls(Recorded):
+    """Every call of one stepped part of the run, in the order of entry, as lists of one length."""
+
+    part: Literal["forward", "backward", "operator"]  # a phase, or one operator call
+    instructions: Count  # how many were stepped
+    functions: tuple[tuple[str, str, str, str], ...]  # library, kind of symbol, mangled and demangled name
+    function: tuple[Count, ...]  # which of `functions` each call is of
+    depth: tuple[Count, ...]  # how many calls each call is inside of
+    begin: tuple[Count, ...]  # instructions before its entry
+    end: tuple[Count, ...]  # instructions before its exit
+    tail: frozenset[Count]  # which calls are jumps that their caller ended with
+    registers: Mapping[str, tuple[Count, Count, Count]]  # by call: rdi, rsi, rdx at its entry
+    closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
+    op: str | None = None  # the operator of that call
+    number: int | None = None  # which of the operator's calls, where that is known
+    of: int | None = None  # how many calls of the operator there were
+    cut: str | None = None  # why the lists end early
+    warm_ups: int | None = None  # runs at full speed before
+    threads: int = 1  # how many torch had
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedResult(Recorded):
+    """How the result of the stepped run compares."""
+
+    equal: bool | None = None  # to that of the run before; null if that cannot be told
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableLibraries(Recorded):
+    """Libraries whose functions have no names."""
+
+    libraries: Mapping[str, str]  # why, by the library's file name
+
+
+KINDS: Mapping[str, type[Recorded]] = {
+    "event": Event,
+    "call": UserCall,
+    "graph": GraphNode,
+    "table": ChangedTable,
+    "output": Remark,
+    "cut": Remark,
+    "calls": SteppedCalls,
+    "result": SteppedResult,
+    "unreadable": UnreadableLibraries,
+    "nondeterministic": Remark,
+    "perturbed": Remark,
+}
