@@ -102,7 +102,7 @@ class Event(Recorded):
         return self.type in ("op", "node")
 
 
-# No event: operator syntax leads to that slot of a type, and Python calls it unseen.
+# Of a step without an event: one that is only concluded, or a type's slot that operator syntax leads Python to.
 UNSEEN = Event(observation=0, event=-1, parent=None, type="callable", thread=0, phase="forward")
 
 

@@ -32,7 +32,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     def change(claim: Claim) -> Claim:
         if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
             return _forward_kernel(context, claim, recorded)
-        if claim.hop.kind == "node" and claim.event is not None and claim.event.type in ("node", "engine"):
+        if claim.hop.kind == "node" and claim.event.type in ("node", "engine"):
             return _backward_node(context, claim, forward)
         return claim
 
@@ -50,7 +50,7 @@ def _recording_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
     calls: dict[int, list[Claim]] = {}
     for top in claims:
         for claim in top.walk():
-            number = claim.event.sequence if claim.event is not None else None
+            number = claim.event.sequence
             if claim.hop.kind == "op" and number is not None and number >= 0:
                 calls.setdefault(number, []).append(claim)
     return calls
@@ -122,7 +122,7 @@ def _derivatives(
     context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
 ) -> tuple[list[Derivative], tuple[str, ...]]:
     """The derivatives.yaml entry of the forward call that made this node; else every entry that makes such a node."""
-    sequence = claim.event.sequence if claim.event is not None and claim.event.sequence is not None else -1
+    sequence = -1 if claim.event.sequence is None else claim.event.sequence
     for call in forward.get(sequence, []):
         derivative = context.store.derivative(call.hop.op) if call.hop.op else None
         if derivative is not None and derivative.node == claim.hop.name:

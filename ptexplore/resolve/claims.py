@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import Event, RecordedTensor, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, Event, RecordedTensor, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Finding, Hop, Session, walk
@@ -26,7 +26,7 @@ class Claim:
     """A hop without its children, the event that was observed of it, and your own call that led to it."""
 
     hop: Hop
-    event: Event | None = None
+    event: Event = UNSEEN
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
 

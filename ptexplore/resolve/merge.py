@@ -140,7 +140,7 @@ def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
     """For each top-level claim the positions, in the whole sequence, of the operators that it holds."""
     start = 0
     for claim in claims:
-        held = sum(c.event is not None and c.event.is_operator for c in claim.walk())
+        held = sum(c.event.is_operator for c in claim.walk())
         yield frozenset(range(start, start + held))
         start += held
 
@@ -158,10 +158,9 @@ def _is_skipped(call: UserCall, numbers: frozenset[int], claim: Claim) -> bool:
 
 
 def _is_of(target: CallTarget, claim: Claim) -> bool:
-    event = claim.event or UNSEEN
     if claim.hop.kind == "binding":
-        return event.method == target.method
-    return claim.hop.kind == "python" and (event.file, event.line) == (target.file, target.line)
+        return claim.event.method == target.method
+    return claim.hop.kind == "python" and (claim.event.file, claim.event.line) == (target.file, target.line)
 
 
 def _join(call: UserCall, group: list[Claim]) -> list[Claim]:

@@ -30,7 +30,7 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
     def change(claim: Claim) -> Claim:
         event = claim.event
-        if claim.hop.kind != "python" or event is None or event.file is None or event.line is None:
+        if claim.hop.kind != "python" or event.file is None or event.line is None:
             return claim
         path = installed_path(event.file, InstalledFolders(context.session.torch.torch_dir))
         if path is None:
@@ -55,7 +55,7 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     def change(claim: Claim) -> Claim:
         if claim.hop.kind != "binding":
             return claim
-        table, method = (claim.event.table or "", claim.event.method or "") if claim.event is not None else ("", "")
+        table, method = claim.event.table or "", claim.event.method or ""
         row = context.store.binding(table, method) if table and method else None
         if row is not None:
             return _generated(context, claim, row)

@@ -38,7 +38,7 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _named(context: Context, claim: Claim) -> Claim:
-    base, overload = claim.hop.name, claim.event.overload if claim.event is not None else None
+    base, overload = claim.hop.name, claim.event.overload
     if overload is not None:
         full = f"{base}.{overload}" if overload else base
         return known(context, claim, full, "the profiler recorded the overload")
@@ -71,7 +71,7 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
     namespace, _, base = claim.hop.name.partition("::")
     operators = [*context.store.operators_named(base), *_added(context)]
     overloads = [o for o in operators if (o.namespace, o.base) == (namespace, base)]
-    return overloads, [o for o in overloads if fits(o.schema, claim.event.inputs if claim.event is not None else ())]
+    return overloads, [o for o in overloads if fits(o.schema, claim.event.inputs)]
 
 
 def _added(context: Context) -> list[Operator]:
@@ -126,7 +126,7 @@ def _operators(claim: Claim) -> Iterator[str]:
     """The operators called directly inside a claim, by the name the profiler recorded."""
     for child in claim.children:
         if child.hop.kind == "op":
-            yield (child.event.name if child.event is not None else None) or child.hop.name
+            yield child.event.name or child.hop.name
         else:
             yield from _operators(child)
 

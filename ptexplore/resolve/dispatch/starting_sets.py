@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ptexplore.model.observed import UNSEEN, Event, RecordedInput, RecordedTensor, operators
+from ptexplore.model.observed import Event, RecordedInput, RecordedTensor, operators
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.keyset import BACKENDS, KeySets, union
@@ -78,9 +78,8 @@ class KnownTensors:
 
     def arguments(self, claim: Claim) -> Arguments:
         """The sets of one operator call's tensor arguments, by schema name."""
-        event = claim.event or UNSEEN
-        position = self.position.get(event.event, -1)
-        inputs = self.inputs[position] if 0 <= position < len(self.inputs) else event.inputs
+        position = self.position.get(claim.event.event, -1)
+        inputs = self.inputs[position] if 0 <= position < len(self.inputs) else claim.event.inputs
         named = schema.arguments(claim.hop.operator.schema) if claim.hop.operator is not None else ()
         sets: dict[str, int] = {}
         assumed: list[str] = []
@@ -206,7 +205,7 @@ def state_at(claim: Claim, state: LocalState) -> LocalState:
     call, event = claim.call, claim.event
     if call is not None:
         return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
-    if event is not None and event.tls_include is not None and event.tls_exclude is not None:
+    if event.tls_include is not None and event.tls_exclude is not None:
         return LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
     return state
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
+from ptexplore.model.observed import UNSEEN
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
@@ -214,7 +215,7 @@ class Conclusions:
         frame = self.matched.get(id(claim))
         if frame is not None and claim.hop.kind == "op":
             return self._call(claim, frame)
-        if frame is None and region is not None and claim.hop.kind in PREDICTED and claim.event is None:
+        if frame is None and region is not None and claim.hop.kind in PREDICTED and claim.event is UNSEEN:
             frame = self._inside(region, claim.hop.name) if claim.hop.kind != "stub" else None
             if frame is None:
                 return self._inlined(claim, region)

@@ -73,8 +73,7 @@ def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
     Empty if the stepped run called the operator another number of times: numbers then tell nothing.
     """
     base, _, overload = str(stepped.calls.op).partition(".")
-    calls = ((c, c.event.name) for c in walk(claims) if c.hop.kind == "op" and c.event is not None)
-    called = [c for c, name in calls if name == f"aten::{base}"]
+    called = [c for c in walk(claims) if c.hop.kind == "op" and c.event.name == f"aten::{base}"]
     if stepped.calls.of is not None and len(called) != stepped.calls.of:
         return []
     return [c for c in called if not overload or c.hop.op in (None, f"aten::{base}.{overload}")]
@@ -140,7 +139,7 @@ class Matchable:
 
 def claim_mark(claim: Claim) -> Matchable | None:
     """How a claim can be recognised among the frames; None if it leaves no frame of its own."""
-    event, hop = claim.event.type if claim.event is not None else None, claim.hop
+    event, hop = claim.event.type, claim.hop
     if hop.kind == "op" and event == "op":
         return Matchable("op", hop.op or hop.name)
     if hop.kind == "node" and event in ("node", "engine"):

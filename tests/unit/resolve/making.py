@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.cpp.conditions import Conditions
+from ptexplore.model.observed import UNSEEN, UserCall, record_of
 from ptexplore.model.observed import Event as RecordedEvent
-from ptexplore.model.observed import UserCall, record_of
 from ptexplore.model.operators import (
     Binding,
     Derivative,
@@ -288,7 +288,7 @@ class Small:
 def claim(kind: str, name: str, *children: Claim, event: Mapping[str, Any] | None = None, **hop: Any) -> Claim:
     """A claim as passes hand it on; its hop was observed and is not placed unless `hop` says otherwise."""
     given = {"id": 0, "status": "observed", "source": NOT_YET, **hop}
-    seen = recorded(event) if event is not None else None
+    seen = recorded(event) if event is not None else UNSEEN
     return Claim(Hop(kind=kind, name=name, **given), seen, None, children)  # type: ignore[arg-type]
 
 

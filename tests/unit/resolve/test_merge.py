@@ -62,7 +62,6 @@ def test_the_order_of_operators_is_compared_and_their_nesting_is_not(small: Smal
 def test_what_an_event_is(small: Small, given: Event, kind: str, name: str) -> None:
     (claim,) = built(small, [given])
     assert (claim.hop.kind, claim.hop.name, claim.hop.status) == (kind, name, "observed")
-    assert claim.event is not None
     assert claim.event.type == given.data["type"]
 
 
