@@ -174,7 +174,7 @@ class ChangedTable(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Remark(Recorded):
-    """What a recorder says in words: what it cut, what differed, what the expression printed."""
+    """What a recorder says in words: what it cut, what differed, what the expression printed (the first 64 KiB)."""
 
     text: str  # the words
 

@@ -16,25 +16,31 @@ PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", Non
 
 
 def with_tables(text: str) -> str:
-    """The document with its tables as the records have them now. Raises ValueError where the marks are missing."""
+    """The document with its tables as the records have them now. Raises ValueError where the marks are missing.
+
+    The marks are there twice: around the records of a Trail, and around those of its session's observations.
+    """
+    from ptexplore.model.observed import KINDS
     from ptexplore.model.trace import SavedTrail
 
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
+    head, *marked = text.split(BEGIN)
+    if len(marked) != 2 or not all(END in part for part in marked):
         raise ValueError(f"the document lacks {BEGIN} or {END}")
-    return f"{head}{BEGIN}\n\n{tables(SavedTrail)}\n{END}{tail}"
+    trail, observations = (part.partition(END)[2] for part in marked)
+    kinds = "\n".join(["| kind | `data` |", "| --- | --- |", *(f"| `{k}` | {words(KINDS[k])} |" for k in KINDS), ""])
+    seen = f"{kinds}\n{tables(*KINDS.values())}"
+    return f"{head}{BEGIN}\n\n{tables(SavedTrail)}\n{END}{trail}{BEGIN}\n\n{seen}\n{END}{observations}"
 
 
-def tables(top: type) -> str:
-    """One table for each record that a document of the record `top` holds, as they are first named."""
-    return "\n".join(_table(record) for record in records(top))
+def tables(*top: type) -> str:
+    """One table for each record that documents of the records `top` hold, as they are first named."""
+    return "\n".join(_table(record) for record in records(*top))
 
 
-def records(top: type) -> list[type]:
-    """The record `top`, and every record that its fields hold."""
+def records(*top: type) -> list[type]:
+    """The records `top`, and every record that their fields hold."""
     found: dict[type, None] = {}
-    pending = [top]
+    pending = list(top)
     while pending:
         record = pending.pop(0)
         if record not in found:
@@ -51,11 +57,15 @@ def _held(hint: Any) -> Iterator[type]:
 
 
 def _table(record: type) -> str:
+    from ptexplore.model.observed import Recorded
+
     said, hints = comments(record), get_type_hints(record)
-    missing = [field.name for field in fields(record) if field.name not in said]
+    # An observation's id is beside its data.
+    names = [field.name for field in fields(record) if field.name != "observation" or not issubclass(record, Recorded)]
+    missing = [name for name in names if name not in said]
     if missing:
         raise ValueError(f"{record.__name__}: no comment says what {', '.join(missing)} means")
-    rows = [f"| `{field.name}` | {words(hints[field.name])} | {said[field.name]} |" for field in fields(record)]
+    rows = [f"| `{name}` | {words(hints[name])} | {said[name]} |" for name in names]
     about = (inspect.getdoc(record) or "").partition("\n\n")[0].replace("\n", " ")
     return "\n".join(
         [f"### {record.__name__}", "", about, "", "| key | value | what |", "| --- | --- | --- |", *rows, ""]
@@ -86,9 +96,10 @@ def words(hint: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in (Union, UnionType):
-        return " or ".join(words(part) for part in arguments)
-    if origin is tuple and arguments[-1] is Ellipsis:
-        return f"list of {words(arguments[0])}"
+        return " or ".join(dict.fromkeys(words(part) for part in arguments))
+    if origin is frozenset or (origin is tuple and arguments[-1] is Ellipsis):
+        held = words(arguments[0])
+        return f"list of ({held})" if " or " in held else f"list of {held}"
     if origin is tuple:
         return f"list of {len(arguments)}: {', '.join(map(words, arguments))}"
     if origin is not None and issubclass(origin, Mapping):
