@@ -143,12 +143,14 @@ def _check(observation: Observation, name: str) -> None:
         raise refused(name, f"the calls of observation {observation.id} are no tree")
 
 
-def _depth(value: Any) -> int:
+def _depth(data: dict[str, Any]) -> int:
     """How many lists and objects are within one another, counted no further than the limit."""
-    depth, level = 0, [value]
-    while depth <= MAX_DEPTH and (level := [v for v in level if isinstance(v, (dict, list))]):
+    depth = 0
+    level: list[Any] = [data]
+    while level and depth <= MAX_DEPTH:
         depth += 1
-        level = [item for v in level for item in (v.values() if isinstance(v, dict) else v)]
+        values = (container.values() if isinstance(container, dict) else container for container in level)
+        level = [value for held in values for value in held if isinstance(value, (dict, list))]
     return depth
 
 

@@ -3,23 +3,24 @@
 These records are the schema of an observation's `data`. `capture/session.py` checks what is loaded against them,
 later stages read observations as them, and `scripts/json-docs` makes tables of docs/json.md from them. Further keys and
 kinds are let through: a format only ever grows.
+
+They are msgspec's structs and no dataclasses: a session may have hundreds of thousands of events, and msgspec makes
+structs in a fifth of the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from msgspec import Meta, convert
+from msgspec import Meta, Struct, convert
 
 from ptexplore.model.trace import Observation, Phase
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """What every record here has."""
 
     observation: Count  # the observation's id, which is beside its data
@@ -41,8 +42,7 @@ def records(observations: Iterable[Observation], kind: str, record: type[Recorde
     return [record_of(observation, record) for observation in observations if observation.kind == kind]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTensor:
+class RecordedTensor(Struct, frozen=True):
     """A tensor that an operator was given, as the profiler records it."""
 
     impl: int = 0  # the address of its TensorImpl
@@ -67,8 +67,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Event(Recorded):
+class Event(Recorded, frozen=True):
     """One event of a recorder's tree."""
 
     event: Count  # its number in the tree
@@ -111,8 +110,7 @@ def operators(events: Iterable[Event]) -> list[Event]:
     return [event for event in events if event.is_operator]
 
 
-@dataclass(frozen=True, slots=True)
-class CallTarget:
+class CallTarget(Struct, frozen=True):
     """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
 
     kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`
@@ -123,15 +121,13 @@ class CallTarget:
     line: int | None = None  # the line of its `def`
 
 
-@dataclass(frozen=True, slots=True)
-class KeySetBits:
+class KeySetBits(Struct, frozen=True):
     """A set of dispatch keys that was read."""
 
     raw: Count  # the set as a number
 
 
-@dataclass(frozen=True, slots=True)
-class CallArgument:
+class CallArgument(Struct, frozen=True):
     """A tensor among a call's arguments."""
 
     name: str  # of the parameter, or its number
@@ -139,8 +135,7 @@ class CallArgument:
     impl: int | None = None  # the address of its TensorImpl, where that stays its own
 
 
-@dataclass(frozen=True, slots=True)
-class UserCall(Recorded):
+class UserCall(Recorded, frozen=True):
     """One call, operator, subscript or attribute of the expression."""
 
     call: Count  # its number
@@ -152,8 +147,7 @@ class UserCall(Recorded):
     tls_exclude: KeySetBits  # the thread-local exclude set before it
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode(Recorded):
+class GraphNode(Recorded, frozen=True):
     """A node of the autograd graph that the result leads to."""
 
     id: Count  # its number
@@ -162,8 +156,7 @@ class GraphNode(Recorded):
     sequence: int | None = None  # the sequence number of the call that recorded it
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedTable(Recorded):
+class ChangedTable(Recorded, frozen=True):
     """The dispatch table of an operator whose registrations are not the catalogue's."""
 
     op: str  # with its overload
@@ -172,15 +165,13 @@ class ChangedTable(Recorded):
     schema: str | None = None  # as the dispatcher prints it
 
 
-@dataclass(frozen=True, slots=True)
-class Remark(Recorded):
+class Remark(Recorded, frozen=True):
     """What a recorder says in words: what it cut, what differed, what the expression printed (the first 64 KiB)."""
 
     text: str  # the words
 
 
-@dataclass(frozen=True, slots=True)
-class SteppedCalls(Recorded):
+class SteppedCalls(Recorded, frozen=True):
     """Every call of one stepped part of the run, in the order of entry, as lists of one length."""
 
     part: Literal["forward", "backward", "operator"]  # a phase, or one operator call
@@ -201,15 +192,13 @@ class SteppedCalls(Recorded):
     threads: int = 1  # how many torch had
 
 
-@dataclass(frozen=True, slots=True)
-class SteppedResult(Recorded):
+class SteppedResult(Recorded, frozen=True):
     """How the result of the stepped run compares."""
 
     equal: bool | None = None  # to that of the run before; null if that cannot be told
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableLibraries(Recorded):
+class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
     libraries: Mapping[str, str]  # why, by the library's file name

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.observed import UNSEEN, CallTarget, Event, UserCall, operators
 from ptexplore.model.trace import Hop
@@ -203,5 +205,5 @@ def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
         evidence=(call.observation,),
         why=(why,),
     )
-    event = replace(UNSEEN, observation=call.observation, table=target.table, method=target.method)
+    event = structs.replace(UNSEEN, observation=call.observation, table=target.table, method=target.method)
     return Claim(hop=hop, event=event, call=call, children=children)

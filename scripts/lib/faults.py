@@ -334,7 +334,7 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/join.py",
-        "if stepped.calls.of is not None and len(called) != stepped.of:",
+        "if stepped.calls.of is not None and len(called) != stepped.calls.of:",
         "if stepped.calls.of is None and called:",
         "a run that called the operator another number of times tells nothing by numbers",
     ),

@@ -1,4 +1,4 @@
-"""Tables of JSON keys, made from dataclasses: a key is a field, what it means is the comment on the field's line."""
+"""Tables of JSON keys, made from records: a key is a field, what it means is the comment on the field's line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import ast
 import inspect
 import tokenize
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from io import StringIO
+from textwrap import dedent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 BEGIN, END = "<!-- made by scripts/json-docs -->", "<!-- until here -->"
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
@@ -50,10 +53,14 @@ def records(*top: type) -> list[type]:
 
 
 def _held(hint: Any) -> Iterator[type]:
-    if is_dataclass(hint) and isinstance(hint, type):
+    if _is_record(hint):
         yield hint
     for part in get_args(hint):
         yield from _held(part)
+
+
+def _is_record(hint: Any) -> bool:
+    return isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Struct))
 
 
 def _table(record: type) -> str:
@@ -61,7 +68,7 @@ def _table(record: type) -> str:
 
     said, hints = comments(record), get_type_hints(record)
     # An observation's id is beside its data.
-    names = [field.name for field in fields(record) if field.name != "observation" or not issubclass(record, Recorded)]
+    names = [name for name in hints if name != "observation" or not issubclass(record, Recorded)]
     missing = [name for name in names if name not in said]
     if missing:
         raise ValueError(f"{record.__name__}: no comment says what {', '.join(missing)} means")
@@ -75,8 +82,8 @@ def _table(record: type) -> str:
 def comments(record: type) -> Mapping[str, str]:
     """What the comment on each field's line says, of the record and of those it is derived from."""
     said: dict[str, str] = {}
-    for kind in reversed(record.__mro__[:-1]):
-        source = inspect.cleandoc(inspect.getsource(kind))
+    for kind in reversed([kind for kind in record.__mro__ if _is_record(kind) and kind is not Struct]):
+        source = dedent(inspect.getsource(kind))
         lines = {
             token.start[0]: token.string.removeprefix("#").strip()
             for token in tokenize.generate_tokens(StringIO(source).readline)
@@ -104,6 +111,6 @@ def words(hint: Any) -> str:
         return f"list of {len(arguments)}: {', '.join(map(words, arguments))}"
     if origin is not None and issubclass(origin, Mapping):
         return f"object of {words(arguments[1])}"
-    if is_dataclass(hint) and isinstance(hint, type):
+    if _is_record(hint):
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
     return PLAIN[hint]
