@@ -55,6 +55,23 @@ class RecordedTensor(Struct, frozen=True):
 RecordedItem: TypeAlias = RecordedTensor | tuple[Any, ...] | bool | int | float | str | None
 RecordedInput: TypeAlias = RecordedTensor | tuple[RecordedItem, ...] | bool | int | float | str | None
 
+
+class Transform(Struct, frozen=True):
+    """A function transform of torch.func that is on."""
+
+    level: int  # 1 is the outermost
+    kind: str  # `Vmap`, `Grad`, `Jvp`, `Functionalize`
+
+
+class TensorLayer(Struct, frozen=True):
+    """A tensor, or a wrapper that a transform put around it."""
+
+    impl: int  # the address of its TensorImpl
+    raw: Count  # its key set as a number
+    level: int | None = None  # of a wrapper: the level of its transform
+    dim: int | None = None  # of a wrapper: the batch dimension that it hides
+
+
 # What an event has besides, by its type.
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "op": ("name",),
@@ -88,6 +105,8 @@ class Event(Recorded, frozen=True):
     qualname: str | None = None  # of a `frame` or `builtin`: its name in Python
     tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it
     tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it
+    transforms: tuple[Transform, ...] = ()  # of a `builtin`: the function transforms that are on, outermost first
+    tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then: what its caller holds, each tensor with what it wraps
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
     def __post_init__(self) -> None:

@@ -121,6 +121,15 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class TransformLayer:
+    """A function transform that is on at an operator call."""
+
+    level: int  # 1 is the outermost
+    kind: str  # `Vmap`, `Grad`, `Jvp`, `Functionalize`
+    dims: Mapping[str, int]  # by argument: the dimension that is mapped over
+
+
+@dataclass(frozen=True, slots=True)
 class Dispatch:
     """One lookup in the dispatch table: the key set it was asked with, where that comes from, what the table has."""
 
@@ -128,13 +137,16 @@ class Dispatch:
     raw: str  # the same set as a number
     entry: str  # the table's reason for its entry: `kernel`, `math kernel`, `fallthrough`, …
     skipped: tuple[str, ...]  # keys that the mask takes out, since their entry is a fallthrough
-    arguments: Mapping[str, str] | None = None  # at a call's first key: the key set of each argument
+    arguments: Mapping[str, str] | None = None  # at a call's first key: the key set of each argument that is known
     tls_include: str | None = None  # the thread-local include set
     tls_exclude: str | None = None  # the thread-local exclude set
     tls_observed: bool | None = None  # whether the thread-local sets were read right there
     tls_why: str | None = None  # what changed the thread-local sets since they were read
     redispatch: str | None = None  # at a further key: how the kernel before it calls on
     observed_raw: str | None = None  # the set that the native pass read from a register
+    unread: tuple[str, ...] = ()  # the arguments whose sets are not known: a transform may have wrapped them
+    wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: the sets of what it wraps, outermost first
+    transforms: tuple[TransformLayer, ...] = ()  # the function transforms that are on, outermost first
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Any
 from . import torch_api as api
 
 LIMIT = 50_000  # markers of one pass
+WRAPPED = 256  # tensors of one caller that are looked into while a transform is on
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -45,7 +46,7 @@ class FrameRecorder:
         elif event == "c_call":
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
-                self._enter(argument, self._builtin(argument, known))
+                self._enter(argument, self._builtin(argument, known, frame))
         else:  # c_return, c_exception
             self._leave(argument)
 
@@ -124,7 +125,7 @@ class FrameRecorder:
             "caller_line": back.f_lineno if back is not None else None,
         }
 
-    def _builtin(self, builtin: Any, known: tuple[str, str]) -> dict[str, Any]:
+    def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> dict[str, Any]:
         (include, _), (exclude, _) = api.local_sets()
         owner = getattr(builtin, "__self__", None)
         bound = None
@@ -132,11 +133,13 @@ class FrameRecorder:
             raw, names = api.key_set(owner)
             bound = {"impl": api.address(owner), "raw": raw, "keys": names}
         table, method = known
+        transforms = api.transforms()
         return {
             "type": "builtin",
             "table": table,
             "method": method,
             "qualname": api.public_name(table, method),
+            **({"transforms": transforms, "tensors": _layers(owner, caller)} if transforms else {}),
             "self": bound,
             "tls_include": include,
             "tls_exclude": exclude,
@@ -160,3 +163,17 @@ def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
         sys.setprofile(before)
         threading.setprofile(before_threads)
         recorder.unwind()
+
+
+def _layers(owner: Any, caller: FrameType) -> list[list[dict[str, Any]]]:
+    """The layers of each tensor that a call can have been given: its owner, and what the caller's names hold.
+
+    A profile function is not told the arguments of a builtin.
+    """
+    tensors: dict[int, Any] = {}
+    for value in (owner, *caller.f_locals.values()):
+        items = value if type(value) in (list, tuple) else value.values() if type(value) is dict else (value,)
+        for item in items:
+            if issubclass(type(item), api.TENSOR_BASE) and len(tensors) < WRAPPED:
+                tensors.setdefault(id(item), item)
+    return [api.layers(tensor) for tensor in tensors.values()]

@@ -126,6 +126,42 @@ def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
     return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
 
 
+def transforms() -> list[dict[str, Any]]:
+    """The function transforms (torch.func) that are on in this thread, outermost first: `level` and `kind` ("Vmap").
+
+    [] where none is, and where a torch does not tell.
+    """
+    try:
+        stack = torch._C._functorch.get_interpreter_stack()
+    except AttributeError:
+        return []
+    return [{"level": int(layer.level()), "kind": str(layer.key().name)} for layer in stack or ()]
+
+
+def layers(tensor: Any) -> list[dict[str, Any]]:
+    """A tensor and what it wraps for a transform, outermost first: address and key set; of a wrapper level and `dim`.
+
+    `dim` is the batch dimension that vmap hides, None where it hides none.
+    """
+    functorch = torch._C._functorch
+    told = []
+    with without_overrides():
+        while True:
+            wrapper = functorch.is_functorch_wrapped_tensor(tensor)
+            dim = functorch.maybe_get_bdim(tensor) if wrapper else -1
+            told.append(
+                {
+                    "impl": int(tensor._cdata),
+                    "raw": int(torch._C._dispatch_keys(tensor).raw_repr()),
+                    "level": int(functorch.maybe_get_level(tensor)) if wrapper else None,
+                    "dim": int(dim) if dim >= 0 else None,
+                }
+            )
+            if not wrapper:
+                return told
+            tensor = functorch.get_unwrapped(tensor)
+
+
 def address(tensor: Any) -> int:
     """The TensorImpl's address: what the profiler records as impl_ptr."""
     with without_overrides():

@@ -150,8 +150,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "if known is None or since > position:",
-        "if known is None:",
+        "if known is not None and since <= position:",
+        "if known is not None:",
         "an address counts from the call that recorded it: another tensor may have lain there before",
     ),
     Fault(

@@ -142,3 +142,88 @@ def test_an_operators_name_is_none_of_pythons(cli: Cli) -> None:
     assert "torch.nn.modules.conv.Conv2d, torch/nn/modules/conv.py:" in refused.err
     assert "try:   ptexplore show torch.nn.Conv2d" in refused.err
     assert "fetch" not in cli("show", "torch.nn.Konv2dd").three_parts(1, 2).err
+
+
+# The key set of each layer of the tensors that a call of `wanted` can have been given, by torch's own functions.
+LAYERS = """
+functorch, seen = torch._C._functorch, []
+def names(tensor):
+    told = []
+    while True:
+        told.append(sorted(repr(torch._C._dispatch_keys(tensor))[len("DispatchKeySet("):-1].split(", ")))
+        if not functorch.is_functorch_wrapped_tensor(tensor):
+            return told
+        tensor = functorch.get_unwrapped(tensor)
+def hook(frame, event, function):
+    if event == "c_call" and getattr(function, "__name__", "") == wanted and not seen:
+        stack = [[int(layer.level()), layer.key().name] for layer in functorch.get_interpreter_stack()]
+        values = [v for held in frame.f_locals.values() for v in (held if isinstance(held, (list, tuple)) else [held])]
+        seen.append([stack, [names(value) for value in values if isinstance(value, torch.Tensor)]])
+import sys
+torch.manual_seed(0)
+a, b = torch.rand(3, 3), torch.rand(3, 3)
+sys.setprofile(hook)
+eval(expression)
+sys.setprofile(None)
+print(json.dumps(seen[0]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "operator"),
+    [
+        ("torch.func.vmap(torch.dot)(a, b)", "dot"),
+        ("torch.func.vmap(lambda x: torch.sin(x))(a)", "sin"),
+        ("torch.func.grad(lambda x: torch.sin(x).sum())(a)", "sin"),
+        ("torch.func.vmap(torch.func.grad(torch.sin))(a[0])", "sin"),
+        ("torch.func.jvp(torch.sin, (a,), (b,))", "sin"),
+        ("torch.func.functionalize(torch.sin)(a)", "sin"),
+    ],
+)
+def test_key_sets_of_what_a_transform_wraps(command: InProcess, expression: str, operator: str) -> None:
+    stack, tensors = torch_says(f"expression, wanted = {expression!r}, {operator!r}\n{LAYERS}")
+    hops = command("trace", expression, "--no-native", "--json").hops
+    call = next(hop for hop in hops if hop["op"] == f"aten::{operator}" and hop["kind"] == "op")
+    key = next(hop for hop in call["children"] if hop["kind"] == "key")["dispatch"]
+    assert [[layer["level"], layer["kind"]] for layer in key["transforms"]] == stack
+    assert key["unread"] == []
+    for name, keys in key["arguments"].items():
+        told = [sorted(layer.split(", ")) for layer in (keys, *(key["wrapped"] or {}).get(name, ()))]
+        assert told in tensors
+        assert len(told) == len(stack) + 1
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_boxed_call_does_not_come_through_the_unboxed_entry_point(cli: Cli, command: InProcess, native: bool) -> None:
+    """`torch.ops` calls boxed: gdb and the symbol say c10::Dispatcher::callBoxed."""
+    made = command("trace", "torch.ops.aten.add.Tensor(a, b)", "--json", *([] if native else ["--no-native"]))
+    (call,) = [hop for hop in made.hops if hop["op"] == "aten::add.Tensor" and hop["kind"] == "op"]
+    assert call["operator"]["entry"] == "c10::Dispatcher::callBoxed"
+    assert "Dispatcher::callBoxed(const OperatorHandle" in cli.line_of(call["source"])
+    binding = command("trace", "torch.add(a, b)", "--json", "--no-native")
+    (plain,) = [hop for hop in binding.hops if hop["op"] == "aten::add.Tensor" and hop["kind"] == "op"]
+    assert plain["operator"]["entry"] == "at::_ops::add_Tensor::call"
+
+
+def test_no_overload_is_named_that_only_a_whole_stack_fits(command: InProcess) -> None:
+    """Under jvp the profiler keeps the stack of boxed calls: sin(x) with one more tensor looks like sin.out.
+
+    A mode is asked which overloads there are: `sin.out` is none of them.
+    """
+    ran = torch_says(
+        "from torch.utils._python_dispatch import TorchDispatchMode\n"
+        "ran = []\n"
+        "class Log(TorchDispatchMode):\n"
+        "    def __torch_dispatch__(self, function, types, args=(), kwargs=None):\n"
+        "        ran.append(function.name())\n"
+        "        return function(*args, **(kwargs or {}))\n"
+        "a, b = torch.rand(3, 3), torch.rand(3, 3)\n"
+        "with Log(): torch.func.jvp(torch.sin, (a,), (b,))\n"
+        "print(json.dumps(ran))"
+    )
+    hops = command("trace", "torch.func.jvp(torch.sin, (a,), (b,))", "--no-native", "--json").hops
+    for hop in hops:
+        if hop["kind"] == "op" and hop["op"] in ("aten::sin.out", "aten::cos.out", "aten::mul.out"):
+            assert hop["op"] in ran
+        # Nobody reads "several: aten::alias" and one name.
+        assert hop["source"]["precision"] != "ambiguous" or len(hop["source"]["candidates"]) > 1

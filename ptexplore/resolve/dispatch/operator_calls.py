@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ptexplore.cpp.text import Text
 from ptexplore.model.observed import ChangedTable, records
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import OperatorRef
-from ptexplore.resolve.claims import Claim, Context, rewrite
+from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch.kernel_bodies import caller, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import device_of
-from ptexplore.resolve.dispatch.schema import fits
+from ptexplore.resolve.dispatch.schema import arguments, fits, own_inputs
+from ptexplore.resolve.dispatch.starting_sets import LAYERS
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
+BOXED_CALL = "c10::Dispatcher::callBoxed"
+DISPATCHER = "aten/src/ATen/core/dispatch/Dispatcher.h"
 MATH = "math kernel"  # the table's word for a composite kernel
 _CALLED = re.compile(r"\b(\w+)\s*\(")
 _QUALIFIED = re.compile(r"\bat::(\w+?)(?:_symint)?\s*\(")
@@ -30,31 +33,60 @@ _BRANCH = re.compile(r"\b(?:if|for|while|switch|catch)\b|\?")
 
 def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Name each operator in full ("aten::add.Tensor"); an overload that cannot be told stays unnamed."""
-
-    def change(claim: Claim) -> Claim:
-        return _named(context, claim) if claim.hop.kind == "op" else claim
-
-    return rewrite(claims, change)
+    return tuple(_named_below(context, claim, _Around()) for claim in claims)
 
 
-def _named(context: Context, claim: Claim) -> Claim:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is around a claim: the operator call, the Python frame that calls it, whether a transform's layer is on."""
+
+    operator: Claim | None = None
+    frame: Claim | None = None
+    layered: bool = False
+
+
+def _named_below(context: Context, claim: Claim, around: _Around) -> Claim:
+    """The claim and all operators below it named, callers first: a layer's fallback calls what it was called for."""
+    if claim.hop.kind == "op":
+        claim = _named(context, claim, around)
+    include = claim.call.tls_include.raw if claim.call is not None else claim.event.tls_include
+    layered = around.layered if include is None else bool(include & context.keys.functionality(LAYERS[0]))
+    is_operator = claim.hop.kind == "op"
+    inside = _Around(
+        claim if is_operator else around.operator,
+        None if is_operator or claim.hop.kind == "binding" else claim if claim.hop.kind == "python" else around.frame,
+        layered,
+    )
+    return replace(claim, children=tuple(_named_below(context, child, inside) for child in claim.children))
+
+
+def _named(context: Context, claim: Claim, around: _Around) -> Claim:
     base, overload = claim.hop.name, claim.event.overload
+    by_python = around.frame is not None and _is_ops_call(around.frame)
     if overload is not None:
         full = f"{base}.{overload}" if overload else base
-        return known(context, claim, full, "the profiler recorded the overload")
+        return _called(context, known(context, claim, full, "the profiler recorded the overload"), by_python)
     overloads, matching = overloads_of(context, claim)
+    boxed = _called_boxed(claim, around, overloads, matching)
+    if boxed is not None and not matching:
+        named = known(context, claim, boxed.name, f"the one overload of {base} that the end of the recorded stack fits")
+        return _called(context, named, by_python)
+    matching = [*matching, boxed] if boxed is not None else matching
     if len(matching) == 1:
         others = f" ({len(overloads) - 1} others do not)" if len(overloads) > 1 else ""
         reason = f"the one overload of {base} that takes these inputs{others}"
-        return known(context, claim, matching[0].name, reason)
-    told = by_calls(context, claim, matching) if context.lookup.sources else matching
+        return _called(context, known(context, claim, matching[0].name, reason), by_python)
+    told = by_calls(context, claim, matching) if context.lookup.sources and boxed is None else matching
     if len(told) == 1:
         names = ", ".join(o.name for o in matching if o != told[0])
         reason = f"{names} would have called other operators than ran inside, by the text of its kernel"
-        return known(context, claim, told[0].name, reason)
+        return _called(context, known(context, claim, told[0].name, reason), by_python)
     possible = matching or overloads
-    names = ", ".join(o.name for o in possible)
-    which = f"several take these inputs: {names}" if names else "none of that name is known"
+    names = ", ".join(f"{o.name}, called boxed" if o is boxed else o.name for o in possible)
+    if matching:
+        which = f"several {'fit what it recorded' if boxed is not None else 'take these inputs'}: {names}"
+    else:
+        which = f"none takes these inputs: {names}" if names else "none of that name is known"
     ref = SourceRef(
         None,
         None,
@@ -72,6 +104,49 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
     operators = [*context.store.operators_named(base), *_added(context)]
     overloads = [o for o in operators if (o.namespace, o.base) == (namespace, base)]
     return overloads, [o for o in overloads if fits(o.schema, claim.event.inputs)]
+
+
+def _called_boxed(
+    claim: Claim, around: _Around, overloads: Sequence[Operator], matching: Sequence[Operator]
+) -> Operator | None:
+    """The overload that the event may be of if it was called boxed; None where that is not in question.
+
+    Of a boxed call the profiler keeps the whole stack, of which the call's own inputs are the end. A layer's fallback
+    calls the operator that it was called for, with what it unwrapped behind what it was given; elsewhere only an event
+    whose inputs no overload takes is one.
+    """
+    own = [o for o in overloads if len(claim.event.inputs) > len(arguments(o.schema))]
+    own = [o for o in own if fits(o.schema, own_inputs(o.schema, claim.event.inputs))]
+    outer = around.operator
+    if around.layered and outer is not None and outer.event.name == claim.event.name:
+        return next((o for o in own if o.name == outer.hop.op), None)
+    return own[0] if len(own) == 1 and not matching else None
+
+
+def _is_ops_call(frame: Claim) -> bool:
+    """Whether a Python frame calls an operator of `torch.ops`, which goes by the interpreter's boxed operator.
+
+    Source: createOperatorFromC10 of torch/csrc/jit/runtime/register_c10_ops.cpp.
+    """
+    return frame.event.function == "__call__" and (frame.event.file or "").endswith("torch/_ops.py")
+
+
+def _called(context: Context, claim: Claim, by_python: bool) -> Claim:
+    """An operator's claim with the boxed entry point, where that is known to be the way it was called."""
+    operator = claim.hop.operator
+    if operator is None:
+        return claim
+    count = len(arguments(operator.schema))
+    if len(claim.event.inputs) > count:
+        why = f"called boxed: of {len(claim.event.inputs)} values on the stack the last {count} are its inputs"
+    elif by_python:
+        why = "torch.ops calls operators boxed"
+    else:
+        return claim
+    lines = enumerate(context.tree.lines(DISPATCHER), 1)
+    line = next((number for number, text in lines if f" {BOXED_CALL.removeprefix('c10::')}(" in text), None)
+    source = in_runtime(context.tree, DISPATCHER, line)
+    return claim.but(replace(claim.hop, source=source, operator=replace(operator, entry=BOXED_CALL)), why)
 
 
 def _added(context: Context) -> list[Operator]:

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.model.operators import Registration, TableEntry
-from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status
+from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, onward
 from ptexplore.resolve.dispatch.starting_sets import (
+    LAYERS,
     Arguments,
     KnownTensors,
     LocalState,
@@ -67,14 +68,24 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
 
 def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> OperatorCall:
     """What an operator call's keys follow from, and its steps as far as they can be told."""
-    op, arguments = claim.hop.op or "", tensors.arguments(claim)
+    front = context.keys.functionality(LAYERS[0])
+    op, arguments = (
+        claim.hop.op or "",
+        tensors.arguments(claim, transformed=bool(state.include & ~state.exclude & front)),
+    )
     keys = (arguments.raw | state.include) & ~state.exclude
     start, masked = _masked(context, op, keys)
     if not state.known:
-        return OperatorCall(claim, arguments, state, masked, [], ())
+        unknown_state = (f"which key this call goes to is not known: {state.why}",) if state.why else ()
+        return OperatorCall(claim, arguments, state, masked, [], unknown_state)
     doubt = _masked(context, op, keys | arguments.doubt & ~state.exclude)[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
     return OperatorCall(claim, arguments, state, masked, steps, _unsaid(context, start, doubt, steps))
+
+
+def _transformed(context: Context, state: LocalState) -> bool:
+    """Whether a function transform is on."""
+    return bool(state.include & ~state.exclude & context.keys.functionality(LAYERS[0]))
 
 
 def _inside_steps(
@@ -100,7 +111,7 @@ def _caller(context: Context, call: OperatorCall, child: Claim, innermost: Local
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
     """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
     state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
-    keys = (tensors.arguments(claim).raw | state.include) & ~state.exclude
+    keys = (tensors.arguments(claim, transformed=_transformed(context, state)).raw | state.include) & ~state.exclude
     states = set()
     for overload in overloads_of(context, claim)[1]:
         may_be = claim.but(replace(claim.hop, op=overload.name, operator=OperatorRef(overload.schema)))
@@ -237,6 +248,26 @@ def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch
         dispatch,
         skipped=call.masked,
         arguments={name: context.keys.show(raw) for name, raw in call.arguments.sets.items()},
+        unread=call.arguments.unread,
+        wrapped={
+            name: tuple(context.keys.show(layer.raw) for layer in layers[1:])
+            for name, layers in call.arguments.layers.items()
+            if len(layers) > 1
+        }
+        or None,
+        transforms=tuple(
+            TransformLayer(
+                transform.level,
+                transform.kind,
+                {
+                    name: layer.dim
+                    for name, layers in call.arguments.layers.items()
+                    for layer in layers
+                    if layer.level == transform.level and layer.dim is not None
+                },
+            )
+            for transform in call.state.transforms
+        ),
         tls_include=context.keys.show_local(call.state.include),
         tls_exclude=context.keys.show_local(call.state.exclude),
         tls_observed=call.state.observed,

@@ -60,6 +60,14 @@ def fits(schema: str, inputs: Sequence[RecordedInput]) -> bool:
     return len(wanted) == len(inputs) and all(_fits(a, v) for a, v in zip(wanted, inputs, strict=True))
 
 
+def own_inputs(schema: str, inputs: Sequence[RecordedInput]) -> Sequence[RecordedInput]:
+    """The inputs of a call of this schema among those recorded.
+
+    Of a boxed call the profiler records the whole stack (Dispatcher::callBoxed of Dispatcher.h): they are its end.
+    """
+    return inputs[-len(arguments(schema)) :] if len(inputs) > len(arguments(schema)) > 0 else inputs
+
+
 def _fits(argument: Argument, value: RecordedInput) -> bool:
     if isinstance(value, RecordedTensor):
         return argument.type in ("Tensor", "Tensor?")

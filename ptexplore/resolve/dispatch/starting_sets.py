@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, zip_longest
 
-from ptexplore.model.observed import Event, RecordedInput, RecordedTensor, operators
+from ptexplore.model.observed import Event, RecordedInput, RecordedTensor, TensorLayer, Transform, operators
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.keyset import BACKENDS, KeySets, union
@@ -33,7 +33,8 @@ MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_eff
 class Arguments:
     """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
 
-    `doubt` are further bits that some argument may carry; nothing tells whether it does.
+    `doubt` are further bits that some argument may carry; nothing tells whether it does. `unread` are the arguments of
+    which no set is known; `layers` are, by argument, what was read of a tensor and of what it wraps.
     """
 
     sets: Mapping[str, int]
@@ -41,6 +42,8 @@ class Arguments:
     why: tuple[str, ...]
     evidence: tuple[int, ...] = ()
     doubt: int = 0
+    unread: tuple[str, ...] = ()
+    layers: Mapping[str, tuple[TensorLayer, ...]] = field(default_factory=dict)
 
     @property
     def raw(self) -> int:
@@ -61,6 +64,7 @@ class KnownTensors:
     inputs: Sequence[Sequence[RecordedInput]]  # by position, of the pass whose addresses by_impl has
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
     made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
+    layered: Mapping[int, tuple[int, int, tuple[TensorLayer, ...]]]  # of the base tree: address -> since, by, layers
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -74,29 +78,53 @@ class KnownTensors:
             for argument in call.arguments:
                 if argument.impl is not None:
                     by_impl.setdefault(argument.impl, (argument.raw, start, call.observation))
-        return cls(context.keys, by_impl, [event.inputs for event in dispatched], position, _made(context))
+        inputs = [event.inputs for event in dispatched]
+        return cls(context.keys, by_impl, inputs, position, _made(context), _layered(context.base))
 
-    def arguments(self, claim: Claim) -> Arguments:
-        """The sets of one operator call's tensor arguments, by schema name."""
+    def arguments(self, claim: Claim, *, transformed: bool = False) -> Arguments:
+        """The sets of one operator call's tensor arguments, by schema name.
+
+        A tensor that nobody read counts as one without a wrapper, unless a function transform is on (`transformed`):
+        then it may be one, and its set is not known.
+        """
         position = self.position.get(claim.event.event, -1)
         inputs = self.inputs[position] if 0 <= position < len(self.inputs) else claim.event.inputs
-        named = schema.arguments(claim.hop.operator.schema) if claim.hop.operator is not None else ()
+        base: Sequence[RecordedInput] = claim.event.inputs
+        named: tuple[schema.Argument, ...] = ()
+        if claim.hop.operator is not None:
+            named = schema.arguments(claim.hop.operator.schema)
+            inputs = schema.own_inputs(claim.hop.operator.schema, inputs)
+            base = schema.own_inputs(claim.hop.operator.schema, base)
+        names = [argument.name for argument in named]
         sets: dict[str, int] = {}
         assumed: list[str] = []
+        unread: list[str] = []
+        layers: dict[str, tuple[TensorLayer, ...]] = {}
         evidence: list[int] = []
         doubt = 0
-        for name, tensor in _tensors([argument.name for argument in named], inputs):
+        both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
+        for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
-            if known is None or since > position:
+            read_since, reading, read = self.layered.get(of_base.impl, (position + 1, 0, ()))
+            if read_since <= position:
+                known, since, seen = read[0].raw, read_since, reading
+                layers[name] = read
+            if known is not None and since <= position:
+                evidence.append(seen)
+            elif transformed:
+                unread.append(name)
+                continue
+            else:
                 assumed.append(name)
                 known = self.fresh(tensor)
                 doubt |= self._doubt(tensor, position)
-            else:
-                evidence.append(seen)
             sets[name] = sets.get(name, 0) | known
         kinds = "the tensor was made during the call; a tensor of its device and layout carries these keys"
         why = (f"{', '.join(dict.fromkeys(assumed))}: {kinds}",) if assumed else ()
-        return Arguments(sets, not assumed, why, tuple(dict.fromkeys(evidence)), doubt)
+        if unread:
+            why = (*why, f"{', '.join(dict.fromkeys(unread))}: not read, and a function transform may have wrapped it")
+        seen_in = tuple(dict.fromkeys(evidence))
+        return Arguments(sets, not assumed, why, seen_in, doubt, tuple(dict.fromkeys(unread)), layers)
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor may have from a tensor that it is a view of."""
@@ -115,6 +143,21 @@ class KnownTensors:
         if layout == "_mkldnn":
             return self.keys.raw((f"Mkldnn{backend}", "ADInplaceOrView", "AutogradCPU"))
         return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
+
+
+def _layered(base: Sequence[Event]) -> dict[int, tuple[int, int, tuple[TensorLayer, ...]]]:
+    """What was read while a transform was on, by address: since which operator's position, in which observation.
+
+    A later reading of an address is of another tensor, which is told as such only from there on: the first counts.
+    """
+    layered: dict[int, tuple[int, int, tuple[TensorLayer, ...]]] = {}
+    position = 0
+    for event in base:
+        for layers in event.tensors:
+            for number, layer in enumerate(layers):
+                layered.setdefault(layer.impl, (position, event.observation, layers[number:]))
+        position += event.is_operator
+    return layered
 
 
 def _starts(events: Sequence[Event]) -> dict[int | None, int]:
@@ -174,7 +217,7 @@ class LocalState:
     """Thread-local include and exclude sets (raw); whether they were read, or follow from guards; the reason.
 
     `certain` is False if code without known text may have changed them. `known` is False if two states are possible:
-    nothing can then be said of calls made with them.
+    nothing can then be said of calls made with them. `transforms` are the function transforms that were on.
     """
 
     include: int
@@ -184,6 +227,7 @@ class LocalState:
     evidence: tuple[int, ...] = ()
     certain: bool = True
     known: bool = True
+    transforms: tuple[Transform, ...] = ()
 
 
 def first_state(context: Context) -> LocalState:
@@ -206,7 +250,8 @@ def state_at(claim: Claim, state: LocalState) -> LocalState:
     if call is not None:
         return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
     if event.tls_include is not None and event.tls_exclude is not None:
-        return LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
+        read = LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
+        return replace(read, transforms=event.transforms)
     return state
 
 
@@ -218,8 +263,8 @@ def inside_kernel(
     `innermost` is that kernel's dispatch key.
     """
     if innermost in LAYERS:
-        why = "as a layer of a function transform set them"
-        return replace(state, observed=False, certain=False, known=False, why=why)
+        why = "a layer of a function transform sets the thread-local sets anew, and what they then are was not read"
+        return replace(state, observed=False, certain=False, known=False, why=why, transforms=())
     bits = union(excluded(context.keys, guard) for guard in guards)
     why = "as the guards of the kernels around it leave them"
     return replace(state, exclude=state.exclude | bits, observed=False, why=why) if bits else state

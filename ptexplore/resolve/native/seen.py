@@ -11,6 +11,7 @@ from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.dispatch.operator_calls import BOXED_CALL
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites, third_party
@@ -95,6 +96,8 @@ class Seen:
     def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
         """The claim with what its frame tells; the source is that of the function that ran, if that is known better."""
         hop, source = claim.hop, self.sources[frame.number]
+        if hop.operator is not None and frame.function.landmark.kind == "boxed-call":
+            hop = replace(hop, source=source, operator=replace(hop.operator, entry=BOXED_CALL))
         is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
         is_better = is_it and BETTER.index(source.precision) >= max(1, BETTER.index(hop.source.precision))
         changed = replace(

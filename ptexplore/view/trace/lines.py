@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Dispatch, Hop
+from ptexplore.model.trace import Dispatch, Hop, TransformLayer
 from ptexplore.view.line import Line
 
 
@@ -35,6 +35,11 @@ def reasoning(hop: Hop) -> list[Line]:
         for name, keys in dispatch.arguments.items():
             by_set.setdefault(keys, []).append(name)
         lines += [Line("reason", f"{', '.join(names)}: {{{keys}}}") for keys, names in by_set.items()]
+        for name, sets in (dispatch.wrapped or {}).items():
+            lines.append(Line("reason", f"{name} wraps {', which wraps '.join(f'{{{keys}}}' for keys in sets)}"))
+        if dispatch.unread:
+            lines.append(Line("reason", f"{', '.join(dispatch.unread)}: not read; a transform may have wrapped it"))
+        lines += map(_transform, dispatch.transforms)
         local = [f"include {{{dispatch.tls_include}}}"] if dispatch.tls_include else []
         if dispatch.tls_exclude:
             local.append(f"exclude {{{_fold(dispatch.tls_exclude)}}}")
@@ -45,8 +50,15 @@ def reasoning(hop: Hop) -> list[Line]:
         lines.append(Line("reason", dispatch.redispatch))
     skipped = dispatch.skipped
     masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    lines.append(Line("reason", f"highest of {{{dispatch.set}}}: {dispatch.entry}{masked}"))
+    unread = f" and of what {', '.join(dispatch.unread)} carries" if dispatch.unread else ""
+    lines.append(Line("reason", f"highest of {{{dispatch.set}}}{unread}: {dispatch.entry}{masked}"))
     return lines
+
+
+def _transform(layer: TransformLayer) -> Line:
+    """A transform that is on, with the dimensions that it maps over."""
+    dims = ", ".join(f"{name} over dimension {dim}" for name, dim in layer.dims.items())
+    return Line("reason", f"inside {layer.kind.lower()}, level {layer.level}{f': {dims}' if dims else ''}")
 
 
 def _fold(keys: str) -> str:

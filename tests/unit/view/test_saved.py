@@ -35,6 +35,7 @@ from ptexplore.model.trace import (
     StubRef,
     TorchInfo,
     Trail,
+    TransformLayer,
     walk,
 )
 from ptexplore.view.trace.explain import RECORDS
@@ -49,6 +50,9 @@ def a_trail() -> Trail:
     place = SourceRef("build/aten/src/ATen/Operators_2.cpp", 12, "generated", "located")
     several = SourceRef(None, None, None, "ambiguous", reason="two", candidates=(place, place))
     dispatch = Dispatch("CPU", "0x1", "kernel", ("ADInplaceOrView",), {"self": "CPU"}, "", "AutocastCPU", True, "")
+    dispatch = replace(
+        dispatch, unread=("other",), wrapped={"self": ("CPU",)}, transforms=(TransformLayer(1, "Vmap", {"self": 0}),)
+    )
     derivative = DerivativeRef(
         place, "aten::add.Tensor", "AddBackward0", "exact", (FormulaRef("self", 3, calls=("f",)),)
     )

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import Claim
-from ptexplore.resolve.dispatch.operator_calls import name
+from ptexplore.resolve.dispatch.operator_calls import BOXED_CALL, name
 from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN
-from tests.unit.resolve.making import Event, Rows, Small, op, operator, place, session, tensor
+from tests.unit.resolve.making import Event, Rows, Small, bits, builtin, op, operator, place, session, tensor
 
 CALLS = f"{ATEN}/Operators_0.cpp"
 YAML = "aten/src/ATen/native/native_functions.yaml"
@@ -104,3 +105,31 @@ def test_an_operator_that_the_traced_code_registered(small: Small) -> None:
     assert hop.op == "mini::new"
     assert "registered after the catalogue was built" in str(hop.source.reason)
     assert hop.why == ("the one overload of mini::new that takes these inputs",)
+
+
+def test_an_event_whose_inputs_no_overload_takes_was_called_boxed(small: Small) -> None:
+    """What the end of the stack fits is its overload, and it did not come through the unboxed entry point."""
+    hop = named(small, op("aten::mirror", inputs=[tensor(1), 4, tensor(2)]), PLAIN).hop
+    assert hop.op == "aten::mirror"
+    assert hop.operator is not None
+    assert hop.operator.entry == BOXED_CALL
+    assert hop.why == (
+        "the one overload of aten::mirror that the end of the recorded stack fits",
+        "called boxed: of 3 values on the stack the last 1 are its inputs",
+    )
+
+
+def test_inside_a_transform_a_whole_stack_is_not_taken_for_the_out_overload(small: Small) -> None:
+    """A layer's fallback calls the operator that it was called for, with what it unwrapped on top of its stack."""
+    out = "aten::mirror.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+    inner = op("aten::mirror", inputs=[tensor(1), tensor(2)])
+    outer = op("aten::mirror", inner, inputs=[tensor(1)])
+
+    def of(keys: int) -> Hop:
+        around = builtin("torch", "mirror", outer, tls_include=keys)
+        return named(small, around, PLAIN, out).children[0].children[0].hop
+
+    assert of(0).op == "aten::mirror.out"
+    inside = of(bits("FuncTorchDynamicLayerFrontMode"))
+    assert inside.op is None
+    assert "several fit what it recorded: aten::mirror.out, aten::mirror, called boxed" in str(inside.source.reason)

@@ -16,6 +16,7 @@ from tests.unit.resolve.making import (
     Event,
     Small,
     bits,
+    builtin,
     call,
     event,
     number_of,
@@ -82,15 +83,45 @@ def test_a_dispatch_pass_that_ran_other_operators_tells_nothing(small: Small) ->
 
 
 def test_the_tensors_of_a_list_are_one_argument(small: Small) -> None:
-    ops = [op("aten::blend", inputs=[[tensor(7), tensor(8)], 3, None])]
+    ops = [op("aten::blend", inputs=[[tensor(7), tensor(8)], 3])]
     found = of(small, 0, ops, calls=[call(1, {7: ("CPU",), 8: ("CUDA",)})])
     assert found.sets == {"self": bits("CPU", "CUDA")}
     assert found.observed
 
 
-def test_what_has_no_name_in_the_schema_is_named_by_its_position(small: Small) -> None:
-    ops = [op("aten::blend", inputs=[tensor(7), tensor(7), tensor(7)])]
-    assert list(of(small, 0, ops, calls=[call(1, {7: ("CPU",)})]).sets) == ["self", "other", "2"]
+def test_of_a_boxed_call_the_end_of_the_stack_are_its_inputs(small: Small) -> None:
+    """Dispatcher::callBoxed records the whole stack."""
+    ops = [op("aten::blend", inputs=[tensor(9), tensor(7), tensor(8)])]
+    keys = {7: ("CPU",), 8: ("CUDA",), 9: ("Meta",)}
+    assert of(small, 0, ops, calls=[call(1, keys)]).sets == {"self": bits("CPU"), "other": bits("CUDA")}
+
+
+def test_a_tensor_that_a_transform_may_have_wrapped_has_no_set_that_was_not_read(small: Small) -> None:
+    ops = [op("aten::blend", inputs=[tensor(7), tensor(8)])]
+    (claim,) = claims_of(small, ops)
+    known_tensors = known(small, ops, calls=[call(1, {7: ("CPU",)})])
+    found = known_tensors.arguments(claim, transformed=True)
+    assert found.sets == {"self": bits("CPU")}
+    assert found.unread == ("other",)
+    assert known_tensors.arguments(claim).unread == (), "outside of a transform it is a tensor of its kind"
+
+
+def test_what_was_read_of_a_wrapper_counts_from_the_call_that_read_it(small: Small) -> None:
+    inner = {"impl": 8, "raw": bits("CPU")}
+    wrapper = {"impl": 7, "raw": bits("CPU", "AutogradCPU"), "level": 1, "dim": 0}
+    asked = builtin(
+        "torch", "blend", op("aten::blend", inputs=[tensor(7), tensor(7)]),
+        transforms=[{"level": 1, "kind": "Vmap"}], tensors=[[wrapper, inner]],
+    )  # fmt: skip
+    frames = [op("aten::blend", inputs=[tensor(7), tensor(7)]), asked]
+    context = small.context(session([*frames[:1], *asked.inside], frames=frames))
+    before, binding = (with_schema(claim, PAIR) for claim in build(context, ()))
+    after = with_schema(binding.children[0], PAIR)
+    tensors = KnownTensors.of(context)
+    assert tensors.arguments(before, transformed=True).unread == ("self", "other")
+    found = tensors.arguments(after, transformed=True)
+    assert found.sets == {"self": bits("CPU", "AutogradCPU"), "other": bits("CPU", "AutogradCPU")}
+    assert [(layer.impl, layer.level, layer.dim) for layer in found.layers["self"]] == [(7, 1, 0), (8, None, None)]
 
 
 @pytest.mark.parametrize(
