@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from ptexplore import locations, processes
 from ptexplore.errors import FAILED, MISSING, PtexploreError, cache_errors
@@ -66,25 +66,33 @@ def run_generators(runtime: Runtime, out: Path, progress: Progress) -> Iterator[
     The value gives the folders of each generator when it has ended; it has to be asked to its end. Raises
     GeneratorError, and OSError when `out` cannot be written.
     """
+    runs = [
+        (_Run("autograd", "autograd", []), ("torch/csrc/autograd/generated",)),
+        (_Run("ATen", "aten", _flags(runtime)), ("build/aten/src/ATen",)),
+    ]
     done: list[str] = []
 
     def wrote(file: str) -> None:
         done.append(file)
         progress.step("regenerating the generated C++ (first run only)", min(len(done) / _USUAL_FILES, 0.99))
 
-    def ended() -> Iterator[Folders]:
-        autograd.finish(wrote)
-        yield ("torch/csrc/autograd/generated",)
-        aten.finish(wrote)
-        yield ("build/aten/src/ATen",)
-
     progress.step("regenerating the generated C++ (first run only)", 0.0)
-    flags = [part for flag in _flags(runtime) for part in ("--flag", flag)]
-    with (
-        _started("autograd", ["--work", "autograd"], runtime, out) as autograd,
-        _started("ATen", ["--work", "aten", *flags], runtime, out) as aten,
-    ):
+    threads = [threading.Thread(target=run.work, args=(runtime, out, wrote), daemon=True) for run, _ in runs]
+
+    def ended() -> Iterator[Folders]:
+        for thread, (run, folders) in zip(threads, runs, strict=True):
+            thread.join()
+            if run.failure is not None:
+                raise run.failure
+            yield folders
+
+    try:
+        for thread in threads:
+            thread.start()
         yield ended()
+    finally:
+        for run, _ in runs:
+            run.stop()
 
 
 def _flags(runtime: Runtime) -> list[str]:
@@ -94,44 +102,41 @@ def _flags(runtime: Runtime) -> list[str]:
     return [*chosen, "mps"] if sys.platform == "darwin" else chosen
 
 
-@contextlib.contextmanager
-def _started(name: str, work: list[str], runtime: Runtime, out: Path) -> Iterator[_Generator]:
-    """A generator child that runs beside us until the block ends."""
-    import tempfile
+class _Run:
+    """One generator child, its progress and its outcome."""
 
-    where = ["--torchgen", str(runtime.torchgen_dir), "--packaged", str(runtime.packaged_dir), "--out", str(out)]
-    with tempfile.TemporaryFile() as errors:
-        child = processes.start(sys.executable, _CHILD, [*work, *where], stderr=errors)
-        try:
-            yield _Generator(name, child, errors)
-        finally:
-            child.stop()
+    def __init__(self, name: str, work: str, flags: list[str]) -> None:
+        self.name = name
+        self.arguments = ["--work", work, *(part for flag in flags for part in ("--flag", flag))]
+        self.failure: Exception | None = None
+        self._child: processes.Child | None = None
 
+    def work(self, runtime: Runtime, out: Path, wrote: Callback) -> None:
+        """Run the child to its end; the outcome is in `failure`."""
+        import tempfile
 
-@dataclass(frozen=True)
-class _Generator:
-    """A generator child. What it says of its files fits into its pipe: it need not be heard while it works."""
+        with tempfile.TemporaryFile() as errors:
+            try:
+                where = ["--torchgen", str(runtime.torchgen_dir), "--packaged", str(runtime.packaged_dir)]
+                arguments = [*self.arguments, *where, "--out", str(out)]
+                self._child = processes.start(sys.executable, _CHILD, arguments, stderr=errors)
+                finished = self._listen(self._child, wrote)
+                if not finished:
+                    errors.seek(0)
+                    tail = errors.read()[-400:].decode(errors="replace").strip().rsplit("\n", 1)[-1]
+                    raise GeneratorError(f"the {self.name} generator ended early: {tail or 'it was killed'}")
+            except (OSError, GeneratorError) as error:
+                self.failure = error
+            except processes.ChannelTimeout:
+                self.failure = GeneratorError(f"the {self.name} generator did not end within {_TIMEOUT:.0f} s")
+            except processes.ChannelError as error:
+                self.failure = GeneratorError(f"the {self.name} generator broke its channel: {error}")
+            finally:
+                self.stop()
 
-    name: str
-    child: processes.Child
-    errors: IO[bytes]
-
-    def finish(self, wrote: Callback) -> None:
-        """Hear the child to its end. Raises GeneratorError, and OSError when the child could not write."""
-        try:
-            finished = self._listen(wrote)
-        except processes.ChannelTimeout as error:
-            raise GeneratorError(f"the {self.name} generator did not end within {_TIMEOUT:.0f} s") from error
-        except processes.ChannelError as error:
-            raise GeneratorError(f"the {self.name} generator broke its channel: {error}") from error
-        if not finished:
-            self.errors.seek(0)
-            tail = self.errors.read()[-400:].decode(errors="replace").strip().rsplit("\n", 1)[-1]
-            raise GeneratorError(f"the {self.name} generator ended early: {tail or 'it was killed'}")
-
-    def _listen(self, wrote: Callback) -> bool:
+    def _listen(self, child: processes.Child, wrote: Callback) -> bool:
         finished = False
-        for message in self.child.messages(_TIMEOUT):
+        for message in child.messages(_TIMEOUT):
             if "file" in message:
                 wrote(str(message["file"]))
             elif "errno" in message:
@@ -140,6 +145,12 @@ class _Generator:
                 raise GeneratorError(f"the {self.name} generator failed: {message['error']}")
             finished = finished or bool(message.get("finished"))
         return finished
+
+    def stop(self) -> None:
+        """End the child if it still runs."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop()
 
 
 FORMAT = 1
