@@ -95,6 +95,7 @@ class PathsText:
 EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+PART = 3  # letters of a piece of a word that words are looked through for
 _WORD = re.compile(r"\w+")
 _LATEST = "\U0010ffff"
 
@@ -223,19 +224,38 @@ class IndexSearch(IndexConnection):
         return [container + row[0] for row in rows]
 
     def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
-        """Paths of files that hold every word, the last one as a beginning; case aside. Empty without a word."""
+        """Paths of files that hold every word, the last one as a beginning; case aside. Empty without a word.
+
+        Behind these come files that hold the first as the end of a word, a single one anywhere in a word, if it is not
+        shorter than PART.
+        """
         parts = [part for word in words for part in _WORD.findall(word)]
         if not parts:
             return []
         # Each word quoted: nothing in it is an operator of FTS5's query language.
-        match = " AND ".join(f'"{part}"' for part in parts) + "*"
-        rows = self.rows(
-            """SELECT path FROM file WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?)
-            ORDER BY path LIMIT ?""",
-            match,
-            limit,
+        quoted = [f'"{part}"' for part in parts]
+        whole = self._files("id IN (SELECT rowid FROM words WHERE words MATCH ?)", " AND ".join(quoted) + "*", limit)
+        if len(whole) >= limit or len(parts[0]) < PART:
+            return whole
+        self._open_vocabulary()
+        inside = "instr(term, ?)" if len(parts) == 1 else "term LIKE '%' || ? ESCAPE '\\'"
+        where = (
+            f"id IN (SELECT doc FROM temp.word_files WHERE term IN (SELECT term FROM temp.word_list WHERE {inside}))"
         )
-        return [row[0] for row in rows]
+        if len(parts) == 1:
+            wider = self._files(where, parts[0], limit)
+        else:
+            where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            wider = self._files(where, parts[0].replace("_", "\\_"), " AND ".join(quoted[1:]) + "*", limit)
+        return list(dict.fromkeys([*whole, *wider]))[:limit]
+
+    def _files(self, where: str, *values: object) -> list[str]:
+        return [path for (path,) in self.rows(f"SELECT path FROM file WHERE {where} ORDER BY path LIMIT ?", *values)]
+
+    def _open_vocabulary(self) -> None:
+        """Name the words of the full text as tables (fts5vocab): every word, and every file of every word."""
+        for table, kind in (("word_list", "row"), ("word_files", "instance")):
+            self.rows(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table} USING fts5vocab(main, words, {kind})")
 
     def files_with_any_word(self, words: Sequence[str]) -> list[str]:
         """Paths of files that hold one of these words, whole; case aside."""

@@ -111,13 +111,20 @@ def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> 
     message = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
     searched = ", ".join(indexed.tree.info.label for indexed in trees)
     why = f"searched by name and by text in {searched}" if kind is None else f"searched in {searched}"
+    words = [word for word in _WORD.findall(query) if not word[0].isdecimal()]
     if close:
         return PtexploreError(
             message, f"{why}; the closest are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
         )
-    if not any(indexed.checkout is not None for indexed in trees):
+    if not words and kind in (None, "text"):
+        why += "; text is found by its words, and this has none that begins with a letter"
+        return PtexploreError(message, why, "ptexplore find --help", FAILED)
+    if len(words) > 1:
+        return PtexploreError(message, why, f"ptexplore find {shlex.quote(max(words, key=len))}", FAILED)
+    if not is_python_name(query) and not any(indexed.checkout is not None for indexed in trees):
         return PtexploreError(message, f"{why}, which has no hand-written C++", "ptexplore fetch", FAILED)
-    return PtexploreError(message, why, f"ptexplore find --text {shlex.quote(query.split(maxsplit=1)[0])}", FAILED)
+    again = f"ptexplore find {shlex.quote(query)}" if kind is not None else "ptexplore doctor"
+    return PtexploreError(message, why, again, FAILED)
 
 
 def _symbols(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tuple[HitGroup, int]:
@@ -238,9 +245,9 @@ _WORD = re.compile(r"\w+")
 def matching_lines(trees: Sequence[IndexedTree], query: str, wanted: FindQuery) -> tuple[list[Candidate], bool]:
     """The first lines that hold `query`, as many as are `wanted`, and whether there are (or may be) more.
 
-    The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Its first word
-    must begin where a word of the text begins: files are found by whole words, the last one as a beginning. What was
-    found so far is returned as soon as `wanted.stopped` says so.
+    The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Files are found
+    by the query's words: it may begin and end inside a word if its first has three letters. What was found so far is
+    returned as soon as `wanted.stopped` says so.
     """
     words = [word.lower() for word in _WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
     plain = " ".join(query.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -133,6 +134,35 @@ def test_files_by_words_and_by_parts_of_their_path(store: IndexStore) -> None:
     assert store.files_with_any_word(["tensor", "tensor_list", "missing"]) == [A, B]
     assert store.files_like("BLEND.CPP", 9) == [B, A]
     assert store.files_like("csrc/bl", 9) == [B]
+
+
+def test_pieces_of_words_are_found_as_a_look_through_every_text_finds_them(tmp_path: Path) -> None:
+    """The first word may be an ending, the last a beginning, a single one any piece."""
+    chooser = random.Random(5)
+    letters = "ab_c"
+    texts = {
+        f"c10/{number}.h": " ".join(
+            "x" + "".join(chooser.choice(letters) for _letter in range(chooser.randint(3, 8))) for _word in range(12)
+        )
+        for number in range(40)
+    }
+    with IndexWriter(tmp_path / "index.sqlite", anew=True) as writer:
+        for number, (path, text) in enumerate(texts.items(), 1):
+            put(writer, number, (FileRecords(path, "cpp"), text))
+    store = IndexStore.open(tmp_path / "index.sqlite")
+    compared = 0
+    for _trial in range(400):
+        text = chooser.choice(list(texts.values()))
+        begin = chooser.randrange(len(text) - 12)
+        asked = text[begin : begin + chooser.randint(3, 12)].strip()
+        words = asked.split()
+        if not words or len(words[0]) < 3:
+            continue
+        compared += 1
+        expected = {path for path, held in texts.items() if asked in held}
+        assert expected <= set(store.files_with_words(words, 99)), asked
+    assert compared > 200
+    assert store.files_with_words(["ab"], 99) == [], "two letters alone begin a word"
 
 
 def test_words_are_found_of_files_that_come_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
