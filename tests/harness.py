@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import importlib.metadata
@@ -214,6 +215,17 @@ def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(aside)
             aside.rename(file)
     return file
+
+
+def result_once(folders: pytest.TempPathFactory, run: Callable[..., Result], *arguments: str, of: str = "") -> Result:
+    """What `run(*arguments)` gives, run once for all workers; `of` tells apart what is run with the same arguments."""
+    name = hashlib.sha256(json.dumps([of, *arguments]).encode()).hexdigest()[:20]
+
+    def make(file: Path) -> None:
+        file.write_text(json.dumps(dataclasses.asdict(run(*arguments))), encoding="utf-8")
+
+    told = json.loads(made_once(folders, f"result-{name}.json", make).read_text(encoding="utf-8"))
+    return Result(**{**told, "arguments": tuple(told["arguments"])})
 
 
 def _cpu() -> float:

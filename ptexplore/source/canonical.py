@@ -55,6 +55,11 @@ def is_made(path: str) -> bool:
     return path.startswith(("build/", "torch/csrc/autograd/generated/"))
 
 
+def is_template(path: str) -> bool:
+    """Whether the file of this canonical path is what torchgen's generators fill in: no compiler reads it."""
+    return path.startswith(("aten/src/ATen/templates/", "tools/autograd/templates/"))
+
+
 def is_generated(header: str, head: str = "") -> bool:
     """Whether `header`, a path under torch/include, is written by torchgen or CMake; `head` is how its text begins."""
     if header.startswith("ATen/") and _GENERATED_ATEN.match(header[5:]):

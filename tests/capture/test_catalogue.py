@@ -16,12 +16,12 @@ from ptexplore.source.runtime.describe import find_runtime
 pytest.importorskip("torch")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def runtime() -> Runtime:
     return find_runtime(os.environ.get("PTEXPLORE_TEST_PYTHON") or None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def message(runtime: Runtime) -> dict[str, Any]:
     return dump(runtime)
 

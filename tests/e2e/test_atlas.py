@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 COMMIT = "2236df1770800ffea5697b11b0bb0d910b2e59e1"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A cache that holds an extension's own source and nothing of PyTorch's."""
     base = tmp_path_factory.mktemp("atlas")

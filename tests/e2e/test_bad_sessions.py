@@ -23,7 +23,7 @@ def trace(cli: Cli, *arguments: str, **options: Any) -> Result:
     return cli("trace", *arguments, "--json", **options)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("saved")
     file = folder / "session.json"

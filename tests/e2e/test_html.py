@@ -54,7 +54,7 @@ YAML = "aten/src/ATen/native/native_functions.yaml"
 PAGES = Path(__file__).resolve().parents[1] / "data" / "pages"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def noted(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("html") / "notes"
     folder.mkdir()
@@ -63,7 +63,7 @@ def noted(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(mini, noted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "out"
     result = mini("html", str(out), "--notes", str(noted), "--jobs", "1", "--check", "--scope", "all")

@@ -17,7 +17,7 @@ from tests.harness import hashes
 pytestmark = pytest.mark.e2e
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fresh(mini, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fresh") / "out"
     assert mini("html", str(out), "--scope", "all", "--jobs", "2").code == 0

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.e2e
 SMALLEST_PYTHON_SHARE = 0.7  # of records made from Python whose callable is known
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(warm_cache: Path) -> Iterator[tuple[Runtime, SourceTree, Store]]:
     """What the real command built on its first use."""
     with pytest.MonkeyPatch.context() as patch:
@@ -37,17 +37,17 @@ def built(warm_cache: Path) -> Iterator[tuple[Runtime, SourceTree, Store]]:
     store.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tree(built: tuple[Runtime, SourceTree, Store]) -> SourceTree:
     return built[1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def store(built: tuple[Runtime, SourceTree, Store]) -> Store:
     return built[2]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def records(store: Store) -> list[Registration]:
     return [one for name in store.all_names() for one in store.registrations(name)]
 

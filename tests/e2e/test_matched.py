@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import KNOWN, Cli, InProcess, Result, torch_version
+from tests.harness import KNOWN, Cli, InProcess, Result, result_once, torch_version
 
 pytestmark = pytest.mark.e2e
 
@@ -46,20 +46,16 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 UNPLACED = re.compile(r"a range that|outside torch|not torch's own")
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[str, Result]:
-    """The traces of CALLS that were made so far."""
-    return {}
-
-
 @pytest.fixture(params=CALLS, ids=list(CALLS))
 def traced(
-    request: pytest.FixtureRequest, made: dict[str, Result], sourced_command: InProcess, sourced: Cli
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    sourced_command: InProcess,
+    sourced: Cli,
 ) -> tuple[Result, tuple[str, ...], Cli]:
     arguments, kernels = CALLS[request.param]
-    if request.param not in made:
-        made[request.param] = sourced_command("trace", *arguments, "--no-native", "--json")
-    return made[request.param], kernels, sourced
+    asked = ("trace", *arguments, "--no-native", "--json")
+    return result_once(tmp_path_factory, sourced_command, *asked, of="the source at hand"), kernels, sourced
 
 
 def checkout_places(hop: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Cli, Result, nested
+from tests.harness import Cli, Result, made_once, nested
 
 pytestmark = pytest.mark.e2e
 
@@ -16,11 +16,10 @@ ROW = re.compile(r"^ *(?P<count>[\d,]*) +[│ ]*[├└] (?P<text>\S.*)$", re.MU
 WIDE = {"COLUMNS": "120"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Cli, str]]:
     """Three traces, each captured once: torch.add with grad, a convolution, a backward."""
-    folder = tmp_path_factory.mktemp("readable")
-    cli = Cli(warm_cache, folder)
+    cli = Cli(warm_cache, tmp_path_factory.mktemp("readable"))
     found = {}
     for name, arguments in {
         "add": ("torch.add(a, b)", "--grad"),
@@ -28,14 +27,20 @@ def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
                    "--var", "w=torch.randn(4, 3, 3, 3)"),
         "backward": ("(a * b).sum()", "--backward"),
     }.items():  # fmt: skip
-        for _ in range(4):  # on a busy machine it may look too long to be stepped whole
-            result = cli("trace", *arguments, "--json", "--save", f"{name}.json")
-            if not result.data["captured"].get("native"):
-                pytest.skip(f"no native pass here: {result.data['captured'].get('reason')}")
-            if any(hop["name"].endswith("Engine::execute") for hop in result.hops) == (name == "backward"):
-                break
-        found[name] = (cli, str(folder / f"{name}.json"))
+        file = made_once(
+            tmp_path_factory, f"{name}.json", lambda out, of=arguments, kind=name: _save(cli, out, of, kind)
+        )
+        found[name] = (cli, str(file))
     return found
+
+
+def _save(cli: Cli, arguments: tuple[str, ...], name: str, out: Path) -> None:
+    for _ in range(4):  # on a busy machine it may look too long to be stepped whole
+        result = cli("trace", *arguments, "--json", "--save", str(out))
+        if not result.data["captured"].get("native"):
+            pytest.skip(f"no native pass here: {result.data['captured'].get('reason')}")
+        if any(hop["name"].endswith("Engine::execute") for hop in result.hops) == (name == "backward"):
+            return
 
 
 def shown(saved: dict[str, tuple[Cli, str]], name: str, *options: str, env: dict[str, str] | None = None) -> Result:

@@ -59,7 +59,7 @@ class Study:
         return sorted({one["stop"].partition("#")[0] for one in found if one["file"].startswith("notes/")})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def world(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The warm cache with the small tree fetched and indexed beside the installed torch."""
     base = tmp_path_factory.mktemp("notes")

@@ -89,7 +89,7 @@ def group(mini: Searching, tmp_path: Path) -> Group:
     return Group(Cli(mini.cli.cache, tmp_path), mini.root)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def traced(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Group:
     """The same beside the installed torch, with the small tree as its checkout."""
     base = tmp_path_factory.mktemp("shown")

@@ -49,7 +49,7 @@ class Reader:
         return next(number for number, line in enumerate(self.mini.lines(path), 1) if text in line)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def settled(mini: Searching) -> Searching:
     """The tree with an index that no walk makes anew: files just written are read again until they are older."""
     time.sleep(2.1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import KNOWN, PRECISIONS, STATUSES, Cli, InProcess, Result, torch_folder, torch_version
+from tests.harness import KNOWN, PRECISIONS, STATUSES, Cli, InProcess, Result, result_once, torch_folder, torch_version
 
 pytestmark = pytest.mark.e2e
 
@@ -81,20 +81,12 @@ CASES = {
 NO_OVERLOADS = torch_version().startswith(("2.6", "2.7"))  # their profiler records no overload names
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[str, Result]:
-    """The traces of CASES that were made so far."""
-    return {}
-
-
 @pytest.fixture(params=CASES, ids=list(CASES))
 def traced(
-    request: pytest.FixtureRequest, made: dict[str, Result], command: InProcess, cli: Cli
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, command: InProcess, cli: Cli
 ) -> tuple[Case, Result, Cli]:
     case = CASES[request.param]
-    if request.param not in made:
-        made[request.param] = command("trace", *case.arguments, "--json")
-    return case, made[request.param], cli
+    return case, result_once(tmp_path_factory, command, "trace", *case.arguments, "--json"), cli
 
 
 def references(hop: Hop) -> list[Hop]:

@@ -33,7 +33,7 @@ PLAIN: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def child() -> Iterator[Forks]:
     with forks() as given:
         yield given

@@ -49,7 +49,7 @@ def test_what_is_no_instruction_or_label_is_an_error(program: str) -> None:
         machine_code.assemble(program)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def child() -> Iterator[Forks]:
     with forks() as given:
         yield given

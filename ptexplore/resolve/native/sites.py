@@ -181,7 +181,7 @@ def _why_none(function: Function) -> str | None:
 
 def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> Sequence[Symbol]:
     """The definitions of that name which this build compiles and whose linkage is the function's."""
-    symbols = source.names.definitions(name.plain) or source.find(name.plain, Wanted()).left
+    symbols = source.definitions(name.plain) or source.find(name.plain, Wanted()).left
     places = {(s.path, s.line): s for s in symbols if s.role == "definition" and s.kind in CODE}
     left = [s for s in places.values() if source.conditions.holds(s.guards, s.path) is not False]
     left = [s for s in left if not s.path.endswith(_DEVICE)] or left

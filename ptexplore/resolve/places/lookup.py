@@ -19,6 +19,7 @@ from ptexplore.model.symbols import Dialect
 from ptexplore.resolve.places.precision import in_runtime, recorded, several, unknown
 from ptexplore.resolve.places.relation import record_of
 from ptexplore.resolve.places.sources import Source
+from ptexplore.source.canonical import is_template
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 
@@ -222,6 +223,7 @@ class Lookup:
         """
         for source in self.sources:
             rows = [r for r in source.names.dialect(name, ["method"]) if r.target and r.context in tables]
+            rows = [r for r in rows if not is_template(r.path)]
             rows = [r for r in rows if source.conditions.holds(r.guards, r.path) is not False]
             if len(rows) == 1:
                 name, entry = str(rows[0].target), source.ref(rows[0].path, rows[0].line, rows[0].end_line)

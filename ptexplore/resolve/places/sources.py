@@ -18,6 +18,7 @@ from ptexplore.model.places import Checkout, Layer, Runtime, SourceRef, TreeInfo
 from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.resolve.places.precision import decide, in_runtime, several, unknown
 from ptexplore.resolve.places.relation import Word, is_runtimes
+from ptexplore.source.canonical import is_template
 from ptexplore.source.permalink import permalink, public_commit
 from ptexplore.source.tree import SourceTree
 
@@ -79,9 +80,13 @@ class Source:
         url = permalink(self.commit, path, line) if self.commit else None
         return SourceRef(path, line, self.layer, precision, end_line, self.tree.info.name, url, reason)
 
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """The definitions of a qualified name in what a compiler reads: a template is none."""
+        return [symbol for symbol in self.names.definitions(qualified) if not is_template(symbol.path)]
+
     def find(self, symbol: str, wanted: Wanted) -> Matched:
         """The definitions of a qualified name here; structured kernels by the macro that defines them."""
-        matched = match(self.names.definitions(symbol), wanted, self.conditions)
+        matched = match(self.definitions(symbol), wanted, self.conditions)
         named = _STRUCTURED.fullmatch(symbol) if not matched.left and not matched.ruled_out else None
         if named is None:
             return matched
@@ -137,7 +142,8 @@ class Source:
             matched = self.find(meaning, wanted)
             if matched.left or matched.ruled_out:
                 return matched
-        return match(self.names.symbols_ending(name), wanted, self.conditions)
+        ending = [symbol for symbol in self.names.symbols_ending(name) if not is_template(symbol.path)]
+        return match(ending, wanted, self.conditions)
 
     def refs(self, matched: Matched, name: str) -> SourceRef:
         """The definitions that matched, as one reference: several are ambiguous, and all are listed."""
@@ -151,6 +157,10 @@ class Source:
         """Why no definition of a name matched."""
         if matched.ruled_out:
             return f"{self.tree.info.name} defines {name} only where this build leaves it out"
+        templates = [symbol.path for symbol in self.names.definitions(name) if is_template(symbol.path)]
+        if templates:
+            made = "what torchgen makes of it is known once the installed torch's text is indexed (ptexplore index)"
+            return f"{self.tree.info.name} has {name} in a template alone, {templates[0]}; {made}"
         return f"no definition of {name} was found in {self.tree.info.name}"
 
 
