@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,7 @@ def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
                    "--var", "w=torch.randn(4, 3, 3, 3)"),
         "backward": ("(a * b).sum()", "--backward"),
     }.items():  # fmt: skip
-        file = made_once(
-            tmp_path_factory, f"{name}.json", lambda out, of=arguments, kind=name: _save(cli, out, of, kind)
-        )
+        file = made_once(tmp_path_factory, f"{name}.json", partial(_save, cli, arguments, name))
         found[name] = (cli, str(file))
     return found
 
