@@ -248,3 +248,11 @@ def test_a_template_is_never_an_answer(sourced_command: InProcess) -> None:
     assert not [path for path in paths if "/templates/" in path]
     reasons = {hop["name"]: hop["source"]["reason"] for hop in made["hops"]}
     assert "templates/TensorMethods.cpp" in reasons["at::check_type"]
+
+
+def test_advice_repeats_whose_torch_is_meant(cli: Cli) -> None:
+    python = TARGET or sys.executable
+    shown = cli("trace", "torch.add(a, b)", "--no-native", "--python", python, target=None)
+    advice = shown.out.partition("\nnext: ")[2].splitlines()
+    assert [line.split()[1] for line in advice[:3]] == ["op", "trace", "trace"]
+    assert all(f"--python {python}" in line for line in advice[:3])

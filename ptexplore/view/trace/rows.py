@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptexplore.annotations.blocks import STOP
@@ -115,12 +115,22 @@ def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
     operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
-            steps.append(f"ptexplore op {shlex.quote(operator.op or '')}")
+            steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps.append(f"{again} --explain {key.id}")
     if not options.full:
         steps.append(f"{again} --full")
     return tuple(steps)
+
+
+def _same_torch(command: Sequence[str]) -> Sequence[str]:
+    """The option of a command line that says whose torch is meant; empty where it has none."""
+    for number, word in enumerate(command):
+        if word == "--python":
+            return command[number : number + 2]
+        if word.startswith("--python="):
+            return [word]
+    return ()
 
 
 def tree_fact(tree: TreeInfo, version: str) -> str:
