@@ -16,9 +16,11 @@ _EVENT = re.compile(
     r"(?P<open>\{)|(?P<close>\})|(?P<comment>//[^\n]*)"
     r"|(?P<guard>(?:at|c10)::(?:\w+::)*(?:AutoDispatch\w+|\w*DispatchKeyGuard|\w*DispatchMode)\b)\s+\w+\s*"
     r"(?P<argument>\([^;{}]*\))?;"
+    r"|(?P<tracing>jit::tracer::setTracingState\(nullptr\))"
     r"|at::redispatch::\w+\((?P<old>)|at::_ops::\w+::(?:redispatch\((?P<new>)|call\((?P<call>))"
 )
-_EVENT_BEGINS = re.compile(r"\{|\}|//|at::|c10::")  # literals alone: looked for many times as fast as _EVENT
+# Literals alone: looked for many times as fast as _EVENT.
+_EVENT_BEGINS = re.compile(r"\{|\}|//|at::|c10::|jit::tracer::set")
 _DISPATCHES = re.compile(r"redispatch|AutoDispatch|DispatchKeyGuard")
 _NATIVE = re.compile(r"\b(at::native::(?:\w+::)*\w+)\s*\(")
 _STRUCTURED = re.compile(r"^\s*(structured_\w+) op(?:\(|;)", re.MULTILINE)
@@ -66,6 +68,8 @@ def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | Non
                 scopes.pop()
         elif match["guard"]:
             scopes[-1].append(match["guard"] + (match["argument"] or ""))
+        elif match["tracing"]:
+            scopes[0].append(match["tracing"])  # no guard: it holds beyond the `if` that it stands in
         elif match["old"] is not None or match["new"] is not None:
             key_sets.append(first_argument(text, match.end()))
             under_redispatch.append(_held(scopes))

@@ -256,3 +256,36 @@ def test_advice_repeats_whose_torch_is_meant(cli: Cli) -> None:
     advice = shown.out.partition("\nnext: ")[2].splitlines()
     assert [line.split()[1] for line in advice[:3]] == ["op", "trace", "trace"]
     assert all(f"--python {python}" in line for line in advice[:3])
+
+
+def test_tracing_records_the_operators_that_go_through_tracer(command: InProcess) -> None:
+    """A Tracer kernel takes the tracing state away: what runs inside of it is in no graph."""
+    expression = "torch.jit.trace(lambda x: F.softmax(x, -1).sum(), (a,), check_trace=False)"
+    graph = torch_says(
+        "import torch.nn.functional as F\n"
+        f"a = torch.rand(3, 3)\ngraph = {expression}.graph\n"
+        "print(json.dumps([node.kind() for node in graph.nodes() if node.kind().startswith('aten::')]))"
+    )
+    hops = command("trace", expression, "--no-native", "--json").hops
+    calls = [hop for hop in hops if hop["kind"] == "op" and hop["op"]]
+    traced = [c["op"].partition(".")[0] for c in calls if any(key["name"] == "Tracer" for key in c["children"])]
+    assert traced == graph
+    assert "aten::_softmax" in {call["op"] for call in calls}
+
+
+def test_what_autocast_calls_does_not_go_through_autocast(command: InProcess) -> None:
+    """The keys that are predicted without a native pass are those whose registers the native pass read."""
+
+    def keys(*options: str) -> dict[str, list[str]]:
+        asked = ("trace", "a @ b", "--with", "torch.autocast('cpu', torch.bfloat16)", "--json", *options)
+        hops = command(*asked).hops
+        chains: dict[str, list[str]] = {}
+        for hop in hops:
+            if hop["kind"] == "key":
+                chains.setdefault(hop["op"], []).append(hop["name"])
+        return chains
+
+    ran, predicted = keys(), keys("--no-native")
+    for op in ("aten::matmul", "aten::mm", "aten::resolve_conj"):
+        assert predicted[op] == ran[op]
+    assert "AutocastCPU" not in predicted["aten::mm"]

@@ -21,7 +21,9 @@ from ptexplore.resolve.dispatch.starting_sets import (
     Arguments,
     KnownTensors,
     LocalState,
+    changed_by_hand,
     first_state,
+    guard_of,
     inside_caller,
     inside_kernel,
     state_at,
@@ -92,7 +94,9 @@ def _inside_steps(
     context: Context, state: LocalState, steps: Sequence[TableLookup], innermost: str | None = None
 ) -> LocalState:
     """The thread-local sets inside the kernels of these steps; `innermost` is the last one's key."""
-    return inside_kernel(context, state, [step.onward.guard if step.onward else None for step in steps], innermost)
+    guards = [step.onward.guard if step.onward else guard_of(context, step.key) for step in steps]
+    inside = inside_kernel(context, state, guards, innermost)
+    return changed_by_hand(inside, steps[-1].key) if steps and steps[-1].onward is None else inside
 
 
 def _caller(context: Context, call: OperatorCall, child: Claim, innermost: LocalState) -> tuple[int, Claim, LocalState]:

@@ -202,6 +202,15 @@ GUARDS = {
     BELOW_AUTOGRAD: AUTOGRAD,
     "NoTracerDispatchMode": ("Tracer", "VmapMode"),
 }
+# What a Tracer kernel's text writes: the tracing state goes, and with it Tracer out of the include set, until it is put
+# back (setTracingState of torch/csrc/jit/frontend/tracer.cpp).
+CLEARS = {"setTracingState(nullptr)": ("Tracer",)}
+# Each kernel of autocast excludes its own key while it runs (WrapFunction_ of aten/src/ATen/autocast_mode.h).
+AUTOCAST = "aten/src/ATen/autocast_mode.h"
+NO_AUTOCAST = "ExcludeDispatchKeyGuard no_autocast("
+# Hand-written kernels of these keys change the thread-local sets, by a text that no wheel has.
+CHANGING = ("Tracer", "Python", "PythonTLSSnapshot", "Functionalize", "FuncTorchBatched", "FuncTorchVmapMode",
+            "Batched", "VmapMode", "Named")  # fmt: skip
 # The boxed kernels of function transforms, which set both sets anew by what each layer wants
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
@@ -266,13 +275,40 @@ def inside_kernel(
         why = "a layer of a function transform sets the thread-local sets anew, and what they then are was not read"
         return replace(state, observed=False, certain=False, known=False, why=why, transforms=())
     bits = union(excluded(context.keys, guard) for guard in guards)
+    include = state.include & ~union(cleared(context.keys, guard) for guard in guards)
     why = "as the guards of the kernels around it leave them"
-    return replace(state, exclude=state.exclude | bits, observed=False, why=why) if bits else state
+    if not bits and include == state.include:
+        return state
+    return replace(state, include=include, exclude=state.exclude | bits, observed=False, why=why)
+
+
+def guard_of(context: Context, key: str) -> str | None:
+    """The guard that a key's hand-written kernels hold, where a header of the wheel has their text."""
+    if key.startswith("Autocast") and any(NO_AUTOCAST in line for line in context.tree.lines(AUTOCAST)):
+        return f"{NO_AUTOCAST}{key})"
+    return None
+
+
+def changed_by_hand(state: LocalState, key: str) -> LocalState:
+    """The sets inside a hand-written kernel of a key: not known where such kernels change them."""
+    if key not in CHANGING:
+        return state
+    why = f"the hand-written kernel of {key} changes the thread-local sets, and its text is not here"
+    return replace(state, observed=False, certain=False, known=False, why=why)
+
+
+def cleared(keys: KeySets, guard: str | None) -> int:
+    """The bits that a kernel takes out of the thread-local include set."""
+    return union(
+        keys.functionality(name) for text, names in CLEARS.items() if guard and text in guard for name in names
+    )
 
 
 def excluded(keys: KeySets, guard: str | None) -> int:
     """The bits that a kernel's guard adds to the thread-local exclude set."""
     held = [names for name, names in GUARDS.items() if guard and re.search(rf"\b{name}\b", guard)]
+    if guard is not None and guard.startswith(NO_AUTOCAST):
+        held.append((guard.removeprefix(NO_AUTOCAST).rstrip(")"),))
     return union(keys.functionality(name) for names in held for name in names)
 
 

@@ -11,7 +11,9 @@ from ptexplore.resolve.dispatch.starting_sets import (
     BELOW,
     BELOW_AUTOGRAD,
     LAYERS,
+    NO_AUTOCAST,
     LocalState,
+    changed_by_hand,
     excluded,
     first_state,
     inside_caller,
@@ -88,6 +90,24 @@ def test_what_is_excluded_already_stays_so(small: Small) -> None:
 
 def test_without_a_guard_nothing_changes(small: Small) -> None:
     assert inside_kernel(small.context(), READ, [None, "Timer"], "CPU") is READ
+
+
+def test_a_tracer_kernel_takes_its_key_out_of_the_include_set(small: Small) -> None:
+    around = replace(READ, include=bits("Tracer", "BackendSelect"))
+    found = inside_kernel(small.context(), around, ["jit::tracer::setTracingState(nullptr)"], "CPU")
+    assert (found.include, found.exclude) == (bits("BackendSelect"), READ.exclude)
+    assert not found.observed
+
+
+def test_an_autocast_kernel_excludes_its_own_key(small: Small) -> None:
+    found = inside_kernel(small.context(), READ, [f"{NO_AUTOCAST}AutocastCPU)"], "AutocastCPU")
+    assert found.exclude == READ.exclude | KEYS.functionality("AutocastCPU")
+
+
+@pytest.mark.parametrize(("key", "known"), [("Tracer", False), ("Python", False), ("CPU", True), ("AutogradCPU", True)])
+def test_inside_a_hand_written_kernel_of_such_a_key_nothing_is_known(key: str, known: bool) -> None:
+    found = changed_by_hand(READ, key)
+    assert (found.known, found.certain) == (known, known)
 
 
 @pytest.mark.parametrize("layer", ["FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode"])
