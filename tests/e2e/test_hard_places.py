@@ -252,7 +252,8 @@ def test_a_template_is_never_an_answer(sourced_command: InProcess) -> None:
 
 def test_advice_repeats_whose_torch_is_meant(cli: Cli) -> None:
     python = TARGET or sys.executable
-    shown = cli("trace", "torch.add(a, b)", "--no-native", "--python", python, target=None)
+    asked = ("trace", "torch.add(a, b)", "--no-native", "--python", python)
+    shown = cli(*asked, target=None, env={"COLUMNS": "400"})
     advice = shown.out.partition("\nnext: ")[2].splitlines()
     assert [line.split()[1] for line in advice[:3]] == ["op", "trace", "trace"]
     assert all(f"--python {python}" in line for line in advice[:3])
