@@ -109,6 +109,7 @@ def test_a_read_only_cache_with_nothing_in_it(cli: Cli, empty_read_only: Path) -
 # --- full ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(not THOROUGH, reason="scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
 @pytest.mark.slow
 def test_a_full_disk_leaves_nothing_broken(cli: Cli, small_disk: Path) -> None:
     full = Cli(small_disk, cli.cwd)

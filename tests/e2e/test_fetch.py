@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import TARGET, Cli, torch_version
+from tests.harness import TARGET, THOROUGH, Cli, torch_version
 from tests.upstream import FILES, copy_of_source, git, make_upstream, snapshot, write_tree
 
 pytestmark = pytest.mark.e2e
@@ -114,6 +114,7 @@ def test_a_part_of_the_real_tree(fetching: Cli, source_tree: Path, tmp_path: Pat
         assert (Path(row["root"]) / file).read_bytes() == (source_tree / file).read_bytes()
 
 
+@pytest.mark.skipif(not THOROUGH, reason="scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
 @pytest.mark.slow
 @pytest.mark.matched
 def test_the_whole_tree(fetching: Cli, source_tree: Path, tmp_path: Path) -> None:
