@@ -29,6 +29,7 @@ TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is lo
 # Registrations of a release's wheel in generated files: facts, counted by hand once in the binary's own dump.
 GENERATED = {"2.6.0": 17_563, "2.13.0": 15_958}
 THOROUGH = bool(TARGET or os.environ.get("PTEXPLORE_TEST_THOROUGH"))
+WITH_PYTHON = ("trace", "op", "doctor", "survey")  # the commands that are asked about the torch under test
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 KNOWN = ("registered", "located")
 HEAVY = {
@@ -128,7 +129,7 @@ class Cli:
         target: str | None = TARGET,
         cwd: Path | None = None,
     ) -> Result:
-        if target and arguments and arguments[0] in ("trace", "op", "doctor", "survey"):
+        if target and arguments and arguments[0] in WITH_PYTHON:
             arguments = (*arguments, "--python", target)
         started, used = time.monotonic(), _cpu()
         done = subprocess.run(
@@ -197,7 +198,7 @@ class InProcess:
     def __call__(self, *arguments: str) -> Result:
         from ptexplore.cli.app import main
 
-        if TARGET and arguments and arguments[0] in ("trace", "op", "doctor", "survey"):
+        if TARGET and arguments and arguments[0] in WITH_PYTHON:
             arguments = (*arguments, "--python", TARGET)
         self.capture.readouterr()
         code = main(list(arguments))
