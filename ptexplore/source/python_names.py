@@ -71,13 +71,22 @@ class PythonLookup:
         for spelling in spellings:
             parts = spelling.split(".")
             if all(part.isidentifier() for part in parts) and self._path(parts[0]) is not None:
-                places = self._attributes(parts, 1)
-                # A module can be hidden by what its package binds to its name, and is imported from all the same.
-                for end in range(len(parts) - 1, 1, -1):
-                    places = places or self._attributes(parts, end)
+                places = self._places(parts)
                 if places:
                     return list({(d.path, d.line): d for d in (place.definition for place in places)}.values())
         return []
+
+    def _places(self, parts: Sequence[str]) -> list[_Place]:
+        """What a name's parts lead to. None where a file's names go in a circle: "class A(A)", "x = x" in a class."""
+        try:
+            places = self._attributes(parts, 1)
+            # A module can be hidden by what its package binds to its name, and is imported from all the same.
+            for end in range(len(parts) - 1, 1, -1):
+                places = places or self._attributes(parts, end)
+        except RecursionError:
+            self._known.clear()  # what was being looked for is not known
+            return []
+        return places
 
     def _attributes(self, parts: Sequence[str], end: int) -> list[_Place]:
         """What the attributes after the first `end` parts lead to, if these are a module."""

@@ -72,6 +72,14 @@ FILES = {
             setattr(Left, name, None)
         """,
     "torch/broken.py": "def (\n",
+    "torch/circles.py": """\
+        from elsewhere import Own
+        class Own(Own):
+            same = same
+        class There(Back): ...
+        class Back(There): ...
+        def plain(): ...
+        """,
 }
 
 
@@ -124,11 +132,18 @@ def test_where_it_leads(names: PythonLookup, asked: str, kind: str, place: str) 
         "torch.nn.Module",  # not in __all__
         "torch.nn.modules.conv.Mixed.train",  # a base that is not there comes first
         "torch.nn.modules.conv.Left.eval",  # put there by setattr
+        "torch.circles.Own.train", "torch.circles.Own.same", "torch.circles.There.train",  # in a circle
         "torch.broken.anything", "torch.nothing", "nowhere.load", "torch.load.x", "torch..load", "a b.c",
     ],
 )  # fmt: skip
 def test_what_the_files_do_not_say(names: PythonLookup, asked: str) -> None:
     assert names.definitions(asked) == []
+
+
+def test_after_a_circle_other_names_are_found(names: PythonLookup) -> None:
+    assert names.definitions("torch.circles.There.train") == []
+    assert [definition.line for definition in names.definitions("torch.circles.plain")] == [6]
+    assert [definition.line for definition in names.definitions("torch.circles.Own")] == [2]
 
 
 def test_where_two_arms_bind_it_both_count(names: PythonLookup) -> None:
