@@ -59,7 +59,8 @@ ensure_venv() {
         "$python" -m venv "$venv" || fail "could not make $venv" "python -m venv failed" "look at its message above"
     fi
     echo "installing into $venv (the first time this takes minutes)" >&2
-    "$venv/bin/python" -m pip install -qq --disable-pip-version-check "$@" >&2 || fail \
+    # Of what is installed most is never imported: Python compiles the rest when it first is.
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-compile "$@" >&2 || fail \
         "pip could not install what is needed" "see its message above" \
         "check the network and pip's own configuration, then run this again"
     echo "$stamp" >"$venv/.ptexplore-stamp"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests import small_source
-from tests.harness import Cli
+from tests.harness import THOROUGH, Cli
 
 pytestmark = pytest.mark.e2e
 
@@ -134,7 +134,8 @@ def kills(cli: Cli) -> int:
 
 @pytest.mark.slow
 def test_killed_at_any_moment_the_next_run_gives_the_same(tmp_path: Path) -> None:
-    root = small_source.write(tmp_path / "mini", copies=160)
+    copies = 160 if THOROUGH else 60
+    root = small_source.write(tmp_path / "mini", copies=copies)
     cold = fetched(tmp_path, root, "cold")
     assert cold(*ARGUMENTS).code == 0
     expected = small_source.rows(database(cold))
@@ -143,7 +144,7 @@ def test_killed_at_any_moment_the_next_run_gives_the_same(tmp_path: Path) -> Non
     assert cli(*ARGUMENTS).code == 0
     assert small_source.rows(database(cli)) == expected
     # And the same where an index is changed in place.
-    for number in range(160):
+    for number in range(copies):
         file = root / f"aten/src/ATen/native/cpu/copies/Blend{number}.cpp"
         file.write_text(f"int before_{number}() {{ return 0; }}\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     assert cold(*ARGUMENTS).code == 0
