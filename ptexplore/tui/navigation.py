@@ -83,7 +83,9 @@ def _option(candidate: Candidate) -> Content:
     if candidate.declared:
         facts.append("declaration")
     gap = "  " if candidate.kind in ("file", "operator") else ""
-    return two_lines(f"{candidate.name}{gap}{candidate.detail}", " · ".join(filter(None, facts)))
+    named = candidate.detail.startswith(candidate.name)  # as a schema is
+    title = candidate.detail if named else f"{candidate.name}{gap}{candidate.detail}"
+    return two_lines(title, " · ".join(filter(None, facts)))
 
 
 def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Candidate], str]:
