@@ -95,6 +95,7 @@ def _build(
         writer.nodes((name, *place) for name, place in sorted(facts.nodes.items()))
         writer.bindings(bindings)
         writer.definitions(definition for definition in facts.definitions if definition[0] not in model.shared_kernels)
+        writer.symbols(facts.symbols)
         writer.python_names(python_names(raw, dispatcher.folders, tree))
         writer.python_kernels(kernels)
         writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])

@@ -19,6 +19,12 @@ from ptexplore.catalogue.bodies import BodyFacts, read_body
 from ptexplore.model.operators import Binding
 from ptexplore.model.symbols import Dialect, Symbol
 
+# What at::Tensor is, a header that the wheel ships and a file that it does not, and the members of nodes.
+MEMBERS = (
+    "build/aten/src/ATen/core/TensorBody.h",
+    "build/aten/src/ATen/core/TensorMethods.cpp",
+    "torch/csrc/autograd/generated/Functions.h",
+)
 Place = tuple[str, str, str, int, int]  # symbol, kind, path, line, last line
 
 _BASE = re.compile(r"\bpublic\s+(at::(?:native|meta)::structured_\w+)")
@@ -56,6 +62,7 @@ class Facts:
     nodes: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     bindings: list[Binding] = field(default_factory=list)
     definitions: list[Place] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
 
     def add(self, other: Facts) -> None:
         """Take over what another file holds."""
@@ -66,6 +73,7 @@ class Facts:
         self.nodes.update(other.nodes)
         self.bindings += other.bindings
         self.definitions += other.definitions
+        self.symbols += other.symbols
 
 
 def facts_of(file: GeneratedFile) -> Facts:
@@ -83,6 +91,7 @@ def facts_of(file: GeneratedFile) -> Facts:
         facts.bindings += bindings_of(file)
     elif name.startswith(("Ufunc", "CompositeViewCopy")):
         facts.definitions += definitions(file)
+    facts.symbols += unregistered(file)
     return facts
 
 
@@ -147,6 +156,24 @@ def definitions(file: GeneratedFile) -> Iterator[Place]:
     for row in file.dialect:
         if row.kind == "stub-define":
             yield f"at::native::{row.name}", "stub", file.path, row.line, row.end_line
+
+
+def unregistered(file: GeneratedFile) -> Iterator[Symbol]:
+    """The functions that no record names: what a template's text brings along, and members of classes.
+
+    Of the kernels' files that is what structured kernels do for their outputs. The other functions of these files are
+    kernels, or behind Python's names: records lead to them.
+    """
+    name = os.path.basename(file.path)
+    for function in file.functions:
+        if name.startswith("Register"):
+            wanted = "::structured_" in function.qualified
+        elif name.startswith("python_"):
+            wanted = not function.name.startswith("THPVariable_")
+        else:
+            wanted = file.path in MEMBERS
+        if wanted:
+            yield function
 
 
 _line = attrgetter("line")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptexplore.catalogue.facts import Facts, GeneratedFile, facts_of
+from ptexplore.catalogue.facts import MEMBERS, Facts, GeneratedFile, facts_of
 from ptexplore.cpp.macros import Define, MacroTable, by_header, table_of
 from ptexplore.index.build import available, header_state, headers
 from ptexplore.index.workers import Task, Wave, Whole, numbered, read_all, read_whole, worth_starting
@@ -103,12 +103,18 @@ class _Plan:
         wanted = set(self.named())
         return [
             Task(0, file.path, file.file, file.layer, file.state[1] if file.state else 0, None)
-            for file in self._made(part)
+            for file in [*self._made(part), *self._shipped(part)]
             if _holds_facts(file.path, wanted)
         ]
 
     def _made(self, part: Iterable[str]) -> list[Listed]:
         return [file for file in generated_files(self.making.folder) if file.path.startswith(tuple(part))]
+
+    def _shipped(self, part: Iterable[str]) -> list[Listed]:
+        """The generated files of a part that the wheel holds itself."""
+        made = {file.path for file in self._made(part)}
+        shipped = [file for file in self.installed if file.path in MEMBERS and file.path not in made]
+        return [file for file in shipped if file.path.startswith(tuple(part))]
 
     def _macros(self, defined: dict[str, list[Define]], part: Iterable[str]) -> MacroTable:
         """The macros of all headers that are there now; `defined` takes those of `part`, in place of installed ones."""
@@ -125,7 +131,7 @@ def _names_any(file: Path, names: set[str]) -> bool:
 
 
 def _holds_facts(path: str, named: set[str]) -> bool:
-    return path in named or (path.endswith(".cpp") and path.startswith(_ALSO))
+    return path in named or path in MEMBERS or (path.endswith(".cpp") and path.startswith(_ALSO))
 
 
 def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | None:

@@ -239,13 +239,15 @@ def open_lookup(torch: InstalledTorch, watch: Watch = unwatched) -> Lookup:
     """
     from ptexplore.cpp.conditions import conditions
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.resolve.places.sources import Source
+    from ptexplore.resolve.places.sources import GeneratedNames, Source
 
     known = conditions(torch.runtime, torch.tree)
     sources = tuple(_sources(torch, known, watch))
+    own = [Source(torch.tree, GeneratedNames(torch.catalogue), known, torch.runtime)]
     index = open_index(torch.runtime)  # of the installed text, if a search has built it: a trace does not wait for that
-    installed = Source(torch.tree, index, known, torch.runtime) if index is not None else None
-    return Lookup(torch.tree, torch.catalogue, sources, installed)
+    if index is not None:
+        own.append(Source(torch.tree, index, known, torch.runtime))
+    return Lookup(torch.tree, torch.catalogue, sources, tuple(own))
 
 
 def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator[Source]:

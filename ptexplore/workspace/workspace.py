@@ -251,7 +251,7 @@ class Workspace:
     def lookup(self) -> Lookup:
         """Everything that can say where something stands, for Trails and cards. Raises PtexploreError."""
         lookup = open_lookup(self.torch, self.watch)
-        sources = [*lookup.sources, *([lookup.installed] if lookup.installed is not None else [])]
+        sources = (*lookup.sources, *lookup.installed)
         self._opened += [source.names for source in sources if isinstance(source.names, IndexStore)]
         return lookup
 
@@ -379,7 +379,7 @@ class Workspace:
     def _marks_on_lookup(self) -> MarksByTree:
         """The same for what a trace or a card looks into; the installed torch's own text if it is indexed."""
         sources = [source for source in self.lookup.sources if source.checkout and source.checkout.project == "pytorch"]
-        sources += [self.lookup.installed] if self.lookup.installed is not None else []
+        sources += self.lookup.installed
         trees = [(source.tree, source.names) for source in sources if isinstance(source.names, IndexStore)]
         return self._marks_if_readable(lambda: self._placed(trees))
 

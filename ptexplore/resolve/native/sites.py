@@ -107,8 +107,7 @@ class Sites:
         if len(generated) == 1:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
-        installed = [self.lookup.installed] if self.lookup.installed is not None else []
-        for source in (*installed, *self.lookup.sources):
+        for source in (*self.lookup.installed, *self.lookup.sources):
             candidates = _candidates(source, name, mangled, near)
             ranks = [_fits(source, name, candidate) for candidate in candidates]
             if 2 in ranks:
@@ -191,6 +190,8 @@ def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> S
         left = [s for s in left if s.path == near] or left
     if name.parts and name.parts[-1].arguments is not None:
         left = [s for s in left if s.template] or left
+    elif mangled.startswith("_Z") and not name.is_template:
+        left = [s for s in left if not s.template]
     return left
 
 

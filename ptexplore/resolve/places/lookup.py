@@ -45,13 +45,14 @@ class Registered:
 class Lookup:
     """Everything that can say where code is. `sources` are asked in order, after the runtime tree.
 
-    `installed` is the index of the runtime tree's own text, if it was built already: it knows what headers define.
+    `installed` are of the runtime tree's own text: what the catalogue knows of generated C++, then the index, if it was
+    built already: it knows what headers define. The catalogue comes first, so that an index changes no answer of it.
     """
 
     tree: SourceTree
     store: Store
     sources: tuple[Source, ...] = ()
-    installed: Source | None = None
+    installed: tuple[Source, ...] = ()
 
     @property
     def infos(self) -> tuple[TreeInfo, ...]:

@@ -21,6 +21,7 @@ from ptexplore.resolve.places.relation import Word, is_runtimes
 from ptexplore.source.canonical import is_template
 from ptexplore.source.permalink import permalink, public_commit
 from ptexplore.source.tree import SourceTree
+from ptexplore.store.catalogue.reader import Store
 
 if TYPE_CHECKING:
     from ptexplore.source.atlas import Atlas
@@ -45,6 +46,37 @@ class SymbolLookup(Protocol):
 
     def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
         """The dialect rows of a file."""
+
+
+@dataclass(frozen=True)
+class GeneratedNames:
+    """What the catalogue knows of generated C++, asked as an index is: functions by their whole name alone."""
+
+    store: Store
+
+    def definitions(self, qualified: str) -> list[Symbol]:
+        """The definitions of a qualified name."""
+        return self.store.symbols(qualified)
+
+    def symbols_ending(self, suffix: str) -> list[Symbol]:
+        """None: names are known whole."""
+        del suffix
+        return []
+
+    def outline(self, path: str) -> list[Symbol]:
+        """None: files are not known whole."""
+        del path
+        return []
+
+    def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
+        """None: the catalogue's own tables have these."""
+        del name, kinds
+        return []
+
+    def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
+        """None, as `dialect`."""
+        del path, line
+        return []
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from ptexplore.model.operators import (
     Registration,
     TableEntry,
 )
+from ptexplore.model.symbols import Symbol
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
 from ptexplore.store.database import Database
 
@@ -250,6 +251,17 @@ class Store(Database):
             symbol,
         )
         return [(path, line, end) for path, line, end in rows]
+
+    def symbols(self, qualified: str) -> list[Symbol]:
+        """The functions of this name in generated C++ that no record names."""
+        rows = self.rows("SELECT record FROM symbol WHERE qualified = ? ORDER BY id", qualified)
+        return [_symbol(json.loads(record)) for (record,) in rows]
+
+
+def _symbol(values: list[Any]) -> Symbol:
+    symbol = Symbol(*values)
+    parameters = tuple(symbol.parameters) if symbol.parameters is not None else None
+    return symbol._replace(parameters=parameters, guards=tuple(symbol.guards))
 
 
 def _operator(row: tuple[Any, ...]) -> Operator:

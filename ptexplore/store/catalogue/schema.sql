@@ -107,6 +107,11 @@ CREATE TABLE dispatch_key (
 );
 
 -- Functions defined in generated C++ that other records name: ufunc kernels, view copies, stubs.
+CREATE TABLE symbol (
+    id INTEGER PRIMARY KEY, qualified TEXT NOT NULL, record TEXT NOT NULL  -- a Symbol of generated C++ that no record names
+);
+CREATE INDEX symbol_qualified ON symbol (qualified);
+
 CREATE TABLE definition (
     id INTEGER PRIMARY KEY,
     symbol TEXT NOT NULL, kind TEXT NOT NULL,

@@ -17,6 +17,7 @@ from ptexplore.model.operators import (
     Registration,
     TableEntry,
 )
+from ptexplore.model.symbols import Symbol
 from ptexplore.store.catalogue import CATALOGUE_FORMAT
 from ptexplore.store.database import DatabaseWriter
 
@@ -177,6 +178,10 @@ class CatalogueWriter(DatabaseWriter):
     def definitions(self, definitions: Iterable[tuple[str, str, str, int, int]]) -> None:
         """(symbol, kind, path, line, end line) of functions that generated C++ defines."""
         self._insert("definition", [(None, s, kind, self._path(p), line, e) for s, kind, p, line, e in definitions])
+
+    def symbols(self, symbols: Iterable[Symbol]) -> None:
+        """Functions of generated C++ that no record names."""
+        self._insert("symbol", [(None, symbol.qualified, json.dumps(symbol)) for symbol in symbols])
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:

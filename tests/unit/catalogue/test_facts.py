@@ -57,3 +57,32 @@ PyMethodDef variable_methods[] = {
     assert (binding.table, binding.name, binding.c_function) == ("Tensor", "__mix__", "THPVariable_mix")
     assert (binding.line, binding.end_line, binding.entry_line) == (1, 6, 10)
     assert binding.ops == ("aten::mix.Tensor",)
+
+
+def test_functions_that_no_record_names_are_kept_whole() -> None:
+    tensor = """namespace at {
+template <typename... Args>
+Tensor make_tensor(Args&&... args) {
+  return Tensor(args...);
+}
+}
+"""
+    (made,) = facts("build/aten/src/ATen/core/TensorBody.h", tensor).symbols
+    assert (made.qualified, made.line, made.template) == ("at::make_tensor", 3, True)
+    kernels = """namespace at {
+struct structured_blend_out final : public at::native::structured_blend {
+    void set_output_strided(int64_t index) override {
+    }
+};
+at::Tensor wrapper_CPU_blend(const at::Tensor & self) { return self; }
+}
+"""
+    (member,) = facts("build/aten/src/ATen/RegisterCPU_0.cpp", kernels).symbols
+    assert member.qualified == "at::structured_blend_out::set_output_strided"
+    python = """namespace torch::autograd {
+static Tensor dispatch_blend(const Tensor& self) { return self; }
+static PyObject * THPVariable_blend(PyObject* self) { return self; }
+}
+"""
+    (helper,) = facts("torch/csrc/autograd/generated/python_torch_functions_0.cpp", python).symbols
+    assert helper.qualified == "torch::autograd::dispatch_blend"
