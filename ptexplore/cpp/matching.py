@@ -21,6 +21,7 @@ _CERTAIN = {
     "ArrayRef<long>", "ArrayRef<Tensor>", "ArrayRef<SymInt>", "SymInt",
 }  # fmt: skip
 _VALUE = re.compile(r"^const |[&*]+$")
+_HOLDER = re.compile(r"(?:unique_ptr|shared_ptr|weak_ptr|intrusive_ptr|vector|optional|tuple|function)<")
 _LAST_ARGUMENTS = re.compile(r"^[^<]*<([^<>]*)>[^<]*$")
 _TEMPLATE = re.compile(r"(?:const )?(\w+)<")
 _NO_TYPE = re.compile(r"\b(?:noexcept(?:\([^()]*\))?|override|final|volatile)(?!\w)|->.*$")
@@ -88,7 +89,23 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
 def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     """Whether a parameter has two types that no alias and no template parameter of the source's stands for."""
     pairs = [(_VALUE.sub("", plain), _VALUE.sub("", other)) for plain, other in zip(mine, theirs, strict=True)]
-    return any(plain != other and plain in _CERTAIN and other in _CERTAIN for plain, other in pairs)
+    if any(plain != other and plain in _CERTAIN and other in _CERTAIN for plain, other in pairs):
+        return True
+    return any(_indirect_otherwise(plain, other) for plain, other in zip(mine, theirs, strict=True))
+
+
+def _indirect_otherwise(plain: str, other: str) -> bool:
+    """Whether a type is a pointer or a reference and the written one is not, or the other way round, for certain.
+
+    Whatever an alias or a template parameter stands for: behind a `*` it stays a pointer, behind a `&` a reference.
+    """
+    if "(" in other or "[" in other:
+        return False
+    if other.endswith("*"):
+        return not plain.endswith("*")
+    if other.endswith("&"):
+        return not plain.endswith("&")
+    return plain.endswith(("*", "&")) and (other == "nullptr_t" or bool(_HOLDER.match(other)))
 
 
 def _real(written: Sequence[str]) -> list[str]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ptexplore.cpp.matching import CODE, Wanted, fits, qualifiers, takes
-from ptexplore.cpp.symbol_names import Name, NamePart
+from ptexplore.cpp.names import without_angles
+from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, split
 from ptexplore.cpp.text import Text
+from ptexplore.cpp.types import plain_type, plain_types
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
@@ -18,13 +20,14 @@ from ptexplore.resolve.native import lambdas
 from ptexplore.resolve.native.call_tree import Function, NativeFrame
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, several, unknown
-from ptexplore.resolve.places.sources import Source
+from ptexplore.resolve.places.sources import UNREAD, Source
 
 MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
 STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
+_STANDARD_MANGLED = re.compile(r"_ZT?N?K?St|_ZNK?9__gnu_cxx")  # as the Itanium ABI abbreviates it
 # Libraries that a wheel links into torch's own: their functions' names, where PyTorch's source defines none such.
 THIRD_PARTIES = (
-    ("MKL", re.compile(r"mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]")),
+    ("MKL", re.compile(r"mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]|vsl[A-Z]|v[sdi]Rng")),
     # As Fortran names its functions; without the last underscore only what follows the naming scheme of LAPACK.
     ("BLAS or LAPACK", re.compile(
         r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_|"
@@ -32,12 +35,18 @@ THIRD_PARTIES = (
     ("oneDNN", re.compile(r"dnnl(?:::|_)|ideep::|mkldnn_")),
     ("Sleef", re.compile(r"Sleef_|_ZGV[a-zA-Z]\w+_Sleef_")),
     ("pybind11", re.compile(r"pybind11(?:::|_)")),
-    ("another library linked into torch", re.compile(
+    ("another library", re.compile(
         r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
 )  # fmt: skip
 BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python's names
 _DEVICE = (".cu", ".cuh")  # of the libraries for devices; those whose source is looked for have none of it
+ALIKE = "with its name and parameter types"
+COUNTED = "with its name and as many parameters, whose types do not tell which"
+OTHER_TYPES = "with its name and as many parameters, none with its types: they changed since that version"
+NOT_SHOWN = "what is written there does not show it"
+MADE_WHILE_RUNNING = "anonymous memory"  # what capture/native calls code that no library holds
+_USED_MACRO = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\(")
 _HEAD = 24  # lines that a parameter list may take
 _MOST = 12  # lambdas of one function that are worth listing
 
@@ -57,6 +66,8 @@ class Sites:
         source = self.function(function, near)
         if source.precision == "ambiguous" and caller is not None and not caller.function.closed:
             source = self._beside(source, caller.function.name)
+        if source.precision == "unknown" and caller is not None:
+            source = self._called_by(source, function.name, caller.function.name)
         self._paths[frame] = source.path
         return source
 
@@ -69,6 +80,13 @@ class Sites:
         name = caller.parts[-1].name
         naming = [c for c, text in zip(candidates, texts, strict=True) if text is not None and name in text.text]
         return naming[0] if len(naming) == 1 else namesakes
+
+    def _called_by(self, nowhere: SourceRef, name: Name, caller: Name) -> SourceRef:
+        """Of a function without a namespace and a definition: the library linked into torch whose code calls it."""
+        library = third_party(caller) if len([p for p in name.parts if p.name != ANONYMOUS]) == 1 else None
+        if library is None or third_party(name) is not None or nowhere.path is not None:
+            return nowhere
+        return replace(nowhere, reason=f"{nowhere.reason}; code of {library}, linked into torch, calls it")
 
     @remembered
     def function(self, function: Function, near: str | None = None) -> SourceRef:
@@ -84,7 +102,7 @@ class Sites:
         definition, library = self._definition(name, mangled, near), third_party(name)
         if definition is None and library is not None:
             return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
-        return definition or unknown(self._nothing(name, mangled))
+        return definition or self._compilers(name) or unknown(self._nothing(name, mangled))
 
     def called(self, name: Name) -> SourceRef:
         """The source of a class's call operator; of a lambda the lambda's own."""
@@ -98,8 +116,31 @@ class Sites:
             return self.lookup.no_text
         source = self.lookup.sources[0]
         if _candidates(source, name, mangled, None):
-            return f"{source.tree.info.name} defines {name.plain} with other parameters only"
-        return source.nothing(source.find(name.plain, Wanted()), name.plain)
+            return f"{source.tree.info.label} defines {name.plain} with other parameters only"
+        nothing = source.nothing(source.find(name.plain, Wanted()), name.plain)
+        return nothing if self.lookup.installed is not None or UNREAD in nothing else f"{nothing}; {UNREAD}"
+
+    def _compilers(self, name: Name) -> SourceRef | None:
+        """A special member that its class does not write, as one that is not known: the compiler makes it of the class.
+
+        None for any other function, and where the class is not known or declares that member.
+        """
+        member = special_member(name)
+        installed = [self.lookup.installed] if self.lookup.installed is not None else []
+        for source in (*installed, *self.lookup.sources) if member is not None else ():
+            classes = [s for s in source.definitions(name.plain.rpartition("::")[0]) if s.kind in ("class", "struct")]
+            classes = [s for s in classes if source.conditions.holds(s.guards, s.path) is not False]
+            if len(classes) != 1:
+                continue
+            path, line = classes[0].path, classes[0].line
+            declared = [symbol for symbol in source.outline(path) if symbol.qualified == name.plain]
+            if any(member == _member(symbol.name, symbol.parameters or ()) for symbol in declared):
+                return None
+            ref = source.ref(path, line)
+            label = source.tree.info.label
+            why = f"the compiler makes it: the class, {path}:{line} of {label}, has no such member of its own"
+            return replace(ref, precision="unknown", reason=f"{ref.reason}; {why}" if ref.reason else why)
+        return None
 
     def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
         """The definition with the function's types; else, in the first source that has any, with as many parameters."""
@@ -111,11 +152,11 @@ class Sites:
             candidates = _candidates(source, name, mangled, near)
             ranks = [_fits(source, name, candidate) for candidate in candidates]
             if 2 in ranks:
-                return _refs(source, [c for c, rank in zip(candidates, ranks, strict=True) if rank == 2], name)
-            close = [c for c, rank in zip(candidates, ranks, strict=True) if rank == 1]
+                return _refs(source, [c for c, rank in zip(candidates, ranks, strict=True) if rank == 2], name, ALIKE)
+            close, how = [c for c, rank in zip(candidates, ranks, strict=True) if rank == 1], COUNTED
             if not close and not source.related:
-                close = [candidate for candidate in candidates if fits(name, candidate, kin=False)]
-            fallback = fallback or (_refs(source, close, name) if close else None)
+                close, how = [candidate for candidate in candidates if fits(name, candidate, kin=False)], OTHER_TYPES
+            fallback = fallback or (_refs(source, close, name, how) if close else None)
         if fallback is None and generated:
             places = [in_runtime(self.lookup.tree, *row) for row in generated]
             return several(places, f"{name.qualified} has {len(places)} definitions in generated files")
@@ -140,7 +181,8 @@ class Sites:
         around = self._definition(outer, "", near)
         if around is None or around.path is None or around.line is None:
             return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
-        reason = f"a lambda inside {outer.qualified} ({around.path}:{around.line})"
+        skew = f"{around.reason}; " if around.precision == "version-skew" and around.reason else ""
+        reason = f"{skew}a lambda inside {outer.qualified} ({around.path}:{around.line})"
         text = Text(around.path, "\n".join(self.lookup.lines(around))).bare
         written = lambdas.find(text, way or ())
         lines = sorted({around.line + text.count("\n", 0, at) for at in written.offsets})
@@ -151,8 +193,8 @@ class Sites:
             return replace(places[0], reason=reason)
         if len(places) > 1:
             return several(places, f"{reason}: {len(lines)} there could be it, and the name does not tell which")
-        why = "the one written there need not be it" if places else "no text here shows it"
-        return unknown(f"{reason}: {why}", around.path, around.line)
+        why = "the one written there need not be it" if places else "no text of it is here" if not text else NOT_SHOWN
+        return replace(around, precision="unknown", end_line=None, url=None, reason=f"{reason}: {why}")
 
     def entry(self, operator: Operator, kind: str) -> SourceRef | None:
         """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
@@ -169,18 +211,43 @@ def third_party(name: Name) -> str | None:
 
 def _why_none(function: Function) -> str | None:
     """Why there is no source to look for; None where there may be one."""
+    if function.closed and function.library == MADE_WHILE_RUNNING:
+        return "code that was made while the program ran: it is in memory, and in no library"
     if function.closed:
         return f"the source of {function.library or 'this code'} is not PyTorch's"
     if not function.mangled:
         return f"{function.library} does not name the function"
     if MADE.match(function.demangled):
         return "made by the compiler: no source has it"
-    return "the C++ standard library's" if STANDARD.match(function.name.qualified) else None
+    if STANDARD.match(function.name.qualified) or _STANDARD_MANGLED.match(function.demangled):
+        return "the C++ standard library's"
+    is_mangled = function.demangled.startswith("_Z") and third_party(function.name) is None
+    return "the demangler cannot read its name" if is_mangled else None
+
+
+Member = tuple[str, tuple[str, ...]]  # a special member's name, and the types of its parameters without their arguments
+
+
+def special_member(name: Name) -> Member | None:
+    """The special member that a name is, which a compiler makes where a class has none; None for other functions."""
+    if len(name.parts) < 2 or name.parameters is None:
+        return None
+    owner, last = name.parts[-2].name, name.parts[-1].name
+    member = _member(last, name.parameters)
+    copied = member[1] in ((f"const {owner}&",), (f"{owner}&&",))
+    if last == f"~{owner}" or (last == owner and (copied or not member[1])) or (last == "operator=" and copied):
+        return member
+    return None
+
+
+def _member(name: str, parameters: Sequence[str]) -> Member:
+    return name, tuple(without_angles(plain) for plain in plain_types(parameters))
 
 
 def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> Sequence[Symbol]:
     """The definitions of that name which this build compiles and whose linkage is the function's."""
-    symbols = source.definitions(name.plain) or source.find(name.plain, Wanted()).left
+    written = _as_written(name)
+    symbols = source.definitions(written) or source.find(written, Wanted()).left
     places = {(s.path, s.line): s for s in symbols if s.role == "definition" and s.kind in CODE}
     left = [s for s in places.values() if source.conditions.holds(s.guards, s.path) is not False]
     left = [s for s in left if not s.path.endswith(_DEVICE)] or left
@@ -195,12 +262,29 @@ def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> S
     return left
 
 
+def _as_written(name: Name) -> str:
+    """The name that the source has: a conversion's type stands there without the namespaces around it."""
+    scope, conversion, converted = name.plain.partition("::operator ")
+    return f"{scope}{conversion}{plain_type(converted)}" if converted[:1].isalpha() else name.plain
+
+
 def _fits(source: Source, name: Name, symbol: Symbol) -> int:
     """As `fits`; a parameter list with `#if`s in it has as many parameters as the build gave it."""
     rank = fits(name, symbol)
     lines = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD] if rank == 0 else ()
+    if rank == 0 and any(_USED_MACRO.match(parameter) for parameter in symbol.parameters or ()):
+        return _by_arguments(name, symbol, " ".join(lines).partition("{")[0])
     head = takewhile(lambda line: "{" not in line, lines)  # up to the line at which the body opens
     return rank or int(any(line.startswith("#if") for line in head))
+
+
+def _by_arguments(name: Name, symbol: Symbol, head: str) -> int:
+    """As `fits`, where a macro hides the parameters: by the template arguments that a specialization is written for."""
+    written = re.search(rf"\b{re.escape(symbol.name)}\s*<(.*?)>\s*\(", head)
+    if written is None:
+        return 1
+    given = name.parts[-1].arguments if name.parts else None
+    return 2 if plain_types(split(given or "")) == plain_types(split(written[1])) else 0
 
 
 def _marked(name: Name, mangled: str) -> bool:
@@ -216,9 +300,10 @@ def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
     return bool(name.parts) and name.parts[-1].arguments is not None and symbol.template
 
 
-def _refs(source: Source, symbols: Sequence[Symbol], name: Name) -> SourceRef:
+def _refs(source: Source, symbols: Sequence[Symbol], name: Name, how: str) -> SourceRef:
+    """The definitions as one reference; `how` says what of the name fits all of them."""
     mine = qualifiers(name.text)
     symbols = [symbol for symbol in symbols if takes(name, symbol)] or symbols
     alike = [symbol for symbol in symbols if len(symbols) == 1 or qualifiers(symbol.signature) == mine] or symbols
     places = [source.ref(symbol.path, symbol.line, symbol.end_line) for symbol in alike]
-    return several(places, f"{name.qualified} has {len(places)} definitions that its name and types fit")
+    return several(places, f"{name.qualified} has {len(places)} definitions {how}")

@@ -26,6 +26,7 @@ from ptexplore.store.catalogue.reader import Store
 if TYPE_CHECKING:
     from ptexplore.source.atlas import Atlas
 
+UNREAD = "the installed torch's own text has no index yet (ptexplore index)"
 _STRUCTURED = re.compile(r"at::(?:native|meta)::structured_(\w+)::(impl|meta)")
 
 
@@ -188,12 +189,11 @@ class Source:
     def nothing(self, matched: Matched, name: str) -> str:
         """Why no definition of a name matched."""
         if matched.ruled_out:
-            return f"{self.tree.info.name} defines {name} only where this build leaves it out"
+            return f"{self.tree.info.label} defines {name} only where this build leaves it out"
         templates = [symbol.path for symbol in self.names.definitions(name) if is_template(symbol.path)]
         if templates:
-            made = "what torchgen makes of it is known once the installed torch's text is indexed (ptexplore index)"
-            return f"{self.tree.info.name} has {name} in a template alone, {templates[0]}; {made}"
-        return f"no definition of {name} was found in {self.tree.info.name}"
+            return f"{self.tree.info.label} has {name} in a template of torchgen's alone, {templates[0]}; {UNREAD}"
+        return f"no definition of {name} was found in {self.tree.info.label}"
 
 
 def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Source:

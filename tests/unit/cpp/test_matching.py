@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ptexplore.cpp.conditions import Conditions
-from ptexplore.cpp.matching import Wanted, match
+from ptexplore.cpp.matching import Wanted, fits, match
+from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.symbols import Symbol
 
 KNOWN = Conditions({"ON": "1"}, frozenset({"OFF"}))
@@ -45,3 +46,15 @@ def test_overloads_by_their_types() -> None:
     assert lines(many, Wanted(("const at::Tensor &", "at::IntArrayRef"))) == ([9], 0)
     assert lines(many, Wanted(("double",))) == ([1, 9], 0), "types that fit none rule none out"
     assert lines(many) == ([1, 9], 0)
+
+
+def test_behind_a_star_stays_a_pointer_and_behind_an_ampersand_a_reference() -> None:
+    """Whatever a template parameter stands for; a value may be anything, but for the classes of the C++ library."""
+    name = parse("n::Box<n::Item, int>::Box(n::Item*)")
+
+    def fit(written: str) -> int:
+        return fits(name, Symbol("a.h", "Box", "n::Box::Box", "function", 3, 3, 3, parameters=(written,)))
+
+    assert [fit(written) for written in ("T*", "T", "pointer")] == [1, 1, 1]
+    others = ("Box&&", "const Box&", "Box<From>&&", "std::nullptr_t", "std::unique_ptr<T>")
+    assert [fit(written) for written in others] == [0] * len(others)

@@ -9,8 +9,9 @@ import pytest
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
-from ptexplore.resolve.native.sites import Sites
+from ptexplore.resolve.native.sites import Member, Sites, special_member
 from ptexplore.resolve.places.lookup import NOT_IN_WHEEL
+from ptexplore.resolve.places.sources import UNREAD
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import Rows, Small, operator, place
 from tests.unit.resolve.native_calls import calls, part
@@ -151,9 +152,11 @@ def test_the_generated_functions_behind_pythons_names(
         ("@libc.so.6 memcpy", "the source of libc.so.6 is not PyTorch's"),
         ("std::vector<int>::push_back(int)", "the C++ standard library's"),
         ("operator new(unsigned long)", "the C++ standard library's"),
+        ("_ZNSt14_Function_base13_Base_managerIUlPvE0_E10_M_managerE", "the C++ standard library's"),
+        ("_ZN3c1012function_refIFvvEE11callback_fnIZN2at1fEvEUlvE_EEvl", "the demangler cannot read its name"),
         ("guard variable for n::f()::x", "made by the compiler: no source has it"),
         ("dgemm_", "of BLAS or LAPACK, linked into torch: not in PyTorch's own source"),
-        ("at::native::gone(int)", "no definition of at::native::gone was found in tree"),
+        ("at::native::gone(int)", f"no definition of at::native::gone was found in tree; {UNREAD}"),
         ("{lambda()#1}::operator()() const", "a lambda outside of any function: nothing tells which"),
     ],
 )
@@ -161,6 +164,24 @@ def test_why_there_is_none(small: Small, text: str, reason: str) -> None:
     found = of(small, text)
     assert place(found) == (None, None, "unknown")
     assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    "function, member",
+    [
+        ("n::Box::~Box()", ("~Box", ())),
+        ("n::Box<int>::~Box()", ("~Box", ())),
+        ("n::Box::Box()", ("Box", ())),
+        ("n::Box<int>::Box(n::Box<int> const&)", ("Box", ("const Box&",))),
+        ("n::Box::operator=(n::Box&&)", ("operator=", ("Box&&",))),
+        ("n::Box::Box(int)", None),
+        ("n::Box::operator=(int)", None),
+        ("n::Box::open()", None),
+        ("Box", None),
+    ],
+)
+def test_which_members_a_compiler_makes(function: str, member: Member | None) -> None:
+    assert special_member(parse(function)) == member
 
 
 def test_a_function_that_its_library_does_not_name(small: Small) -> None:
