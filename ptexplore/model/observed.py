@@ -203,6 +203,9 @@ class SteppedCalls(Recorded, frozen=True):
     tail: frozenset[Count]  # which calls are jumps that their caller ended with
     registers: Mapping[str, tuple[Count, Count, Count]]  # by call: rdi, rsi, rdx at its entry
     closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
+    units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
+    globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
+    stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
     op: str | None = None  # the operator of that call
     number: int | None = None  # which of the operator's calls, where that is known
     of: int | None = None  # how many calls of the operator there were

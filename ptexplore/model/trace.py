@@ -202,6 +202,17 @@ class StubRef:
     device: str  # the device whose kernels are listed below it
     called_at: SourceRef  # the line that names it
     through: tuple[str, ...] = ()  # the functions of that file between the function and the line
+    condition: SourceRef | None = None  # the line of the innermost condition around that, where the text has one
+
+
+@dataclass(frozen=True, slots=True)
+class CallNotTaken:
+    """A dispatch stub that a function's text names, and that the stepped run of the function did not call."""
+
+    stub: str  # the stub's qualified name
+    called_at: SourceRef  # the line that names it
+    condition: SourceRef | None = None  # the line of the innermost condition around that, where the text has one
+    through: tuple[str, ...] = ()  # the functions of that file between the function and the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +275,7 @@ class HopFacts:
     stub: StubRef | None = None  # of a `stub`
     stub_kernel: StubKernelRef | None = None  # of a kernel behind a stub (`native`)
     node: NodeRef | None = None  # of a `node`
+    not_taken: tuple[CallNotTaken, ...] = ()  # what its text names and the native pass knows not to have run
     native: NativeCall | None = None  # of every step that the native pass saw
     why: tuple[str, ...] = ()  # sentences: why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from

@@ -14,6 +14,8 @@ import pytest
 
 from ptexplore.capture.native.record import build
 from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, Symbols, demangle, regions
+from ptexplore.cpp.symbol_names import parse
+from ptexplore.resolve.native.linkage import Linkage
 
 torch = pytest.importorskip("torch")
 LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
@@ -62,6 +64,54 @@ def _text_symbols(library: Path) -> list[str]:
     """What nm says: address, kind and name of every function that the library holds."""
     listed = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if line.split()[-2] in ("t", "T", "W") and not line.startswith(" ")]
+
+
+# Two files with functions of one name that only each file sees, and others that a version script makes local.
+FIRST = "namespace n { namespace { __attribute__((noinline)) int own(int a) { return a + 1; } }\n"
+SECOND = "static __attribute__((noinline)) int still(int a) { return a * 3; }\n"
+REST = "int VISIBLE(int a) { return own(a) + still(a); } int KEPT(int a) { return VISIBLE(a); } }\n"
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
+@pytest.mark.parametrize("linker", ["bfd", "gold"])
+def test_a_local_symbol_is_of_the_file_whose_row_is_above_it(tmp_path: Path, linker: str) -> None:
+    """But for what a version script made local: below whatever row that stands, it is of no file for certain."""
+    if shutil.which(f"ld.{linker}") is None:
+        pytest.skip(f"no {linker}")
+    for number, unit in enumerate(("one.cpp", "two.cpp")):
+        text = FIRST + SECOND + REST.replace("VISIBLE", f"visible{number}").replace("KEPT", f"kept{number}")
+        (tmp_path / unit).write_text(text)
+    (tmp_path / "script").write_text("{ global: *kept*; local: *; };")
+    library = tmp_path / "made.so"
+    flags = ["-O1", "-fPIC", "-shared", f"-fuse-ld={linker}", "-Wl,--version-script=script", "-o", str(library)]
+    subprocess.run(["g++", *flags, "one.cpp", "two.cpp"], cwd=tmp_path, check=True)
+    elf, units = Elf(str(library)), []
+    for line in _text_symbols(library):
+        function = elf.at(int(line.split()[0], 16))
+        name = parse(demangle(function.mangled))
+        unit = Linkage(function.mangled, function.unit, function.is_global).own_unit(name)
+        if name.qualified.startswith("n::"):
+            units.append((name.qualified, unit, function.is_global))
+    assert sorted(units) == [
+        ("n::kept0", "", True),
+        ("n::kept1", "", True),
+        ("n::own", "one.cpp", False),
+        ("n::own", "two.cpp", False),
+        ("n::still", "one.cpp", False),
+        ("n::still", "two.cpp", False),
+        ("n::visible0", "", False),
+        ("n::visible1", "", False),
+    ]
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="no libtorch_cpu.so")
+def test_a_variable_has_the_name_that_nm_says() -> None:
+    listed = subprocess.run(["nm", "-D", str(LIBRARY)], capture_output=True, text=True, check=True).stdout
+    stubs = [line.split() for line in listed.splitlines() if line.endswith(("9copy_stubE", "9fill_stubE"))]
+    elf = Elf(str(LIBRARY))
+    assert [elf.variable_at(int(address, 16)) for address, _, _ in stubs] == [name for _, _, name in stubs]
+    assert {demangle(name) for _, _, name in stubs} >= {"at::native::fill_stub", "at::native::copy_stub"}
+    assert elf.variable_at(int(stubs[0][0], 16) + 1) == "", "no variable begins there"
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x7fELF\x02\x01" + b"\xff" * 200])

@@ -106,6 +106,7 @@ class _Builder:
 
 OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libraries whose source PyTorch's is
 KEY_SET = "c10::DispatchKeySet"
+STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
 KEPT = ("op", "number", "of", "instructions", "seconds", "cut", "warm_ups", "threads", "projected")
 
 
@@ -130,10 +131,10 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
 
 def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
     root = build(zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols)
-    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **_listed(root)}
+    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **_listed(root, symbols)}
 
 
-def _listed(root: SteppedCall) -> dict[str, Any]:
+def _listed(root: SteppedCall, symbols: Symbols) -> dict[str, Any]:
     """The calls in the order of entry as parallel lists, each function named once."""
     depths, entered = zip(*root.walk(), strict=True)
     calls: tuple[SteppedCall, ...] = entered[1:]
@@ -151,6 +152,18 @@ def _listed(root: SteppedCall) -> dict[str, Any]:
         "begin": [call.begin for call in calls],
         "end": [call.end for call in calls],
         "tail": [number for number, call in enumerate(calls) if call.tail],
+        "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
+        "globals": [n for place, n in numbers.items() if place.is_global],
+        "stubs": dict(_stubs(calls, function, names, symbols)),
         "registers": {str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
         "closed": dict(closed.most_common()),
     }
+
+
+def _stubs(
+    calls: Sequence[SteppedCall], function: Sequence[int], names: Sequence[str], symbols: Symbols
+) -> Iterator[tuple[str, str]]:
+    """By call of a dispatch stub the stub: its `this`, which is a variable of the library; "" if that has no symbol."""
+    for number, call in enumerate(calls):
+        if names[function[number]].startswith(STUB_CALL):
+            yield str(number), demangle(symbols.variable_at(call.arguments[0], call.place.start))

@@ -30,7 +30,10 @@ _SYMBOL = np.dtype(
 )
 _RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 _SYMTAB, _DYNSYM = 2, 11
+_VARIABLE, _FILE = 1, 4  # STT_OBJECT, STT_FILE
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
+_GLOBAL, _WEAK = 1, 2  # STB_GLOBAL, STB_WEAK
+_COLUMNS = 5  # of a kept table: start, size, name, unit, binding
 _SLOT = 16  # bytes of one slot of the table
 _WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
@@ -42,12 +45,18 @@ class NotElf(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FunctionAddress:
-    """What lies at an address: the library's file name, its kind, the address it starts at, its mangled name."""
+    """What lies at an address: the library's file name, its kind, the address it starts at, its mangled name.
+
+    `unit` is the source file, without folders, that the STT_FILE row above a local symbol names; "" where no such row
+    can be trusted. `is_global`: its symbol is a global one, which no inline function and no template has.
+    """
 
     library: str
     kind: Literal["function", "plt", "unknown", "none"]
     start: int
     mangled: str
+    unit: str = ""
+    is_global: bool = False
 
     @property
     def is_cold(self) -> bool:
@@ -84,7 +93,8 @@ class Elf:
             self.sections = self._section_table()
             self.build_id = self._build_id()
             self.stripped = all(section.type != _SYMTAB for section in self.sections)
-            self._strings, (self._starts, self._sizes, self._names) = self._functions(cache)
+            self._strings, functions = self._functions(cache)
+            self._starts, self._sizes, self._names, self._units, self._binds = functions
             self._slots = [section for section in self.sections if section.name.startswith(".plt")]
             self._imports = self._imported()
         except (struct.error, ValueError, IndexError, OverflowError) as error:
@@ -110,7 +120,19 @@ class Elf:
         if index < 0 or (size and address >= start + size):
             return FunctionAddress(self.library, "unknown", address, "")
         name = self._text(self._strings, int(self._names[index]))
-        return FunctionAddress(self.library, "function", start, name)
+        file = int(self._units[index])
+        unit = self._text(self._strings, file) if file else ""
+        return FunctionAddress(self.library, "function", start, name, unit, int(self._binds[index]) == _GLOBAL)
+
+    def variable_at(self, address: int) -> str:
+        """The mangled name of the variable that starts at a virtual address; empty where none has a symbol."""
+        table = self._table(_SYMTAB) or self._table(_DYNSYM)
+        if table is None:
+            return ""
+        rows, strings = table
+        rows = rows[(rows["value"] == np.uint64(address)) & (rows["info"] & 15 == _VARIABLE) & (rows["section"] != 0)]
+        names = {self._text(strings, int(name)) for name in rows["name"]}
+        return names.pop() if len(names) == 1 else ""
 
     def _import(self, table: str, slot: int) -> str:
         """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
@@ -156,25 +178,28 @@ class Elf:
         return np.frombuffer(self._bytes, form, section.size // form.itemsize, section.offset)
 
     def _functions(self, cache: Path | None) -> tuple[int, Any]:
-        """Offset of the names, and (start, size, name) of every function, one for each address.
+        """Offset of the names, and (start, size, name, unit, binding) of every function, one for each address.
 
         Of several names at one address the global one is kept, then the weak one, then the larger.
         """
         table = self._table(_SYMTAB) or self._table(_DYNSYM)
         if table is None:
-            return 0, np.zeros((3, 0), np.uint64)
+            return 0, np.zeros((_COLUMNS, 0), np.uint64)
         rows, strings = table
         file = cache / f"{self.build_id}.npy" if cache is not None and self.build_id is not None else None
         kept = _kept(file) if file is not None else None
         if kept is not None:
             return strings, kept
         is_code = np.isin(rows["info"] & 15, _FUNCTIONS) & (rows["section"] != 0) & (rows["value"] != 0)
+        units = _units(rows)[is_code]
         rows = rows[is_code]
         binding = rows["info"] >> 4
-        rank = np.where(binding == 1, 0, np.where(binding == 2, 1, 2))
-        rows = rows[np.lexsort((-rows["size"].astype(np.int64), rank, rows["value"]))]
+        rank = np.where(binding == _GLOBAL, 0, np.where(binding == _WEAK, 1, 2))
+        order = np.lexsort((-rows["size"].astype(np.int64), rank, rows["value"]))
+        rows, units, binding = rows[order], units[order], binding[order]
         starts, first = np.unique(rows["value"], return_index=True)
-        functions = np.stack([starts, rows["size"][first], rows["name"][first].astype(np.uint64)])
+        columns = (rows["size"], rows["name"], units, binding)
+        functions = np.stack([starts, *(column[first].astype(np.uint64) for column in columns)])
         if file is not None and len(starts) >= _WORTH_KEEPING:
             with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
                 text = io.BytesIO()
@@ -192,13 +217,26 @@ class Elf:
         return strings, rows["name"][self._rows(_RELOCATION, relocations)["info"] >> np.uint64(32)]
 
 
+def _units(rows: Any) -> Any:
+    """By symbol the offset of the name of the source file that it was compiled from; 0 where that is not known.
+
+    A linker writes an object's local symbols below the object's STT_FILE row. What a version script or a visibility
+    made local comes after all of them: below a row without a name (bfd), or below whatever row is the last (gold). Such
+    a symbol is hidden, internal or was global: whoever asks must also know by the name that it never was.
+    """
+    is_file = rows["info"] & 15 == _FILE
+    last = np.maximum.accumulate(np.where(is_file, np.arange(len(rows)), 0)) if len(rows) else np.zeros(0, np.int64)
+    is_own = (rows["info"] >> 4 == 0) & (rows["other"] & 3 == 0)
+    return np.where(is_own & is_file[last], rows["name"][last], 0) if len(rows) else last
+
+
 def _kept(file: Path) -> Any | None:
     """The sorted table from an earlier run, mapped into memory; None where there is none, or no good one."""
     try:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    return rows if rows.ndim == 2 and len(rows) == 3 and rows.dtype == np.uint64 else None
+    return rows if rows.ndim == 2 and len(rows) == _COLUMNS and rows.dtype == np.uint64 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +275,16 @@ class Symbols:
         if address not in self._known:
             self._known[address] = self._at(address)
         return self._known[address]
+
+    def variable_at(self, address: int, code: int) -> str:
+        """The mangled name of the variable at an address of the library that has this code; empty if not known."""
+        index = bisect_right(self._regions, code, key=attrgetter("low")) - 1
+        region = self._regions[index] if index >= 0 and code < self._regions[index].high else None
+        elf = self._elfs.get(region.path) if region is not None else None
+        if region is None or elf is None:
+            return ""
+        moved = code - elf.address_of(code - region.low + region.offset)
+        return elf.variable_at(address - moved) if address >= moved else ""
 
     def _at(self, address: int) -> FunctionAddress:
         index = bisect_right(self._regions, address, key=attrgetter("low")) - 1

@@ -61,12 +61,15 @@ def _targets(context: Context, kernel: Hop, registration: Registration) -> Itera
 
 
 def stub_claims(context: Context, hop: Hop, body: SourceRef) -> tuple[Claim, ...]:
-    """A hop for every stub that `body`, the definition of `hop`, calls. Each holds the kernels of the device."""
+    """A hop for every stub that `body`, the definition of `hop`, calls. Each holds the kernels of the device.
+
+    A stub that nothing registers a kernel of the device for cannot be called: it is none of them.
+    """
     device = device_of(context, hop.key)
     if device is None:
         return ()
     stubs = [(called, context.stubs.stub(called.stub, device)) for called in context.stubs.called(body)]
-    return tuple(_stub(hop, body, called, stub, device) for called, stub in stubs if stub is not None)
+    return tuple(_stub(hop, body, called, stub, device) for called, stub in stubs if stub is not None and stub.kernels)
 
 
 def device_of(context: Context, key: str | None) -> str | None:
@@ -79,7 +82,6 @@ def device_of(context: Context, key: str | None) -> str | None:
 def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str) -> Claim:
     through = f" through {', '.join(called.through)}" if called.through else ""
     names = f"the body of {parent.name} names it{through}, at {called.path}:{called.line}"
-    none = () if stub.kernels else (f"nothing registers a kernel of it for {device}",)
     hop = Hop(
         id=0,
         kind="stub",
@@ -90,9 +92,14 @@ def _stub(parent: Hop, body: SourceRef, called: Called, stub: Stub, device: str)
         thread=parent.thread,
         op=parent.op,
         key=parent.key,
-        stub=StubRef(device, _in_body(body, called.path, called.line), called.through),
+        stub=StubRef(
+            device,
+            _in_body(body, called.path, called.line),
+            called.through,
+            _in_body(body, called.path, called.condition) if called.condition is not None else None,
+        ),
         evidence=parent.evidence,
-        why=(f"{names}; that this line ran, nothing saw", *none),
+        why=(f"{names}; that this line ran, nothing saw",),
     )
     return Claim(hop=hop, children=tuple(_stub_kernel(hop, stub, kernel, device) for kernel in stub.kernels))
 

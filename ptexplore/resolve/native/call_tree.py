@@ -30,6 +30,8 @@ class Function:
     mangled: str
     demangled: str
     closed: bool  # its library's source is not PyTorch's nor an extension's
+    unit: str = ""  # the source file, without folders, that a local symbol was compiled from, where that is known
+    is_global: bool = False  # its symbol is a global one: the function is neither inline nor made of a template
 
     @cached_property
     def name(self) -> Name:
@@ -96,8 +98,15 @@ class SteppedPart:
 def part(calls: SteppedCalls) -> SteppedPart:
     """The tree of these calls."""
     functions = [
-        Function(library, mangled, demangled, library in calls.closed and not library.startswith(_OPEN))
-        for library, _, mangled, demangled in calls.functions
+        Function(
+            library,
+            mangled,
+            demangled,
+            library in calls.closed and not library.startswith(_OPEN),
+            calls.units.get(str(number), ""),
+            number in calls.globals,
+        )
+        for number, (library, _, mangled, demangled) in enumerate(calls.functions)
     ]
     frames: list[NativeFrame] = []
     stack: list[NativeFrame] = []

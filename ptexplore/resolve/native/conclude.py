@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from ptexplore.model.observed import UNSEEN
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Dispatch, Finding, Hop, walk
+from ptexplore.model.trace import CallNotTaken, Dispatch, Finding, Hop, walk
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
@@ -221,7 +221,9 @@ class Conclusions:
                 return self._inlined(claim, region)
         if frame is None:
             within = None if claim.hop.kind in ("op", "node") else region
+            claim = self._without_idle(claim, within)
             return Draft(claim, None, [self._draft(child, within) for child in claim.children])
+        claim = self._without_idle(claim, frame)
         draft = self._place(self.seen.observed(claim, frame), frame)
         draft.children = [self._draft(child, frame) for child in claim.children]
         return draft
@@ -239,10 +241,40 @@ class Conclusions:
 
     def _inlined(self, claim: Claim, region: NativeFrame) -> Draft:
         """What a body's text says it calls, without a frame: inlined where what it calls in turn did run."""
+        claim = self._without_idle(claim, region)
         draft = Draft(claim, None, [self._draft(child, region) for child in claim.children])
         if any(_anchors(child) for child in draft.children):
+            if claim.hop.kind == "stub":  # it has one kernel at a time: those registered for other machines did not run
+                draft.children = [child for child in draft.children if _anchors(child)]
             draft.claim = claim.but(replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim)), INLINED)
         return draft
+
+    def _without_idle(self, claim: Claim, region: NativeFrame | None) -> Claim:
+        """A claim without what its text names and `region`, in which it ran, did not call.
+
+        That is a stub that was not asked for a kernel, and a function without a frame of which nothing ran: if it was
+        compiled into its caller, nothing proves it. Where not everything in the region was seen, all of them stay.
+        """
+        if region is None or not self.seen.is_whole(region):
+            return claim
+        called = self.seen.stubs_called(region)
+        idle = {
+            id(child): child
+            for child in claim.children
+            if child.hop.kind in ("stub", "impl") and child.event is UNSEEN and not self._ran(child, region, called)
+        }
+        stubs = [(child.hop.name, child.hop.stub) for child in idle.values() if child.hop.kind == "stub"]
+        not_taken = tuple(CallNotTaken(n, ref.called_at, ref.condition, ref.through) for n, ref in stubs if ref)
+        left = tuple(child for child in claim.children if id(child) not in idle)
+        return replace(claim, hop=replace(claim.hop, not_taken=not_taken), children=left) if idle else claim
+
+    def _ran(self, claim: Claim, region: NativeFrame, called: frozenset[str] | None) -> bool:
+        """Whether a predicted function or stub, or anything that it calls, ran in a region; also where not known."""
+        if claim.hop.kind == "stub" and (called is None or claim.hop.name in called):
+            return True
+        if claim.hop.kind != "stub" and self.seen.inside(region, claim.hop.name, frozenset()) is not None:
+            return True
+        return any(self._ran(child, region, called) for child in claim.children)
 
     def _unprofiled(self) -> list[Draft]:
         """Operator calls that the profiler recorded no event for."""
@@ -293,6 +325,7 @@ class Conclusions:
             del expected[: at + 1]
             left.remove(predicted)
         key, kernel = predicted or self._fresh(call, op, step)
+        kernel = self._without_idle(kernel, step.frame)
         key = self._key(key, step)
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
         inside = self._kernel(kernel, step)
@@ -353,7 +386,7 @@ class Conclusions:
             self.findings.append((Finding("prediction-differs", text), self.growth.of.get(step.frame)))
         kept = was if source.precision == "unknown" and was.precision == "unknown" else source
         others = tuple(child for child in kernel.children if child.hop.kind not in PREDICTED)
-        return replace(kernel, hop=replace(hop, name=name, source=kept), children=others)
+        return replace(kernel, hop=replace(hop, name=name, source=kept, not_taken=()), children=others)
 
     # --- what left no frame ---
 

@@ -80,6 +80,47 @@ def find(text: str, way: Sequence[tuple[int, int]]) -> LambdaOffsets:
     return LambdaOffsets((), False)
 
 
+_TLS = re.compile(r"\bC10_DEFINE_TLS_static\s*\(")  # c10/util/ThreadLocal.h: one lambda, without parameters
+_THREAD_LOCAL = re.compile(r"^(?:static |inline |extern )*thread_local\b", re.MULTILINE)
+
+
+def thread_locals(bare: str) -> Iterator[int]:
+    """The lines of the thread-local variables that a file defines at the first column: those of its namespaces."""
+    for match in _THREAD_LOCAL.finditer(bare):
+        if "extern" not in match[0]:
+            yield bare.count("\n", 0, match.start()) + 1
+
+
+def outside(
+    bare: str, functions: Sequence[tuple[int, int]], variable: str | None, parameters: int | None
+) -> LambdaOffsets:
+    """The lines of a file where a lambda outside of its functions may stand, and whether it can be nothing else.
+
+    `functions` are the first and last lines of the functions, `variable` the name in front of the lambda's: that of the
+    variable it makes, or else of a namespace.
+    """
+    code = _DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
+    ends = _ends(code)
+
+    def line(offset: int) -> int:
+        return code.count("\n", 0, offset) + 1
+
+    def is_outside(offset: int) -> bool:
+        return not any(first <= line(offset) <= last for first, last in functions)
+
+    made = [m.start() for m in _TLS.finditer(code) if is_outside(m.start())]
+    if variable is not None:
+        named = re.compile(rf"\b{re.escape(variable)}\s*\)")
+        of_variable = [at for at in made if named.search(code, at, ends.get(code.find("(", at), at) + 1)]
+        if len(of_variable) == 1:
+            return LambdaOffsets((line(of_variable[0]),), True)
+    written = [m for m in _written(code, ends) if is_outside(m.start)]
+    fitting = [m.start for m in written if m.parameters is None or parameters in (None, m.parameters)]
+    fitting += made if parameters in (None, 0) else []
+    others = [m for m in _used(code, ends) if is_outside(m.start) and not _TLS.match(code, m.start)]
+    return LambdaOffsets(tuple(sorted(map(line, fitting))), not others)
+
+
 def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
     """What makes lambdas for sure, on this level or in a macro that may make none."""
     for maker in level:

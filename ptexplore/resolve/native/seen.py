@@ -6,6 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ptexplore.cpp.symbol_names import parse
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
@@ -16,6 +17,7 @@ from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites, third_party
 
+STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
 
@@ -87,6 +89,24 @@ class Seen:
                 return frame
         return None
 
+    @remembered
+    def is_whole(self, region: NativeFrame) -> bool:
+        """Whether all calls inside a frame were seen, and every one that may be torch's own has a name."""
+        if self.part.calls.cut:
+            return False
+        return all(frame.function.closed or frame.function.mangled for frame in region.descendants())
+
+    def stubs_called(self, region: NativeFrame) -> frozenset[str] | None:
+        """The dispatch stubs that were called inside `region`, but for those of operators called in it.
+
+        None where one of them is not known. A call of a stub is never compiled away: `DispatchStub::operator()` asks a
+        function of another file for the kernel's address, with the stub as `this` (aten/src/ATen/native/DispatchStub.h).
+        """
+        owner = region.number if _owns(region) else self._owners[region.number]
+        asked = [f for f in self._by_name.get(STUB_CALL, ()) if region.holds(f) and self._owners[f.number] == owner]
+        names = [self.part.calls.stubs.get(str(frame.number), "") for frame in asked]
+        return frozenset(parse(name).plain for name in names) if all(names) else None
+
     # --- hops ---
 
     def evidence(self, claim: Claim) -> tuple[int, ...]:
@@ -113,7 +133,7 @@ class Seen:
     def plain(self, frame: NativeFrame, children: tuple[Claim, ...]) -> Claim:
         """The hop of a frame that nothing else is known of."""
         function, source = frame.function, self.sources[frame.number]
-        library = third_party(function.name) if source.path is None and not function.closed else None
+        library = third_party(function.name, function.unit) if source.path is None and not function.closed else None
         hop = Hop(
             id=0,
             kind="closed" if function.closed or library is not None else "native",

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from ptexplore.cpp.matching import CODE, Wanted, fits, qualifiers, takes
 from ptexplore.cpp.names import without_angles
-from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, split
+from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split
 from ptexplore.cpp.text import Text
 from ptexplore.cpp.types import plain_type, plain_types
 from ptexplore.lazy import remembered
@@ -18,6 +18,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.native import lambdas
 from ptexplore.resolve.native.call_tree import Function, NativeFrame
+from ptexplore.resolve.native.linkage import HEADER, UNLINKED, Linkage, compiled_from, narrowed
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, several, unknown
 from ptexplore.resolve.places.sources import UNREAD, Source
@@ -41,6 +42,12 @@ THIRD_PARTIES = (
 )  # fmt: skip
 BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python's names
 _DEVICE = (".cu", ".cuh")  # of the libraries for devices; those whose source is looked for have none of it
+INSTANTIATED = "the C++ standard library's"
+NO_SOURCE = "made by the compiler: no source has it"
+GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")  # where the files that torchgen compiles lie
+_OF_VARIABLE = re.compile(r"TLS (?:init|wrapper) function for (.+)")
+_SPREAD = re.compile(r"__tls_init|\{lambda")  # what stands in no definition of its own: the caller's file is a clue
+_MKL_UNIT = re.compile(r"mkl_\w+\.c|_vml_\w+\.c")
 ALIKE = "with its name and parameter types"
 COUNTED = "with its name and as many parameters, whose types do not tell which"
 OTHER_TYPES = "with its name and as many parameters, none with its types: they changed since that version"
@@ -61,13 +68,16 @@ class Sites:
     def of(self, frame: NativeFrame) -> SourceRef:
         """The source of a frame's function. Ask for callers first: the caller's file tells namesakes apart."""
         function, caller = frame.function, frame.parent
-        is_internal = function.name.is_anonymous or _marked(function.name, function.mangled)
-        near = self._paths.get(caller) if caller is not None and is_internal else None
+        linkage = _linkage(function)
+        by_caller = linkage.is_internal(function.name) or _SPREAD.search(function.demangled)
+        near = self._paths.get(caller) if caller is not None and by_caller else None
         source = self.function(function, near)
         if source.precision == "ambiguous" and caller is not None and not caller.function.closed:
             source = self._beside(source, caller.function.name)
         if source.precision == "unknown" and caller is not None:
             source = self._called_by(source, function.name, caller.function.name)
+        if source.reason == INSTANTIATED:
+            return self._instantiated(frame, source)
         self._paths[frame] = source.path
         return source
 
@@ -88,21 +98,66 @@ class Sites:
             return nowhere
         return replace(nowhere, reason=f"{nowhere.reason}; code of {library}, linked into torch, calls it")
 
+    def _instantiated(self, frame: NativeFrame, source: SourceRef) -> SourceRef:
+        """What of the standard library was compiled into a library of torch's: for whom it runs, and where that stands.
+
+        The dynamic linker takes one library's copy for all: it need not be the library of the caller.
+        """
+        caller = frame.parent
+        while caller is not None and (caller.function.closed or _is_standard(caller.function)):
+            caller = caller.parent
+        if caller is None:
+            return source
+        self._paths[frame] = self._paths.get(caller)  # what it calls in turn is often its caller's own
+        around = self.function(caller.function)
+        told = f" ({around.path}:{around.line})" if around.path is not None and around.line is not None else ""
+        why = f"{INSTANTIATED}, as {frame.function.library} has it; here for {caller.function.shown}{told}"
+        return replace(source, reason=why)
+
     @remembered
     def function(self, function: Function, near: str | None = None) -> SourceRef:
         """The source of a function; `near` is the file of what called it."""
+        if MADE.match(function.demangled) and function.mangled and not function.closed:
+            return self._compilers_own(function, near)
         why = _why_none(function)
-        return unknown(why) if why else self.named(function.name, function.mangled, near)
+        return unknown(why) if why else self.named(function.name, _linkage(function), near)
 
     @remembered
-    def named(self, name: Name, mangled: str = "", near: str | None = None) -> SourceRef:
-        """The source of a function that has this name; `mangled` is "" if only another function's name tells of it."""
+    def named(self, name: Name, linkage: Linkage = UNLINKED, near: str | None = None) -> SourceRef:
+        """The source of a function that has this name; no `linkage` where only another function's name tells of it."""
         if any(part.name.startswith("{") for part in name.parts):
-            return self._lambda(name, near)
-        definition, library = self._definition(name, mangled, near), third_party(name)
+            return self._lambda(name, linkage, near)
+        definition, library = self._definition(name, linkage, near), third_party(name, linkage.unit)
         if definition is None and library is not None:
             return unknown(f"of {library}, linked into torch: not in PyTorch's own source")
-        return definition or self._compilers(name) or unknown(self._nothing(name, mangled))
+        return definition or self._compilers(name) or unknown(self._nothing(name, linkage))
+
+    def _compilers_own(self, function: Function, near: str | None) -> SourceRef:
+        """A function that the compiler adds, as one that is not known: of a variable, the variable's definition."""
+        variable = _OF_VARIABLE.match(function.demangled)
+        if variable is not None:
+            told = f"made by the compiler for the thread-local variable {variable[1]}"
+            place = self._variable(parse(variable[1]))
+            return replace(place, precision="unknown", reason=told) if place is not None else unknown(told)
+        if function.demangled != "__tls_init" or not function.unit:
+            return unknown(NO_SOURCE)
+        told = f"made by the compiler: it sets up the thread-local variables of {function.unit}"
+        if near is None or near.endswith(HEADER) or not compiled_from(near, function.unit):
+            return unknown(told)
+        source = next((source for source in self.lookup.sources if source.tree.exists(near)), None)
+        lines = list(lambdas.thread_locals(source.text(near).bare)) if source is not None else []
+        if source is None or len(lines) != 1:
+            return unknown(told)
+        reason = f"{told}, of which that file has one: {near}:{lines[0]}"
+        return replace(source.ref(near, lines[0]), precision="unknown", reason=reason)
+
+    def _variable(self, name: Name) -> SourceRef | None:
+        """The one definition of a variable; None where not exactly one is known."""
+        for source in self.lookup.sources:
+            known = {(s.path, s.line) for s in source.definitions(name.plain) if s.kind in ("variable", "member")}
+            if len(known) == 1:
+                return source.ref(*known.pop())
+        return None
 
     def called(self, name: Name) -> SourceRef:
         """The source of a class's call operator; of a lambda the lambda's own."""
@@ -110,12 +165,17 @@ class Sites:
             return self.named(name)
         return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
 
-    def _nothing(self, name: Name, mangled: str) -> str:
+    def _nothing(self, name: Name, linkage: Linkage) -> str:
         """Why no definition was found, in the words of the first source beyond the runtime tree."""
         if not self.lookup.sources:
             return self.lookup.no_text
         source = self.lookup.sources[0]
-        if _candidates(source, name, mangled, None):
+        unit = linkage.own_unit(name)
+        if unit and not _candidates(source, name, linkage, None) and source.definitions(_as_written(name)):
+            return (
+                f"it is compiled from {unit}, and what {source.tree.info.label} defines of that name stands elsewhere"
+            )
+        if _candidates(source, name, linkage, None):
             return f"{source.tree.info.label} defines {name.plain} with other parameters only"
         nothing = source.nothing(source.find(name.plain, Wanted()), name.plain)
         return nothing if self.lookup.installed is not None or UNREAD in nothing else f"{nothing}; {UNREAD}"
@@ -142,14 +202,17 @@ class Sites:
             return replace(ref, precision="unknown", reason=f"{ref.reason}; {why}" if ref.reason else why)
         return None
 
-    def _definition(self, name: Name, mangled: str, near: str | None) -> SourceRef | None:
+    def _definition(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef | None:
         """The definition with the function's types; else, in the first source that has any, with as many parameters."""
-        generated = self.lookup.store.definitions(name.plain) or self._bound(name)
+        unit = linkage.own_unit(name)
+        generated = self.lookup.store.definitions(name.plain) or self._bound(name) or self._generated(name, unit)
+        if unit:
+            generated = [row for row in generated if compiled_from(row[0], unit)]
         if len(generated) == 1:
             return in_runtime(self.lookup.tree, *generated[0])
         fallback: SourceRef | None = None
         for source in (*self.lookup.installed, *self.lookup.sources):
-            candidates = _candidates(source, name, mangled, near)
+            candidates = _candidates(source, name, linkage, near)
             ranks = [_fits(source, name, candidate) for candidate in candidates]
             if 2 in ranks:
                 return _refs(source, [c for c, rank in zip(candidates, ranks, strict=True) if rank == 2], name, ALIKE)
@@ -173,12 +236,25 @@ class Sites:
         counts = [head.count(",") + 1 for head in heads]
         return [at for at, count in zip(places, counts, strict=True) if count == len(name.parameters or ())]
 
-    def _lambda(self, name: Name, near: str | None) -> SourceRef:
+    def _generated(self, name: Name, unit: str) -> list[tuple[str, int, int | None]]:
+        """What a generated file defines for itself alone, beside the kernels; the file's text is read."""
+        path = next(
+            (f"{folder}/{unit}" for folder in GENERATED if unit and self.lookup.tree.exists(f"{folder}/{unit}")), None
+        )
+        if path is None or not name.parts:
+            return []
+        owner = next((part.name for part in name.parts[-2:-1] if part.name.startswith("structured_")), None)
+        rows = [
+            (path, line, None) for line in own_definitions(self.lookup.tree.lines(path), owner, name.parts[-1].name)
+        ]
+        return list(rows) if len(rows) == 1 else []
+
+    def _lambda(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef:
         """A lambda has no name of its own: its line is known if only one lambda of its function can be meant."""
         outer, way = lambdas.around(name)
         if outer is None:
-            return unknown("a lambda outside of any function: nothing tells which")
-        around = self._definition(outer, "", near)
+            return self._outside(name, way, linkage.unit, near)
+        around = self._definition(outer, Linkage(unit=linkage.unit), near)
         if around is None or around.path is None or around.line is None:
             return unknown(f"a lambda inside {outer.qualified}, whose definition is not known")
         skew = f"{around.reason}; " if around.precision == "version-skew" and around.reason else ""
@@ -196,6 +272,28 @@ class Sites:
         why = "the one written there need not be it" if places else "no text of it is here" if not text else NOT_SHOWN
         return replace(around, precision="unknown", end_line=None, url=None, reason=f"{reason}: {why}")
 
+    def _outside(self, name: Name, way: list[tuple[int, int]] | None, unit: str, near: str | None) -> SourceRef:
+        """A lambda outside of functions: what its file writes there. It is its caller's, where that is its unit."""
+        told = "a lambda outside of any function"
+        source = next((source for source in self.lookup.sources if near is not None and source.tree.exists(near)), None)
+        if source is None or near is None or not unit or near.endswith(HEADER) or not compiled_from(near, unit):
+            where = f": it is in what {unit} is compiled from" if unit else ": nothing tells which"
+            return unknown(f"{told}{where}")
+        first = next(index for index, part in enumerate(name.parts) if part.name.startswith("{"))
+        variable = name.parts[first - 1].name if first else None
+        functions = [
+            (s.begin, s.end_line) for s in source.outline(near) if s.kind == "function" and s.role == "definition"
+        ]
+        parameters = way[0][0] if way else None
+        written = lambdas.outside(source.text(near).bare, functions, variable, parameters)
+        lines = written.offsets
+        if len(lines) == 1 and written.sure:
+            return source.ref(near, lines[0], reason=f"{told}, and the only one there that it can be")
+        places = [source.ref(near, line) for line in lines[:_MOST]]
+        if len(places) > 1:
+            return several(places, f"{told}: {near} has {len(lines)}, and the name does not tell which")
+        return unknown(f"{told}, in {near}: {NOT_SHOWN}", near)
+
     def entry(self, operator: Operator, kind: str) -> SourceRef | None:
         """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
         line = operator.call_line if kind == "entry" else operator.redispatch_line
@@ -204,8 +302,32 @@ class Sites:
         return in_runtime(self.lookup.tree, operator.call_path, line)
 
 
-def third_party(name: Name) -> str | None:
-    """The library, linked into torch, that a function's name belongs to; None if it is not one of these."""
+def own_definitions(lines: Sequence[str], owner: str | None, name: str) -> list[int]:
+    """The lines where a generated file defines a function of its own, or a member of its class `owner`.
+
+    torchgen begins what stands in a namespace at the first column, and a class ends with `};` there.
+    """
+    inside = owner is None
+    known: list[int] = []
+    for number, line in enumerate(lines, 1):
+        if owner is not None and not line[:1].isspace():
+            inside = inside and not line.startswith("};")
+            inside = inside or (line.startswith(("struct ", "class ")) and line.split()[1].rstrip("{") == owner)
+        is_head = line[:1].isspace() if owner is not None else bool(line[:1].strip())
+        if (
+            inside
+            and is_head
+            and re.match(rf"\s*(?:[\w:<>&*,]+ )+{re.escape(name)}\(", line)
+            and line.rstrip().endswith("{")
+        ):
+            known.append(number)
+    return known
+
+
+def third_party(name: Name, unit: str = "") -> str | None:
+    """The library, linked into torch, that a function belongs to by its name or its file; None if none of these."""
+    if _MKL_UNIT.fullmatch(unit):
+        return "MKL"
     return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
 
 
@@ -217,10 +339,8 @@ def _why_none(function: Function) -> str | None:
         return f"the source of {function.library or 'this code'} is not PyTorch's"
     if not function.mangled:
         return f"{function.library} does not name the function"
-    if MADE.match(function.demangled):
-        return "made by the compiler: no source has it"
-    if STANDARD.match(function.name.qualified) or _STANDARD_MANGLED.match(function.demangled):
-        return "the C++ standard library's"
+    if _is_standard(function):
+        return INSTANTIATED
     is_mangled = function.demangled.startswith("_Z") and third_party(function.name) is None
     return "the demangler cannot read its name" if is_mangled else None
 
@@ -244,20 +364,29 @@ def _member(name: str, parameters: Sequence[str]) -> Member:
     return name, tuple(without_angles(plain) for plain in plain_types(parameters))
 
 
-def _candidates(source: Source, name: Name, mangled: str, near: str | None) -> Sequence[Symbol]:
+def _is_standard(function: Function) -> bool:
+    return bool(STANDARD.match(function.name.qualified) or _STANDARD_MANGLED.match(function.demangled))
+
+
+def _linkage(function: Function) -> Linkage:
+    return Linkage(function.mangled, function.unit, function.is_global)
+
+
+def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) -> Sequence[Symbol]:
     """The definitions of that name which this build compiles and whose linkage is the function's."""
     written = _as_written(name)
     symbols = source.definitions(written) or source.find(written, Wanted()).left
     places = {(s.path, s.line): s for s in symbols if s.role == "definition" and s.kind in CODE}
     left = [s for s in places.values() if source.conditions.holds(s.guards, s.path) is not False]
     left = [s for s in left if not s.path.endswith(_DEVICE)] or left
-    if not name.is_anonymous and not _marked(name, mangled):
-        left = [s for s in left if not s.static or _may_be_static(name, mangled, s)]
-    elif near is not None:
+    if not linkage.is_internal(name):
+        left = [s for s in left if not s.static or _may_be_static(name, linkage.mangled, s)]
+    elif near is not None and not linkage.unit:
         left = [s for s in left if s.path == near] or left
+    left = narrowed(source, name, linkage, left)
     if name.parts and name.parts[-1].arguments is not None:
         left = [s for s in left if s.template] or left
-    elif mangled.startswith("_Z") and not name.is_template:
+    elif linkage.mangled.startswith("_Z") and not name.is_template:
         left = [s for s in left if not s.template]
     return left
 
@@ -285,12 +414,6 @@ def _by_arguments(name: Name, symbol: Symbol, head: str) -> int:
         return 1
     given = name.parts[-1].arguments if name.parts else None
     return 2 if plain_types(split(given or "")) == plain_types(split(written[1])) else 0
-
-
-def _marked(name: Name, mangled: str) -> bool:
-    """Whether a mangled name says that the function is static: an L before its last part."""
-    last = name.parts[-1].name if name.parts else ""
-    return f"L{len(last)}{last}" in mangled
 
 
 def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:

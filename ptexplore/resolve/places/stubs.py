@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ptexplore.cpp.branches import condition_around
 from ptexplore.cpp.symbol_names import CAPABILITIES
 from ptexplore.cpp.text import Text
 from ptexplore.lazy import remembered
@@ -27,12 +28,16 @@ _NOT_NAMES = frozenset(["if", "for", "while", "return", "auto", "const", "int", 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A stub that a body calls: its name, the line of the call, and the functions of that file it comes through."""
+    """A stub that a body calls: its name, the line of the call, and the functions of that file it comes through.
+
+    `condition` is the line of the innermost condition around the call, in the function that it stands in.
+    """
 
     stub: str
     line: int
     path: str
     through: tuple[str, ...] = ()
+    condition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,15 @@ class Stubs:
             asked.add(written)
             stub = self._meant(written, body, source)
             if stub is not None:
-                yield Called(stub, (body.line or 0) + text.line(match.start(2)) - 1, str(body.path), through)
+                condition = condition_around(text.bare, match.start())
+                first = (body.line or 0) - 1
+                yield Called(
+                    stub,
+                    first + text.line(match.start(2)),
+                    str(body.path),
+                    through,
+                    first + text.line(condition) if condition is not None else None,
+                )
             elif source is not None and match[3] and len(through) < DEEPEST:
                 further += self._same_file(source, str(body.path), written)
         for symbol in further:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Dispatch, Hop, TransformLayer
+from ptexplore.model.trace import CallNotTaken, Dispatch, Hop, TransformLayer
 from ptexplore.view.line import Line
 
 
@@ -23,7 +23,15 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     if full:
         told = {line.text for line in lines}
         lines += [Line("note", w) for w in hop.why if w not in told]
+        lines += map(_not_taken, hop.not_taken)
     return tuple(lines)
+
+
+def _not_taken(call: CallNotTaken) -> Line:
+    """A call that the text allows and this run did not make: where it stands, and what it hangs on."""
+    through = f" through {', '.join(call.through)}" if call.through else ""
+    line = Line("place", f"not taken here: {call.stub}{through}, at", call.called_at)
+    return replace(line, also=Line("place", "under the condition at", call.condition)) if call.condition else line
 
 
 def reasoning(hop: Hop) -> list[Line]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ptexplore.model.trace import Finding
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import CallNotTaken, Finding, StubRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.native.conclude import DEEPEST, INLINED
 from ptexplore.resolve.native.join import join
@@ -249,10 +250,62 @@ def test_a_function_without_a_frame_whose_calls_ran_was_compiled_into_its_caller
     assert shape((impl,)) == f"{IMPL}({STUB}({KERNEL}))"
 
 
-def test_a_function_of_which_nothing_ran_stays_a_prediction(small: Small) -> None:
+def test_a_function_of_which_nothing_ran_is_no_step_where_everything_was_seen(small: Small) -> None:
     claims, _ = stepped(small, below("at::native::another(int)"), blend(*chain(*LINKS)))
+    assert not [one for one in claims if one.hop.kind in ("impl", "stub") or one.hop.name == KERNEL]
+    cut, _ = stepped(small, below("at::native::another(int)"), blend(*chain(*LINKS)), cut="it took too long")
+    assert [one.hop.status for one in cut if one.hop.kind in ("impl", "stub")] == ["predicted", "predicted"]
+    assert only(cut[:1], "native", KERNEL).hop.status == "predicted", "what comes after the cut was not seen"
+
+
+ASKED = "at::native::DispatchStubImpl::get_call_ptr(c10::DeviceType, void*, void*, void*)"
+AT = SourceRef("a.cpp", 7, "checkout", "located", tree="tree")
+
+
+def two_stubs() -> Claim:
+    """A hand-written function whose text calls one of two stubs."""
+    kernels = [claim("native", f"at::native::{name}_kernel", status="predicted", op=OP) for name in ("fold", "spin")]
+    stubs = [
+        claim(
+            "stub", f"at::native::{name}_stub", kernel, status="predicted", op=OP, stub=StubRef("CPU", AT, ("f",), AT)
+        )
+        for name, kernel in zip(("fold", "spin"), kernels, strict=True)
+    ]
+    return claim("impl", IMPL, *stubs, status="predicted", op=OP)
+
+
+@pytest.mark.parametrize(
+    ("stubs", "left"),
+    [
+        ({"4": "at::native::fold_stub"}, ["at::native::fold_stub"]),
+        ({"4": "at::native::other_stub"}, []),
+        ({"4": ""}, ["at::native::fold_stub", "at::native::spin_stub"]),  # it has no symbol: which one it was is open
+        ({}, ["at::native::fold_stub", "at::native::spin_stub"]),  # recorded by a version that did not ask
+    ],
+)
+def test_a_stub_that_was_not_asked_for_its_kernel_was_not_called(
+    small: Small, stubs: dict[str, str], left: list[str]
+) -> None:
+    text = below(f"{IMPL}(at::Tensor const&)", f" {ASKED}", " at::native::another(int)")
+    claims, _ = stepped(small, text, blend(*chain(("CPU", WRAPPER, (two_stubs(),)))), stubs=stubs)
+    assert [one.hop.name for one in claims if one.hop.kind == "stub"] == left
+    impl = only(claims[:1], "impl").hop
+    gone = [name for name in ("at::native::fold_stub", "at::native::spin_stub") if name not in left]
+    assert impl.not_taken == tuple(CallNotTaken(name, AT, AT, ("f",)) for name in gone)
+
+
+def test_what_another_operator_asks_for_is_not_this_ones(small: Small) -> None:
+    text = below(f"{IMPL}(at::Tensor const&)", " at::_ops::mirror::call(at::Tensor const&)", f"  {ASKED}")
+    called = {"5": "at::native::fold_stub"}
+    claims, _ = stepped(small, text, blend(*chain(("CPU", WRAPPER, (two_stubs(),)))), stubs=called)
+    assert not [one for one in claims if one.hop.kind == "stub"]
+
+
+def test_where_a_function_has_no_name_nothing_is_said_not_to_have_run(small: Small) -> None:
+    nameless = calls(below("at::native::another(int)"))
+    nameless["functions"][-1][2:] = ["", ""]
+    claims, _ = stepped(small, "", blend(*chain(*LINKS)), **nameless)
     assert [one.hop.status for one in claims if one.hop.kind in ("impl", "stub")] == ["predicted", "predicted"]
-    assert only(claims[:1], "native", KERNEL).hop.status == "predicted"
 
 
 def test_one_frame_is_one_hops(small: Small) -> None:
@@ -266,7 +319,7 @@ def test_one_frame_is_one_hops(small: Small) -> None:
 def test_what_runs_inside_another_operator_is_not_this_ones(small: Small) -> None:
     text = below("at::_ops::mirror::call(at::Tensor const&)", f" {IMPL}(at::Tensor const&)")
     claims, _ = stepped(small, text, blend(*chain(*LINKS)))
-    assert only(claims[:1], "impl").hop.status == "predicted", "mirror's own call of it is another"
+    assert not [one for one in claims if one.hop.kind == "impl"], "mirror's own call of it is another"
 
 
 # --- frames that nobody predicted ---

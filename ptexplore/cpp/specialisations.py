@@ -1,0 +1,181 @@
+"""Which specialisation of a class template some template arguments choose, by the pattern that the source writes.
+
+The rules are those of the C++ standard for partial specialisations ([temp.spec.partial.match] and [.order]): the
+patterns that the arguments fit, and of these the one that every other one accepts too. What a pattern computes
+(`std::enable_if_t<…>`, `decltype(…)`) is not evaluated: then nothing is decided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ptexplore.cpp.symbol_names import split
+from ptexplore.cpp.types import ALIASES
+
+_HEAD = re.compile(r"\btemplate\s*<")
+_SPACES = re.compile(r"\s*([<>(),&*])\s*")
+_QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
+_KEYWORD = re.compile(r"\b(?:typename|class|struct|enum)\s+")
+_LEADING_CONST = re.compile(r"^const (.*?)([&*]*)$")
+_SUFFIX = re.compile(r"^(.*?)(\s*(?:const\b|&&?|\*))$")
+_WORD = re.compile(r"\w+")
+# What a pattern may say that is more than a form: a type that is computed, a value that is.
+_COMPUTED = re.compile(
+    r"\b(?:enable_if\w*|conditional\w*|void_t|decltype|sizeof|is_\w+|\w+_v)\b|::type\b|[!+|?]|&&.*&&"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation:
+    """The head of a class template: its own parameters, and its pattern of arguments; None for the primary one."""
+
+    parameters: frozenset[str]
+    pattern: tuple[str, ...] | None
+
+
+@dataclass(slots=True)
+class Deduction:
+    """What the parameters of a pattern have been found to stand for; `sure` is False where something was computed."""
+
+    parameters: frozenset[str]
+    bound: dict[str, str] = field(default_factory=dict)
+    sure: bool = True
+
+
+def read_head(text: str, name: str) -> Specialisation | None:
+    """The specialisation that `text`, from `template` up to the body or the parameters, heads; None: it is of no form.
+
+    `name` is the class's: what stands in angle brackets behind it is the pattern.
+    """
+    parameters: set[str] = set()
+    at = 0
+    while match := _HEAD.search(text, at):
+        listed, at = _angles(text, match.end() - 1)
+        if at < 0:
+            return None
+        for parameter in split(listed):
+            words = _WORD.findall(parameter.partition("=")[0])
+            if words:
+                parameters.add(words[-1])
+    named = re.compile(rf"\b{re.escape(name)}\b\s*").search(text, at)
+    if named is None:
+        return None
+    if text[named.end() : named.end() + 1] != "<":
+        return Specialisation(frozenset(parameters), None)
+    listed, end = _angles(text, named.end())
+    return Specialisation(frozenset(parameters), tuple(split(listed))) if end >= 0 else None
+
+
+def chosen(heads: Sequence[Specialisation | None], arguments: Sequence[str]) -> list[int]:
+    """The positions of the specialisations that these arguments may choose; one alone where nothing is left open."""
+    verdicts = [fits(head, arguments) for head in heads]
+    left = [n for n, verdict in enumerate(verdicts) if verdict is not False]
+    sure = [n for n in left if verdicts[n]]
+    if len(left) != len(sure):
+        return left  # one that cannot be decided may be more special than any other
+    best = [n for n in sure if all(n == other or _narrower(heads[n], heads[other]) for other in sure)]
+    return best if len(best) == 1 else left
+
+
+def fits(head: Specialisation | None, arguments: Sequence[str]) -> bool | None:
+    """Whether arguments fit a pattern; None where that is not decided."""
+    if head is None:
+        return None
+    if head.pattern is None:
+        return True
+    deduction = Deduction(head.parameters)
+    fitting = _list(head.pattern, arguments, deduction)
+    return fitting if deduction.sure or not fitting else None
+
+
+def _narrower(head: Specialisation | None, other: Specialisation | None) -> bool:
+    """Whether all that fits `head` fits `other` too, and not the other way."""
+    if head is None or other is None or head.pattern is None:
+        return False
+    if other.pattern is None:
+        return True
+    return fits(other, head.pattern) is True and fits(head, other.pattern) is False
+
+
+def _list(patterns: Sequence[str], arguments: Sequence[str], deduction: Deduction) -> bool:
+    """Whether a list of arguments fits one of patterns; a pack, which comes last, takes what is left."""
+    for position, pattern in enumerate(patterns):
+        text = _plain(pattern)
+        if text.endswith("...") and text[:-3].strip() in deduction.parameters:
+            return position == len(patterns) - 1
+        if position >= len(arguments) or not _deduced(text, _plain(arguments[position]), deduction):
+            return False
+    return len(patterns) == len(arguments)
+
+
+def _deduced(pattern: str, argument: str, deduction: Deduction) -> bool:
+    if argument.endswith("..."):
+        return False
+    if pattern in deduction.parameters:
+        return deduction.bound.setdefault(pattern, argument) == argument
+    if _COMPUTED.search(pattern):
+        deduction.sure = False
+        return True
+    if pattern == argument:
+        return True
+    mine, theirs = _function(pattern), _function(argument)
+    if mine is not None or theirs is not None:
+        return mine is not None and theirs is not None and _both(mine, theirs, deduction)
+    behind, given = _SUFFIX.match(pattern), _SUFFIX.match(argument)
+    if behind is not None or given is not None:
+        if behind is None or given is None or behind[2].strip() != given[2].strip():
+            return False
+        return _deduced(behind[1].strip(), given[1].strip(), deduction)
+    mine, theirs = _template(pattern), _template(argument)
+    return mine is not None and theirs is not None and _both(mine, theirs, deduction)
+
+
+def _both(mine: tuple[str, list[str]], theirs: tuple[str, list[str]], deduction: Deduction) -> bool:
+    return _deduced(mine[0], theirs[0], deduction) and _list(mine[1], theirs[1], deduction)
+
+
+def _function(text: str) -> tuple[str, list[str]] | None:
+    """A function type's result and parameters: `int (long, bool)`."""
+    if not text.endswith(")"):
+        return None
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += (text[at] == ")") - (text[at] == "(")
+        if depth == 0:
+            result, listed = text[:at].strip(), split(text[at + 1 : -1])
+            return (result, [] if listed == ["void"] else listed) if result else None
+    return None
+
+
+def _template(text: str) -> tuple[str, list[str]] | None:
+    """A template's name and arguments: `vector<int>`."""
+    at = text.find("<")
+    return (text[:at], split(text[at + 1 : -1])) if at > 0 and text.endswith(">") else None
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    """One spelling for what the source and the demangler write: no namespaces, aliases resolved, `const` behind."""
+    if _COMPUTED.search(text):
+        return text.strip()
+    text = _QUALIFIER.sub("", _KEYWORD.sub("", " ".join(text.split())))
+    text = re.sub(r"\w+", lambda word: ALIASES.get(word[0], word[0]), text)
+    text = _SPACES.sub(r"\1", text)
+    leading = _LEADING_CONST.match(text)
+    return f"{leading[1]} const{leading[2]}" if leading is not None else text
+
+
+def _angles(text: str, opening: int) -> tuple[str, int]:
+    """What stands in the angle brackets that open there, and where the text goes on; -1 where they do not close."""
+    depth = parentheses = 0
+    for at in range(opening, len(text)):
+        sign = text[at]
+        parentheses += (sign == "(") - (sign == ")")
+        if parentheses == 0 and sign in "<>" and text[at - 1] != "-":
+            depth += 1 if sign == "<" else -1
+            if depth == 0:
+                return text[opening + 1 : at], at + 1
+    return "", -1
