@@ -99,8 +99,8 @@ class Seen:
     def stubs_called(self, region: NativeFrame) -> frozenset[str] | None:
         """The dispatch stubs that were called inside `region`, but for those of operators called in it.
 
-        None where one of them is not known. A call of a stub is never compiled away: `DispatchStub::operator()` asks a
-        function of another file for the kernel's address, with the stub as `this` (aten/src/ATen/native/DispatchStub.h).
+        None where one of them is not known. A call of a stub always leaves a frame: `DispatchStub::operator()` asks a
+        function of another file for the kernel, with the stub as `this` (aten/src/ATen/native/DispatchStub.h).
         """
         owner = region.number if _owns(region) else self._owners[region.number]
         asked = [f for f in self._by_name.get(STUB_CALL, ()) if region.holds(f) and self._owners[f.number] == owner]

@@ -66,37 +66,37 @@ def test_a_definition_in_another_file_is_not_the_functions(small: Small) -> None
 
 GENERATED = """namespace at {
 namespace {
-Tensor create_out(IntArrayRef sizes, const TensorOptions &options) {
-  return create_out(sizes, options);
+Tensor weave_out(IntArrayRef lengths) {
+  return weave_out(lengths);
 }
 struct structured_fold_functional final : public structured_fold {
     void set_output(int64_t at) override {
     }
-    const Tensor& maybe_get_output(int64_t output_idx) override {
-      return outputs_[output_idx];
+    const Tensor& woven(int64_t at) override {
+      return threads_[at];
     }
 };
 struct structured_fold_inplace final : public structured_fold {
-    const Tensor& maybe_get_output(int64_t output_idx) override {
+    const Tensor& woven(int64_t at) override {
     }
 };
 Tensor declared(long);
-""".split("\n")
+"""
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "expected"),
     [
-        (None, "create_out", [3]),
-        ("structured_fold_functional", "maybe_get_output", [9]),
-        ("structured_fold_inplace", "maybe_get_output", [14]),
-        ("structured_fold", "maybe_get_output", []),
-        (None, "maybe_get_output", []),
+        (None, "weave_out", [3]),
+        ("structured_fold_functional", "woven", [9]),
+        ("structured_fold_inplace", "woven", [14]),
+        ("structured_fold", "woven", []),
+        (None, "woven", []),
         (None, "declared", []),
     ],
 )
 def test_what_a_generated_file_defines_for_itself(owner: str | None, name: str, expected: list[int]) -> None:
-    assert own_definitions(GENERATED, owner, name) == expected
+    assert own_definitions(GENERATED.splitlines(), owner, name) == expected
 
 
 def test_the_file_tells_the_library_of_a_name_that_says_nothing() -> None:
