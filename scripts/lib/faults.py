@@ -376,8 +376,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/native/call_tree.py",
-        "library in calls.closed and not library.startswith(_OPEN))",
-        "library in calls.closed)",
+        "library in calls.closed and not library.startswith(_OPEN),",
+        "library in calls.closed,",
         "torch's own libraries are open",
     ),
     Fault(

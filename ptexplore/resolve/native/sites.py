@@ -178,7 +178,7 @@ class Sites:
         if _candidates(source, name, linkage, None):
             return f"{source.tree.info.label} defines {name.plain} with other parameters only"
         nothing = source.nothing(source.find(name.plain, Wanted()), name.plain)
-        return nothing if self.lookup.installed is not None or UNREAD in nothing else f"{nothing}; {UNREAD}"
+        return nothing if self.lookup.is_indexed or UNREAD in nothing else f"{nothing}; {UNREAD}"
 
     def _compilers(self, name: Name) -> SourceRef | None:
         """A special member that its class does not write, as one that is not known: the compiler makes it of the class.
@@ -186,8 +186,7 @@ class Sites:
         None for any other function, and where the class is not known or declares that member.
         """
         member = special_member(name)
-        installed = [self.lookup.installed] if self.lookup.installed is not None else []
-        for source in (*installed, *self.lookup.sources) if member is not None else ():
+        for source in (*self.lookup.installed, *self.lookup.sources) if member is not None else ():
             classes = [s for s in source.definitions(name.plain.rpartition("::")[0]) if s.kind in ("class", "struct")]
             classes = [s for s in classes if source.conditions.holds(s.guards, s.path) is not False]
             if len(classes) != 1:

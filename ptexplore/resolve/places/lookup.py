@@ -18,7 +18,7 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Dialect
 from ptexplore.resolve.places.precision import in_runtime, recorded, several, unknown
 from ptexplore.resolve.places.relation import record_of
-from ptexplore.resolve.places.sources import Source
+from ptexplore.resolve.places.sources import GeneratedNames, Source
 from ptexplore.source.canonical import is_template
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
@@ -58,6 +58,11 @@ class Lookup:
     def infos(self) -> tuple[TreeInfo, ...]:
         """The trees in the order they are asked."""
         return (self.tree.info, *(source.tree.info for source in self.sources))
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the index of the installed text is one of those that are asked."""
+        return any(not isinstance(source.names, GeneratedNames) for source in self.installed)
 
     @property
     def no_text(self) -> str:

@@ -81,6 +81,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     places = [("source", hop.source)]
     places += [("registered at", hop.registration)] if hop.registration else []
     places += [("declared at", hop.declaration)] if hop.declaration else []
+    places += [(f"not called here: {call.stub}, at", call.called_at) for call in hop.not_taken]
     places += [("candidate", c) for c in hop.source.candidates]
     parent = next((caller.id for caller in hops.values() if any(child is hop for child in caller.children)), None)
     shown = tuple(map(_shortened, evidence))
