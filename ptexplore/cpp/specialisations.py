@@ -87,7 +87,7 @@ def fits(head: Specialisation | None, arguments: Sequence[str]) -> bool | None:
     if head.pattern is None:
         return True
     deduction = Deduction(head.parameters)
-    fitting = _list(head.pattern, arguments, deduction)
+    fitting = _list(head.pattern, arguments, deduction, defaults=True)
     return fitting if deduction.sure or not fitting else None
 
 
@@ -100,14 +100,20 @@ def _narrower(head: Specialisation | None, other: Specialisation | None) -> bool
     return fits(other, head.pattern) is True and fits(head, other.pattern) is False
 
 
-def _list(patterns: Sequence[str], arguments: Sequence[str], deduction: Deduction) -> bool:
-    """Whether a list of arguments fits one of patterns; a pack, which comes last, takes what is left."""
+def _list(patterns: Sequence[str], arguments: Sequence[str], deduction: Deduction, *, defaults: bool) -> bool:
+    """Whether a list of arguments fits one of patterns; a pack, which comes last, takes what is left.
+
+    With `defaults` a pattern may leave its last arguments to what the template says: then it is not known to fit.
+    """
     for position, pattern in enumerate(patterns):
         text = _plain(pattern)
         if text.endswith("...") and text[:-3].strip() in deduction.parameters:
             return position == len(patterns) - 1
         if position >= len(arguments) or not _deduced(text, _plain(arguments[position]), deduction):
             return False
+    if defaults and len(patterns) < len(arguments):
+        deduction.sure = False
+        return True
     return len(patterns) == len(arguments)
 
 
@@ -123,18 +129,18 @@ def _deduced(pattern: str, argument: str, deduction: Deduction) -> bool:
         return True
     mine, theirs = _function(pattern), _function(argument)
     if mine is not None or theirs is not None:
-        return mine is not None and theirs is not None and _both(mine, theirs, deduction)
+        return mine is not None and theirs is not None and _both(mine, theirs, deduction, defaults=False)
     behind, given = _SUFFIX.match(pattern), _SUFFIX.match(argument)
     if behind is not None or given is not None:
         if behind is None or given is None or behind[2].strip() != given[2].strip():
             return False
         return _deduced(behind[1].strip(), given[1].strip(), deduction)
     mine, theirs = _template(pattern), _template(argument)
-    return mine is not None and theirs is not None and _both(mine, theirs, deduction)
+    return mine is not None and theirs is not None and _both(mine, theirs, deduction, defaults=True)
 
 
-def _both(mine: tuple[str, list[str]], theirs: tuple[str, list[str]], deduction: Deduction) -> bool:
-    return _deduced(mine[0], theirs[0], deduction) and _list(mine[1], theirs[1], deduction)
+def _both(mine: tuple[str, list[str]], theirs: tuple[str, list[str]], deduction: Deduction, *, defaults: bool) -> bool:
+    return _deduced(mine[0], theirs[0], deduction) and _list(mine[1], theirs[1], deduction, defaults=defaults)
 
 
 def _function(text: str) -> tuple[str, list[str]] | None:

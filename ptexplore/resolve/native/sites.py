@@ -237,11 +237,11 @@ class Sites:
 
     def _generated(self, name: Name, unit: str) -> list[tuple[str, int, int | None]]:
         """What a generated file defines for itself alone, beside the kernels; the file's text is read."""
-        path = next(
-            (f"{folder}/{unit}" for folder in GENERATED if unit and self.lookup.tree.exists(f"{folder}/{unit}")), None
-        )
-        if path is None or not name.parts:
+        paths = [f"{folder}/{unit}" for folder in GENERATED if unit]
+        paths = [path for path in paths if self.lookup.tree.exists(path)]
+        if len(paths) != 1 or not name.parts:  # two have a Functions.cpp
             return []
+        path = paths[0]
         owner = next((part.name for part in name.parts[-2:-1] if part.name.startswith("structured_")), None)
         rows = [
             (path, line, None) for line in own_definitions(self.lookup.tree.lines(path), owner, name.parts[-1].name)
@@ -380,9 +380,9 @@ def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) 
     left = [s for s in left if not s.path.endswith(_DEVICE)] or left
     if not linkage.is_internal(name):
         left = [s for s in left if not s.static or _may_be_static(name, linkage.mangled, s)]
-    elif near is not None and not linkage.unit:
-        left = [s for s in left if s.path == near] or left
     left = narrowed(source, name, linkage, left)
+    if near is not None and linkage.is_internal(name):
+        left = [s for s in left if s.path == near] or left
     if name.parts and name.parts[-1].arguments is not None:
         left = [s for s in left if s.template] or left
     elif linkage.mangled.startswith("_Z") and not name.is_template:

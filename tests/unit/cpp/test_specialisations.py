@@ -57,6 +57,9 @@ def test_what_is_computed_decides_nothing() -> None:
             ["long", "false"],
             [0],
         ),
+        # The last argument is left to its default; another function's parameters are not.
+        (["handle caster<SymInt>::cast()", "handle caster<SymFloat>::cast()"], "caster", ["c10::SymInt", "void"], [0]),
+        (["template <class R> struct H<R()>", "template <class R> struct H<R(int)>"], "H", ["void (int)"], [1]),
         (["template <class T> struct H<T*>", "template <class T> struct H<const T&>"], "H", ["int const&"], [1]),
         (
             ["template <class T> struct H<T, T>", "template <class T, class U> struct H<T, U>"],
