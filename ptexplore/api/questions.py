@@ -55,6 +55,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         once: bool = False,
         native: bool = True,
         native_op: str | None = None,
+        first: bool = False,
         timeout: float = 60.0,
     ) -> PublicTrail:
         """As `ptexplore.trace`.
@@ -85,6 +86,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             cwd=os.getcwd(),
             native=native,
             native_op=native_op,
+            first=first,
         )
         return PublicTrail(*self.inner.trace(request))
 
@@ -147,6 +149,7 @@ def trace(
     once: bool = False,
     native: bool = True,
     native_op: str | None = None,
+    first: bool = False,
     timeout: float = 60.0,
     python: str | None = None,
 ) -> PublicTrail:
@@ -154,7 +157,8 @@ def trace(
 
     Names of one letter become seeded 3 x 3 tensors; `variables` binds others, each to an expression's text. `setup`
     are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
-    `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone).
+    `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
+    `first`: of the very first call, not of a warm one).
     `timeout` is in seconds, for each run. `python` is another Python, whose torch is traced.
 
     Raises PtexploreError if it cannot be run, raises, dies or takes too long; and for a callable in place of a text.
@@ -167,7 +171,7 @@ def trace(
     with PublicWorkspace(python) as workspace:
         return workspace.trace(
             expression, script=script, variables=variables, setup=setup, contexts=contexts, grad=grad,
-            backward=backward, once=once, native=native, native_op=native_op, timeout=timeout,
+            backward=backward, once=once, native=native, native_op=native_op, first=first, timeout=timeout,
         )  # fmt: skip
 
 

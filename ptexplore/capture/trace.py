@@ -62,6 +62,12 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
 
 NATIVE = "native"
 NOT_ASKED = "the native pass was not asked for"
+FIRST_AND = {
+    "--script": "a script is never stepped whole",
+    "--native-op": "--native-op steps one call, and runs it before",
+    "--once": "--once steps nothing",
+    "--no-native": "--no-native steps nothing",
+}
 ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
@@ -155,6 +161,13 @@ def _check(request: TraceRequest) -> None:
         raise PtexploreError(
             "there is nothing to trace", "no expression and no script", 'ptexplore trace "a + b"', USAGE
         )
+    others = {"--script": request.script, "--native-op": request.native_op, "--once": request.once}
+    if not request.native:
+        others["--no-native"] = True
+    against = next((option for option, given in others.items() if given), None)
+    if request.first and against is not None:
+        why = f"--first steps the whole first call of an expression; {FIRST_AND[against]}"
+        raise PtexploreError(f"--first and {against} do not go together", why, "ptexplore trace --help", USAGE)
     if request.script is not None and not Path(request.script).is_file():
         hint = "ptexplore trace --script FILE"
         raise PtexploreError(f"there is no script {request.script}", "no file of that name", hint, USAGE)
@@ -167,6 +180,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         frames=True,
         dispatch=request.script is None,
         native=heard.stepped,
+        cold=heard.stepped and request.first,
         reason=heard.why_not_native,
         warm=first["imported"] if first.get("warm") else None,
         first=heard.first,

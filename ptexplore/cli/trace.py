@@ -66,6 +66,10 @@ def trace(
         str | None,
         Option(metavar="NAME[#N]", help="step this operator call of it alone: add.Tensor#2", rich_help_panel=RUN),
     ] = None,
+    first: Annotated[
+        bool,
+        Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
+    ] = False,
     timeout: Annotated[
         str, Option(metavar="S", help="seconds that each run of it may take (60)", rich_help_panel=RUN)
     ] = "60",
@@ -139,6 +143,7 @@ def trace(
         cwd=os.getcwd(),
         native=not no_native,
         native_op=native_op,
+        first=first,
     )
     with open_workspace(python) as workspace:
         return tell(*workspace.trace(request), workspace.place_of, _command(request, python))
@@ -195,6 +200,7 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     values = [("--var", f"{name}={value}") for name, value in request.variables]
     values += [*(("--setup", code) for code in request.setup), *(("--with", context) for context in request.contexts)]
     flags = {"--grad": request.grad and not request.backward, "--backward": request.backward, "--once": request.once}
+    flags["--first"] = request.first
     command += [part for pair in values for part in pair] + [flag for flag, given in flags.items() if given]
     return (*command, *(("--python", python) if python else ()))
 

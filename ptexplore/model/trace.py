@@ -74,6 +74,7 @@ class Captured:
     frames: bool = False  # Python's frames inside torch
     dispatch: bool = False  # key sets read before each call
     native: bool = False  # every C++ function that ran
+    cold: bool = False  # of the very first call: with what only that does
     reason: str | None = None  # why there is no native pass
     warm: int | None = None  # how many modules the first call imported, where all passes saw the second one
     first: FirstCall | None = None  # in its place, where all passes saw the first call
@@ -104,6 +105,7 @@ class TraceOptions:
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
+    first: bool = False  # `--first`: what is seen is the very first call, not a warm one
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ class FormulaRef:
     line: int  # its own line in the entry's file
     mode: Literal["backward", "forward"] = "backward"  # which way it differentiates
     calls: tuple[str, ...] = ()  # the functions that it calls
+    text: str = ""  # the formula itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +333,7 @@ class TrailFacts:
     captured: Captured  # which passes there are
     result: ResultInfo  # what the expression gave
     findings: tuple[Finding, ...]  # what must be known beside the steps
+    generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: what writes it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The native pass: step the expression, or one operator call of it, and say which instructions went where.
 
 Runs in a child of its own, which may die of what it does. What is stepped is warm: it has run twice before, since
-a first call runs the dynamic linker, fills caches and allocates; and it runs on one thread, which alone is seen.
+a first call runs the dynamic linker, fills caches and allocates; where just that is asked for, the first call is
+stepped. It runs on one thread, which alone is seen.
 
 Every operator overload of torch has an entry point of its own (torchgen writes them), through which C++ and the Python
 bindings call it; what is called boxed (torch.ops, TorchScript) does not come through.
@@ -64,11 +65,14 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     asked = parsed(wanted) if wanted is not None else None
     torch.set_num_threads(1)
     runs = _Runs(request)
-    if asked is None and runs.are_short():
+    if request.get("first"):
+        once, parts = _step_first(request)
+    elif asked is None and runs.are_short():
         once, parts = _step_all(runs)
     else:
         once, parts = _operator_call(runs, asked)
-    pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": round(runs.projected, 3)}
+    projected = round(runs.projected, 3) if runs.count else None
+    pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": projected}
     seen = [("steps", {**part, **pace}) for part in parts]
     seen += [("maps", {"text": _maps()}), ("result", runs.compared(once))]
     observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
@@ -178,6 +182,12 @@ def _part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
         "seconds": round(steps.seconds, 3),
         **more,
     }
+
+
+def _step_first(request: dict[str, Any]) -> tuple[_Once, list[dict[str, Any]]]:
+    """Step the very first call in this process. Only what makes its inputs has run before."""
+    once = _Once(request)
+    return once, once.stepped(Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(request, ASKED)))
 
 
 def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:

@@ -43,14 +43,15 @@ def _warmed(
 ) -> tuple[ChildOutcome, dict[str, Any]]:
     """The first pass's outcome, and the request for all further ones.
 
-    An expression whose first call imports modules, which may call thousands of operators of their own, is called once
-    before every pass, so that all of them see the second call, as the native pass does. What cannot run twice is not:
-    its first call is told, and why; the native pass, which runs it again and again, is then left out.
+    Where the first call is asked for, that is what all passes see. Else an expression whose first call imports modules,
+    which may call thousands of operators of their own, is called once before every pass, so that all of them see the
+    second call, as the native pass does. What cannot run twice is not: its first call is told, and why; the native
+    pass, which runs it again and again, is then left out.
     """
     outcome = _forked(recorder, request, known, channel)
     passed = PASSED.match(outcome.answer)
     imported = int(passed[2] or 0) if passed else 0
-    if not imported or request["once"] or request.get("script") is not None:
+    if not imported or request["once"] or request.get("first") or request.get("script") is not None:
         return outcome, request
     limit = float(request["timeout"])
     second = _forked(recorder, {**request, "warm": imported}, known, channel, limit)

@@ -140,7 +140,9 @@ def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
         op=derivative.source_op,
         node=derivative.node,
         matched=derivative.matched,
-        formulas=tuple(FormulaRef(f.inputs, f.line, mode(schema, f), tuple(f.calls)) for f in derivative.formulas),
+        formulas=tuple(
+            FormulaRef(f.inputs, f.line, mode(schema, f), tuple(f.calls), f.text) for f in derivative.formulas
+        ),
     )
 
 

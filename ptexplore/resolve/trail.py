@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
-from ptexplore.model.trace import Finding, Session, Trail
+from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.dispatch import operator_calls, reasoning
@@ -13,7 +15,7 @@ from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import join
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
-from ptexplore.source.canonical import InstalledFolders, recorded_path
+from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
 
 OTHER_RESULT = "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
 
@@ -54,6 +56,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     claims: tuple[Claim, ...] = ()
     for step in PASSES:
         claims = step(context, claims)
+    hops = number(claims)
     return Trail(
         expression=session.expression,
         bound=session.bound,
@@ -62,8 +65,17 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         captured=session.captured,
         result=session.result,
         findings=tuple(dict.fromkeys(context.findings)),
-        hops=number(claims),
+        hops=hops,
+        generators=_generators(hops),
     )
+
+
+def _generators(hops: Iterable[Hop]) -> dict[str, str]:
+    """What writes each generated file that a hop names, in the order in which they are first named."""
+    named = (ref for hop in walk(hops) for ref in (hop.source, hop.registration, hop.declaration) if ref is not None)
+    paths = dict.fromkeys(ref.path for ref in named if ref.path is not None and is_made(ref.path))
+    known = ((path, generator_of(path)) for path in paths)
+    return {path: generator for path, generator in known if generator is not None}
 
 
 def _changed(session: Session) -> dict[str, list[TableEntry]]:

@@ -55,6 +55,33 @@ def is_made(path: str) -> bool:
     return path.startswith(("build/", "torch/csrc/autograd/generated/"))
 
 
+# Which of PyTorch's generators writes the functions of a generated file; the first that fits the path.
+_GENERATORS = (
+    (r"build/aten/src/ATen/(?:Register(?:Functionalization)|CompositeViewCopyKernels|ViewMetaClasses|FunctionalInverses)",
+     "torchgen/gen_functionalization_type.py"),
+    (r"build/aten/src/ATen/Register(?:Schema|BackendSelect)\.", "torchgen/gen.py"),
+    (r"build/aten/src/ATen/(?:Register\w+\.(?:cpp|cu)|\w+Functions_inl\.h|ops/\w+_dispatch\.h)$",
+     "torchgen/dest/register_dispatch_key.py"),
+    (r"build/aten/src/ATen/Ufunc", "torchgen/dest/ufunc.py"),
+    (r"build/aten/src/ATen/(?:ops/\w+_native\.h|NativeFunctions\.h)$", "torchgen/dest/native_functions.py"),
+    (r"build/aten/src/ATen/VmapGeneratedPlumbing\.h", "torchgen/gen_vmap_plumbing.py"),
+    (r"build/aten/src/ATen/(?:Operators|Functions|RedispatchFunctions|MethodOperators|NativeMetaFunctions|ops/|core/)",
+     "torchgen/gen.py"),
+    (r"torch/csrc/autograd/generated/VariableType", "tools/autograd/gen_variable_type.py"),
+    (r"torch/csrc/autograd/generated/TraceType", "tools/autograd/gen_trace_type.py"),
+    (r"torch/csrc/autograd/generated/ADInplaceOrViewType", "tools/autograd/gen_inplace_or_view_type.py"),
+    (r"torch/csrc/autograd/generated/ViewFuncs", "tools/autograd/gen_view_funcs.py"),
+    (r"torch/csrc/autograd/generated/variable_factories", "tools/autograd/gen_variable_factories.py"),
+    (r"torch/csrc/autograd/generated/(?:Functions|python_functions)", "tools/autograd/gen_autograd_functions.py"),
+    (r"torch/csrc/autograd/generated/python_", "tools/autograd/gen_python_functions.py"),
+)  # fmt: skip
+
+
+def generator_of(path: str) -> str | None:
+    """The generator that writes the functions of a generated file, as the repository names it; None if not known."""
+    return next((generator for form, generator in _GENERATORS if re.match(form, path)), None)
+
+
 def is_template(path: str) -> bool:
     """Whether the file of this canonical path is what torchgen's generators fill in: no compiler reads it."""
     return path.startswith(("aten/src/ATen/templates/", "tools/autograd/templates/"))

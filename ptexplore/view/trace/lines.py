@@ -8,6 +8,15 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, Hop, TransformLayer
 from ptexplore.view.line import Line
 
+LONG_FORMULA = 100  # characters of a formula that are worth their room; its line has the rest
+
+
+def formulas_of(hop: Hop) -> str:
+    """The formulas by which a node differentiates, as derivatives.yaml has them: "self = grad; other = grad * 2"."""
+    known = hop.derivative.formulas if hop.derivative is not None else ()
+    text = "; ".join(f"{f.inputs} = {f.text}" for f in known if f.mode == "backward" and f.text)
+    return text if len(text) <= LONG_FORMULA else f"{text[: LONG_FORMULA - 1].rstrip()}…"
+
 
 def short(name: str) -> str:
     """A C++ name without the long namespaces that every generated node and formula function shares."""
@@ -110,6 +119,9 @@ def _same_file(first: SourceRef | None, second: SourceRef | None) -> bool:
 def _places(hop: Hop) -> list[Line]:
     if hop.kind == "impl":
         return impl_lines(hop)
+    if hop.kind == "node" and hop.node is not None and hop.node.recorded:
+        formulas = formulas_of(hop)
+        return [Line("place", "", hop.source), *([Line("note", formulas)] if formulas else [])]
     if hop.kind in ("stub", "native") and hop.registration is not None:
         return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]
     lines = [Line("place", "", hop.source)]

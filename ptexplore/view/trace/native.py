@@ -14,6 +14,11 @@ from ptexplore.model.trace import Captured, Hop, Observation, Session, Trail, wa
 from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import Action, Rule, rule_for, rule_for_operator
 
+WARM = "(first calls and parallel paths are not shown)"
+COLD = (
+    "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
+    "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
+)
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason="no frame"))
 
 
@@ -51,7 +56,8 @@ class _Node:
     def leave(self, hidden: dict[int, int]) -> None:
         """Hand to the caller what stands for this hop there, the last first, once that of all it called is known."""
         assert self.caller is not None
-        left_out = governed(self.hop) and (self.strict or self.action in ("hoist", "hide"))
+        inside_folded = self.strict and self.action != "keep"
+        left_out = governed(self.hop) and (inside_folded or self.action in ("hoist", "hide"))
         if left_out or (self.action == "through" and self.shown):
             self.caller.shown += self.shown
             self.caller.hidden += self.hidden + (self.hop.instructions is not None)
@@ -75,7 +81,7 @@ def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
         if node.action == "close":
             node.hidden = frames(node.hop.children)
             continue
-        strict = governed(node.hop) and (node.strict or node.action in ("fold", "hide"))
+        strict = governed(node.hop) and (node.strict or node.action in ("fold", "keep", "hide"))
         pending += [_Node(child, node, strict) for child in reversed(node.hop.children)]
     hidden: dict[int, int] = {}
     for node in reversed(order):
@@ -114,7 +120,7 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         assert node.caller is not None
         if node.hop.id in matching:
             node.caller.shown.append(node.hop)
-        elif node.shown and governed(node.hop) and action(node.hop) not in ("show", "fold"):
+        elif node.shown and governed(node.hop) and action(node.hop) not in ("show", "fold", "keep"):
             node.caller.shown += node.shown
         elif node.shown:
             node.caller.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
@@ -154,9 +160,10 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
     if parts:
-        yield _stepped(parts)
+        yield _stepped(parts, cold=trail.captured.cold)
     elif frames(trail.hops):
-        yield "native pass: frames were stepped warm and on one thread (first calls and parallel paths are not shown)"
+        how = f"the first call was stepped, {COLD}" if trail.captured.cold else f"frames were stepped warm, {WARM}"
+        yield f"native pass: {how}"
     closed = Counter[str]()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None:
@@ -195,7 +202,7 @@ def _which_call(captured: Captured) -> Iterator[str]:
         yield f"the first call imports {modules}; what is shown is the {shown}"
 
 
-def _stepped(parts: Sequence[SteppedCalls]) -> str:
+def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
     """How much was stepped, in words."""
     counts: list[str] = []
     for part in parts:
@@ -204,8 +211,8 @@ def _stepped(parts: Sequence[SteppedCalls]) -> str:
         alone = f" ({call} of it alone)" if part.part == "operator" else ""
         cut = f", cut: {part.cut}" if part.cut else ""
         counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
-    how = f"{parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' if parts[0].threads != 1 else ''}"
-    return f"native pass: {', '.join(counts)}; {how} (first calls and parallel paths are not shown)"
+    how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
+    return f"native pass: {', '.join(counts)}; {how} {COLD if cold else WARM}"
 
 
 def frames(hops: Iterable[Hop]) -> int:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-Action = Literal["show", "fold", "close", "through", "hoist", "hide"]
+Action = Literal["show", "fold", "keep", "close", "through", "hoist", "hide"]
 
 ACTIONS: dict[Action, str] = {
     "show": "a landmark: a row of its own",
     "fold": "one row with its instructions; of what is inside only operators and kernels are shown",
+    "keep": "as fold, and a row even inside of what is folded or hidden: what a reader looks for there",
     "close": "one row, whatever is inside",
     "through": "its callees stand in its place; where none of them is shown, it is a row itself",
     "hoist": "the frame is left out and its callees stand in its place",
@@ -60,6 +61,8 @@ _CLOSED = (
 _DISPATCH = (
     Rule("hoist", "the functor that unpacks the arguments for the kernel, which is the row below it",
          prefix=("c10::impl::wrap_kernel_functor_unboxed_",)),
+    Rule("fold", "the first call alone: finds the operator by its name in the dispatcher's table",
+         suffix=("_typed_handle",)),
     Rule("show", "an operator's own entry: here the dispatcher reads the key set and picks the kernel",
          prefix=("at::_ops::",)),
     Rule("hide", "the look-up in the dispatch table, the same at every boundary: the key row says what it found",
@@ -69,19 +72,25 @@ _DISPATCH = (
                  "at::GlobalCallbackManager::")),
     Rule("hoist", "tells observers of a call that they asked for; what it calls stands in its place",
          prefix=("at::RecordFunction::",)),
-    Rule("hide", "reads which CPU capability's kernel the stub calls, decided at its first call: the kernel follows",
+    Rule("fold", "chooses the kernel compiled for what this CPU can (AVX2, AVX512, …): the one that follows",
+         exact=("at::native::DispatchStubImpl::get_call_ptr",)),
+    Rule("hide", "part of choosing the kernel for what this CPU can: the kernel follows",
          prefix=("at::native::DispatchStubImpl::",)),
     Rule("through", "a dispatch stub's call, told by the kernel that it calls",
          exact=("at::native::DispatchStub::operator()",)),
 )  # fmt: skip
 
 _MEMORY = (
+    Rule("keep", "reckons how many bytes a storage needs", exact=("at::detail::computeStorageNbytesContiguous",)),
+    Rule("keep", "allocates the bytes of a storage", exact=("c10::alloc_cpu",)),
+    Rule("keep", "gives a tensor's storage another size: a new allocation, with what was there copied",
+         exact=("at::native::resize_bytes_cpu",)),
     Rule("close", "an allocation through the dispatcher: nothing else is inside",
          operator=("empty", "empty_strided", "empty_like")),
     Rule("fold", "the allocation of a tensor: sizes to bytes, the allocator, the TensorImpl",
          prefix=("at::detail::empty_",)),
     Rule("fold", "gives a tensor's storage another size",
-         exact=("at::native::_resize_impl_", "at::native::resize_bytes_cpu")),
+         exact=("at::native::_resize_impl_",)),
     Rule("hide", "makes the tensor object of a view: metadata over storage that is there",
          prefix=("at::detail::make_tensor",)),
 )  # fmt: skip
@@ -91,15 +100,19 @@ _ITERATOR = (
          exact=("at::TensorIteratorBase::build",)),
     Rule("show", "decides the shape of the result by broadcasting", exact=("at::TensorIteratorBase::compute_shape",)),
     Rule("show", "decides the type of the result by promotion", exact=("at::TensorIteratorBase::compute_types",)),
-    Rule("show", "runs the loop over the elements, in one thread or several",
-         exact=("at::TensorIteratorBase::for_each", "at::TensorIteratorBase::parallel_reduce")),
+    Rule("through", "runs the loop over the elements, which is the row below it, in one thread or several",
+         exact=("at::TensorIteratorBase::for_each",)),
+    Rule("show", "splits a reduction among threads, or runs it in one",
+         exact=("at::TensorIteratorBase::parallel_reduce",)),
+    Rule("show", "decides whether broadcasting and strides can be left out, all operands being alike (the fast path)",
+         exact=("at::TensorIteratorBase::fast_set_up",)),
     Rule("hoist", "plumbing between the iterator and the loop, which is the row below it",
          exact=("at::TensorIteratorBase::serial_for_each", "at::internal::serial_for_each")),
     Rule("show", "the loop over the elements itself, which the compiler made for this kernel",
          exact=("c10::function_ref::callback_fn",)),
     Rule("hoist", "part of the iterator's set-up, or builds it for a number of operands: the build is a row",
          prefix=("at::TensorIteratorBase::build_", "at::TensorIterator::",
-                 "at::TensorIteratorBase::fast_set_up", "at::TensorIteratorBase::allocate_or_resize_outputs")),
+                 "at::TensorIteratorBase::allocate_or_resize_outputs")),
     Rule("hide", "the iterator's bookkeeping for its operands: order of dimensions, strides, marks",
          prefix=("at::TensorIteratorBase::", "at::TensorIteratorConfig::", "at::OperandInfo::", "at::DimCounter::",
                  "at::internal::OpaqueOptionalTensorRef::", "at::original_options")),
@@ -113,7 +126,11 @@ _AUTOGRAD = (
     Rule("fold", "records the graph: finds which nodes the new node's gradients go to",
          exact=("torch::autograd::collect_next_edges",)),
     Rule("fold", "records the graph: makes the new node the history of the result",
-         exact=("torch::autograd::set_history", "torch::autograd::rebase_history")),
+         exact=("torch::autograd::set_history",)),
+    Rule("keep", "a tensor was changed in place: its history goes on from the new node",
+         exact=("torch::autograd::rebase_history", "torch::autograd::impl::rebase_history")),
+    Rule("keep", "finds the node that accumulates the gradient of a leaf, or makes it",
+         exact=("torch::autograd::impl::grad_accumulator",)),
     Rule("hide", "constructs the node of the graph, which is a row of its own beside it",
          exact=("torch::autograd::TraceableFunction::TraceableFunction",)),
     Rule("fold", "decides whether a graph is recorded at all", exact=("torch::autograd::compute_requires_grad",)),
@@ -128,7 +145,7 @@ _AUTOGRAD = (
                 "torch::autograd::Engine::evaluate_function")),
     Rule("fold", "counts for each node how many gradients it waits for",
          exact=("torch::autograd::Engine::compute_dependencies",)),
-    Rule("fold", "checks gradients' shapes, types and devices against what the forward pass recorded",
+    Rule("hide", "checks gradients' shapes, types and devices against what the forward pass recorded",
          exact=("torch::autograd::validate_outputs", "torch::autograd::validate_outputs_impl")),
     Rule("hoist", "keeps a gradient for its node; of several that reach one node the addition stands in its place",
          exact=("torch::autograd::InputBuffer::add",)),
@@ -148,6 +165,8 @@ _AUTOGRAD = (
 )  # fmt: skip
 
 _LIBRARIES = (
+    Rule("keep", "the first call alone: oneDNN or MKL finds out what this CPU can, and so which of its code runs",
+         exact=("Xbyak::util::Cpu::Cpu", "__mkl_cpu_detect_and_load_dll")),
     Rule("fold", "MKL: its source is closed; the call into it is a row", prefix=("mkl_", "Dfti")),
     Rule("fold", "oneDNN, through its C++ face: a library of its own; the call into it is a row",
          prefix=("dnnl::", "dnnl_", "ideep::")),
@@ -155,9 +174,11 @@ _LIBRARIES = (
 )  # fmt: skip
 
 _PYTHON = (
+    Rule("fold", "the first call alone: reads the Python signatures of all overloads",
+         exact=("torch::PythonArgParser::PythonArgParser",)),
     Rule("fold", "finds the overload that the Python arguments fit, and unpacks them",
          exact=("torch::PythonArgParser::raw_parse", "torch::PythonArgParser::parse")),
-    Rule("fold", "makes the Python object of the result", exact=("THPVariable_Wrap",)),
+    Rule("hide", "makes the Python object of the result", exact=("THPVariable_Wrap",)),
     Rule("hide", "from Python's values to C++ and back: arguments, warnings, reference counts, the interpreter's lock",
          prefix=("torch::PythonArgs::", "torch::PythonArgParser::", "torch::PyWarningHandler::", "pybind11::",
                  "torch::consume_should_skip_torch_function", "torch::check_has_torch_function", "THPPointer::",
@@ -173,7 +194,7 @@ _CHECKS = (
                  "at::native::zero_numel_check_dims"),
          suffix=("_shape_check",)),
     Rule("hide", "carries the names of dimensions over, where there are any", prefix=("at::namedinference::",)),
-    Rule("hide", "asks whether oneDNN is to multiply", prefix=("at::native::use_mkldnn_",)),
+    Rule("hide", "oneDNN's word for a type", exact=("at::native::get_mkldnn_dtype",)),
     Rule("hide", "asks about threads", prefix=("at::get_num_threads", "at::get_thread_num", "at::in_parallel_region")),
     Rule("hide", "reckons sizes and strides for the function above",
          prefix=("at::infer", "at::native::infer", "at::maybe_wrap_dim", "at::native::batchify")),
@@ -187,6 +208,9 @@ _CHECKS = (
 _CODE = (
     Rule("fold", "chooses which backend computes the convolution", exact=("at::native::_select_conv_backend",)),
     Rule("fold", "chooses which backend computes attention", exact=("sdp::select_sdp_backend_cpp",)),
+    Rule("fold", "decides whether oneDNN multiplies, by type, size and the precision that was set",
+         prefix=("at::native::use_mkldnn_",)),
+    Rule("fold", "decides the type that several operands are promoted to", exact=("at::native::result_type",)),
     Rule("fold", "asks whether oneDNN should do this product, for its type and the precision that was set",
          exact=("at::native::mkldnn_reduced_f32_gemm",)),
     Rule("through", "a lambda of the function above it, mostly the branch that its dtype macro chose",

@@ -11,7 +11,16 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace import native
-from ptexplore.view.trace.lines import brief_places, impl_lines, leads_somewhere, lines_of, places, reasoning, short
+from ptexplore.view.trace.lines import (
+    brief_places,
+    formulas_of,
+    impl_lines,
+    leads_somewhere,
+    lines_of,
+    places,
+    reasoning,
+    short,
+)
 
 TO_READ = 3  # stops that a trace suggests
 LONG = 200  # characters of a command that are worth repeating
@@ -67,12 +76,13 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         # where all such places are in one tree, the facts say which, and no row needs to
         one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
         rows = tuple(row.brief(skew=one_skewed) for row in rows)
+    written = _generators(rows, trail)
     return TrailView(
         title=trail.expression,
         facts=(*_facts(trail), *native.facts(trail, session)),
         rows=rows,
         findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings),
-        left_out=_left_out(helpers, frames - shown_frames(rows), frames),
+        left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
         read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
@@ -225,6 +235,22 @@ class TraceRow:
             return line
         is_own_name = self.kind == "native" and "::" in ref.reason
         return replace(line, ref=replace(ref, reason=None)) if ref.precision == "version-skew" or is_own_name else line
+
+
+def _generators(rows: Iterable[TraceRow], trail: Trail) -> str | None:
+    """What wrote the generated files that rows name, each generator once with one of its files; None for none."""
+    shown: dict[str, str] = {}
+    pending = list(rows)[::-1]
+    while pending:
+        row = pending.pop()
+        pending += reversed(row.children)
+        for line in row.lines:
+            path = line.ref.path if line.ref is not None else None
+            generator = trail.generators.get(path) if path is not None else None
+            if path is not None and generator is not None and not path.endswith(".h"):  # that only declares
+                shown.setdefault(generator, path.rpartition("/")[2])
+    listed = ", ".join(f"{generator} ({file})" for generator, file in shown.items())
+    return f"written by PyTorch's generators: {listed}" if listed else None
 
 
 def joined(rows: Iterable[TraceRow], *, full: bool) -> tuple[TraceRow, ...]:
@@ -430,7 +456,7 @@ def _brief(hop: Hop, place: RowContext) -> tuple[TraceRow, int]:
             lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}", child.source))
             pending = [*child.children, *pending]
         elif child.kind == "node" and child.node is not None and child.node.recorded:
-            lines.append(Line("place", f"records {child.name}", child.source))
+            lines.append(Line("place", f"records {child.name}", child.source, after=formulas_of(child)))
         else:
             rest.append(child)
     children, hidden = prune(rest, place, full=False)
