@@ -61,6 +61,7 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
 
 
 NATIVE = "native"
+LIBRARIES = "libraries"
 NOT_ASKED = "the native pass was not asked for"
 FIRST_AND = {
     "--script": "a script is never stepped whole",
@@ -91,7 +92,7 @@ def gather(messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: R
         for message in messages:
             heard.take(message)
     except Stopped as error:
-        if heard.running != NATIVE:
+        if heard.running not in (NATIVE, LIBRARIES):
             raise
         heard.no_native = f"{error.why}"
     for kind, data in compare(heard.passes):
@@ -124,6 +125,9 @@ class _Heard:
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
         elif recorder == NATIVE:
             self._native(message)
+        elif recorder == LIBRARIES:  # where it fails, no call of theirs is told, and nothing else is lost
+            for seen in message["observations"] if kind == "pass" else ():
+                self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind == "output" and not self.passes and message.get("text"):
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":

@@ -220,6 +220,23 @@ class SteppedResult(Recorded, frozen=True):
     equal: bool | None = None  # to that of the run before; null if that cannot be told
 
 
+class LibraryCall(Struct, frozen=True):
+    """A call that a library linked into torch tells of in its verbose output."""
+
+    library: str  # `oneDNN`, `MKL`
+    phase: Phase  # which half of the run
+    what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
+    problem: str  # its sizes, as the library writes them
+    implementation: str | None = None  # which of its code ran; MKL does not say
+
+
+class LibraryCalls(Recorded, frozen=True):
+    """What oneDNN and MKL say of their own calls, in order; of a run of its own."""
+
+    calls: tuple[LibraryCall, ...]  # the calls
+    cut: bool = False  # there were more
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -235,6 +252,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "cut": Remark,
     "calls": SteppedCalls,
     "result": SteppedResult,
+    "libraries": LibraryCalls,
     "unreadable": UnreadableLibraries,
     "nondeterministic": Remark,
     "perturbed": Remark,

@@ -33,7 +33,7 @@ class Observation:
     """What one recorder saw, as plain JSON data."""
 
     id: int  # unique in its session
-    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `compare`, `once`
+    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`
     kind: str  # what kind of thing it saw
     data: dict[str, Any]  # what it saw
 
@@ -255,6 +255,16 @@ class NativeCall:
 
 
 @dataclass(frozen=True, slots=True)
+class LibraryEntry:
+    """What a library linked into torch says of this call of it."""
+
+    library: str  # `oneDNN`, `MKL`
+    what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
+    problem: str  # its sizes, as the library writes them
+    implementation: str | None = None  # which of its code ran; null where the library does not say
+
+
+@dataclass(frozen=True, slots=True)
 class HopFacts:
     """Everything that is known of one step, but for where it hangs in the tree."""
 
@@ -280,6 +290,7 @@ class HopFacts:
     node: NodeRef | None = None  # of a `node`
     not_taken: tuple[CallNotTaken, ...] = ()  # what its text names and the native pass knows not to have run
     native: NativeCall | None = None  # of every step that the native pass saw
+    library: LibraryEntry | None = None  # of a call into oneDNN or MKL that the library told of
     why: tuple[str, ...] = ()  # sentences: why this step was concluded
     evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
     notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`

@@ -10,8 +10,8 @@ import functools
 import hashlib
 import operator
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
 import torch
@@ -306,3 +306,13 @@ def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
         attributes |= {"Meta": "_abstract_fn", "Autograd": "_backward_fn"}
         kernels += [(op, key, getattr(definition, name, None)) for key, name in attributes.items()]
     return [(op, key, function) for op, key, function in kernels if callable(function)]
+
+
+@contextmanager
+def library_output() -> Iterator[None]:
+    """oneDNN and MKL print a line a call while this is on, to the process's standard output, where they can."""
+    with ExitStack() as stack:
+        for library in (torch.backends.mkldnn, torch.backends.mkl):
+            with suppress(AttributeError, AssertionError, RuntimeError):  # a build without that library
+                stack.enter_context(library.verbose(library.VERBOSE_ON))
+        yield

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, native, passes
+from . import dispatch, libraries, native, passes
 from .expression import Refused, text_of
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -34,7 +34,9 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
             return
         digests.add(digest)
     # The native pass is the last: it may die of what it does, and nothing else is lost then.
-    for recorder in (*(["again"] if len(digests) > 1 else []), *([native.RECORDER] if request.get("native") else [])):
+    stepped = request.get("native") and [native.RECORDER]
+    told = stepped and request.get("script") is None and request.get("sample") is None and [libraries.RECORDER]
+    for recorder in (*(["again"] if len(digests) > 1 else []), *(told or []), *(stepped or [])):
         _told(recorder, _forked(recorder, request, known, channel), channel)
 
 
@@ -98,7 +100,8 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
-    run = partial(native.run, request) if recorder == native.RECORDER else partial(passes.run, recorder, request, known)
+    own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run}
+    run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
 
 

@@ -12,7 +12,7 @@ from ptexplore.resolve import autograd, merge, python_places
 from ptexplore.resolve.claims import Claim, Context, Pass, number
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
-from ptexplore.resolve.native import join
+from ptexplore.resolve.native import join, libraries
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
@@ -45,6 +45,7 @@ PASSES: tuple[Pass, ...] = (
     autograd.link,
     report,
     join.join,
+    libraries.attach,
 )
 
 

@@ -14,7 +14,8 @@ from ptexplore.view.trace import native
 from ptexplore.view.trace.native_rules import ACTIONS
 from ptexplore.view.trace.saved import rows
 
-RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native")  # of a hop
+RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native",
+           "library")  # of a hop  # fmt: skip
 MOST = 20  # entries of an observation's table that are shown
 STATUS_MEANS = {
     "observed": "this ran: an address, an event or a Python frame was seen",

@@ -192,6 +192,15 @@ def library_of(hop: Hop) -> str:
     return (native.third_party or native.library if native is not None else "") or "unknown"
 
 
+def entered(hop: Hop) -> str:
+    """The library whose code a frame enters, and what it said of this call."""
+    entry = hop.library
+    if entry is None:
+        return library_of(hop)
+    how = f"by {entry.implementation}" if entry.implementation else "by which of its code it does not say"
+    return f"{entry.library}: {entry.what} {entry.problem}, {how}"
+
+
 def _which_call(captured: Captured) -> Iterator[str]:
     """Which call is shown, where the first one imports modules."""
     first = captured.first

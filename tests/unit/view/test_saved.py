@@ -26,6 +26,7 @@ from ptexplore.model.trace import (
     Finding,
     FormulaRef,
     Hop,
+    LibraryEntry,
     LoopRef,
     NativeCall,
     NodeRef,
@@ -63,6 +64,7 @@ def a_trail() -> Trail:
         kernel=KernelRef(5, "wrapper", place), stub=StubRef("CPU", place, ("f",), place), instructions=812,
         stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),)),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
+        library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"),
     )  # fmt: skip
     key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
     operator = Hop(

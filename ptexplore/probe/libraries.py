@@ -1,0 +1,89 @@
+"""What oneDNN and MKL say of their own calls: one run with their verbose output on, which goes aside.
+
+Which primitive, which implementation, for which problem: in the order of the calls, by phase. It is a pass of its own:
+what the expression prints in it is not kept, and no other pass has such output in it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from typing import Any
+
+import torch
+
+from . import autograd, passes
+from . import torch_api as api
+
+RECORDER = "libraries"
+MOST = 10_000  # calls that are kept
+BYTES = 16 * 1024 * 1024  # of output that are read
+# onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
+_ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
+_MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
+    torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
+    if not request.get("first"):
+        _evaluate(request, lambda _, function, *given: function(*given))
+    calls: list[dict[str, Any]] = []
+
+    def listen(phase: str, function: Callable[..., Any], *given: Any) -> Any:
+        with tempfile.TemporaryFile() as file:
+            with _aside(file.fileno()), api.library_output():
+                value = function(*given)
+            file.seek(0)
+            text = file.read(BYTES).decode(errors="replace")
+        calls.extend({"phase": phase, **call} for call in map(read, text.splitlines()) if call is not None)
+        return value
+
+    _evaluate(request, listen)
+    data = {"calls": calls[:MOST], "cut": len(calls) > MOST}
+    return {"observations": [{"recorder": RECORDER, "kind": "libraries", "data": data}]}
+
+
+def read(line: str) -> dict[str, Any] | None:
+    """One call that a line tells of; None for any other line. Addresses and times are left out."""
+    onednn, mkl = _ONEDNN.fullmatch(line), _MKL.fullmatch(line)
+    if onednn is not None:
+        return {"library": "oneDNN", "what": onednn[1], "implementation": onednn[2], "problem": onednn[3]}
+    if mkl is None:
+        return None
+    problem = [word for word in mkl[2].split(",0x", 1)[0].split(",") if ":0x" not in word]
+    return {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
+
+
+def _evaluate(request: dict[str, Any], perform: Callable[..., Any]) -> None:
+    """Evaluate with names of its own, as every pass does."""
+    running = passes.prepared(RECORDER, request)
+    with passes.stage("context"), ExitStack() as stack:
+        passes.enter_contexts(stack, running)
+        passes.phases(running, autograd.run_backward, perform)
+
+
+@contextmanager
+def _aside(descriptor: int) -> Iterator[None]:
+    """What C code prints goes to `descriptor`; what Python's print writes goes nowhere."""
+    sys.stdout.flush()
+    _flush()
+    kept = os.dup(1)
+    os.dup2(descriptor, 1)
+    try:
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+            yield
+    finally:
+        _flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _flush() -> None:
+    """Write out what the C library's own streams hold."""
+    ctypes.CDLL(None).fflush(None)

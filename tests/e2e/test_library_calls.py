@@ -1,0 +1,61 @@
+"""What a trace says of calls into oneDNN and MKL, against what these print themselves in a plain Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.harness import TARGET, InProcess
+
+pytestmark = pytest.mark.e2e
+BF16 = "torch.rand(64, 64, dtype=torch.bfloat16)"
+EXPRESSION = "(a @ b, F.linear(x, w))"
+ALONE = f"""
+import torch
+F = torch.nn.functional
+torch.set_num_threads(1)
+a, b = torch.rand(3, 3), torch.rand(3, 3)
+x, w = {BF16}, {BF16}
+{EXPRESSION}
+"""
+
+
+def printed() -> list[tuple[str, str, str | None, str]]:
+    """Library, what ran, by which implementation, and sizes: of each call, as the libraries print it when asked to."""
+    environment = {**os.environ, "ONEDNN_VERBOSE": "1", "MKL_VERBOSE": "1"}
+    command = [TARGET or sys.executable, "-I", "-W", "ignore", "-c", ALONE]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    calls: list[tuple[str, str, str | None, str]] = []
+    for line in out.splitlines():
+        if line.startswith("onednn_verbose") and ",exec,cpu," in line:
+            fields = line.partition(",exec,cpu,")[2].split(",")
+            calls.append(("oneDNN", fields[0], fields[1], fields[-2]))
+        elif line.startswith("MKL_VERBOSE SGEMM"):
+            calls.append(("MKL", "SGEMM", None, line.partition("(")[2].partition(",0x")[0]))
+    return calls
+
+
+def test_what_ran_in_the_libraries(command: InProcess) -> None:
+    made = command("trace", EXPRESSION, "--var", f"x={BF16}", "--var", f"w={BF16}", "--json")
+    if not made.data["captured"]["native"]:
+        pytest.skip("no native pass here")
+    told = [hop["library"] for hop in made.hops if hop["library"]]
+    found = [(said["library"], said["what"], said["implementation"], said["problem"]) for said in told]
+    assert found == printed()
+    assert found
+    for hop in made.hops:
+        if hop["library"]:
+            assert hop["kind"] == "closed"
+            assert hop["native"]["third_party"] in (hop["library"]["library"], "BLAS or LAPACK")
+
+
+def test_it_never_mixes_with_what_the_expression_prints(command: InProcess) -> None:
+    """Neither is theirs shown as the expression's own, nor what the expression prints taken for theirs."""
+    fake = "onednn_verbose,v1,primitive,exec,cpu,matmul,mine,undef,src,,,9x9,1.5"
+    shown = command("trace", f"(print({fake!r}), a @ b)[1]")
+    assert "by mine" not in shown.out
+    assert shown.err.count(fake) == 1
+    assert "MKL_VERBOSE" not in shown.out + shown.err

@@ -1,0 +1,47 @@
+"""The lines that oneDNN and MKL print of their calls."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+read = importlib.import_module("ptexplore.probe.libraries").read
+
+
+MATMUL = (
+    "onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx512_core_bf16,undef,src:bf16::blocked:ab::f0 "
+    "wei:bf16::blocked:ba::f0 dst:bf16::blocked:ab::f0,attr-scratchpad:user,,64x64:64x64,0.00805664"
+)
+REORDER = (  # as oneDNN 3.5 writes it
+    "onednn_verbose,primitive,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:abcd::f0,attr-scratchpad:user,,"
+    "64x8x3x3,0.0100098"
+)
+SGEMM = "MKL_VERBOSE SGEMM(N,N,3,3,3,0x7fff,0x55ee,3,0x55ee,3,0x7fff,0x55ee,3) 20.21us CNR:OFF Dyn:0 FastMM:1"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (MATMUL, ("oneDNN", "matmul", "brg_matmul:avx512_core_bf16", "64x64:64x64")),
+        (REORDER, ("oneDNN", "reorder", "jit:uni", "64x8x3x3")),
+        (SGEMM, ("MKL", "SGEMM", None, "N,N,3,3,3")),
+    ],
+)
+def test_a_line_of_their_output(line: str, told: tuple[str, str, str | None, str]) -> None:
+    call = read(line)
+    assert call is not None
+    assert (call["library"], call["what"], call["implementation"], call["problem"]) == told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "onednn_verbose,v1,info,cpu,runtime:OpenMP,nthr:1",
+        "onednn_verbose,v1,primitive,create:cache_hit,cpu,matmul,brg_matmul,undef,a,b,c,64x64:64x64,0.1",
+        "MKL_VERBOSE oneMKL 2024.0 Update 2 Product build 20240605 for Intel(R) 64 architecture",
+        "printed by the expression",
+    ],
+)
+def test_other_lines_tell_of_no_call(line: str) -> None:
+    assert read(line) is None
