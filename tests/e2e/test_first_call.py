@@ -91,7 +91,10 @@ def test_a_generated_files_generator(warm_cache: Path, runtime: Runtime, path: s
     packaged = generator.replace("tools/autograd/", "torchgen/packaged/autograd/")
     text = (Path(str(runtime.torchgen_dir)).parent / packaged).read_text()
     assert mark in text
-    assert mark in (warm_cache / "generated" / runtime.inputs_key / path).read_text()
+    folder = warm_cache / "generated" / runtime.inputs_key
+    file = folder / path if (folder / path).exists() else folder / path.replace("_0.", ".")  # 2.6 does not split all
+    assert generator_of(str(file.relative_to(folder))) == generator
+    assert mark in file.read_text()
 
 
 def test_a_generator_is_named_once(command: InProcess) -> None:

@@ -28,12 +28,12 @@ STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
 _STANDARD_MANGLED = re.compile(r"_ZT?N?K?St|_ZNK?9__gnu_cxx")  # as the Itanium ABI abbreviates it
 # Libraries that a wheel links into torch's own: their functions' names, where PyTorch's source defines none such.
 THIRD_PARTIES = (
-    ("MKL", re.compile(r"mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]|vsl[A-Z]|v[sdi]Rng")),
+    ("MKL", re.compile(r"(?:__)?mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]|vsl[A-Z]|v[sdi]Rng")),
     # As Fortran names its functions; without the last underscore only what follows the naming scheme of LAPACK.
     ("BLAS or LAPACK", re.compile(
         r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_|"
         r"(?i:[sdcz](?:ge|po|sy|he|tr|gb|sb|hb|tb|gt|pt|st|pb|pp|sp|hp|tp|or|un|la)[a-z]{2,3}$)")),
-    ("oneDNN", re.compile(r"dnnl(?:::|_)|ideep::|mkldnn_")),
+    ("oneDNN", re.compile(r"dnnl(?:::|_)|ideep::|mkldnn_|Xbyak::")),
     ("Sleef", re.compile(r"Sleef_|_ZGV[a-zA-Z]\w+_Sleef_")),
     ("pybind11", re.compile(r"pybind11(?:::|_)")),
     ("another library", re.compile(

@@ -197,8 +197,8 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
-    how = f"by {entry.implementation}" if entry.implementation else "by which of its code it does not say"
-    return f"{entry.library}: {entry.what} {entry.problem}, {how}"
+    how = f" by {entry.implementation}" if entry.implementation else ", its kernel not told"
+    return f"{entry.library}: {entry.what} {entry.problem}{how}"
 
 
 def _which_call(captured: Captured) -> Iterator[str]:

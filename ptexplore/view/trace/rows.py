@@ -128,7 +128,7 @@ def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
             steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps.append(f"{again} --explain {key.id}")
-    if not options.full:
+    if not options.full and not native.frames(trail.hops):  # of native frames it is said where they are counted
         steps.append(f"{again} --full")
     return tuple(steps)
 
