@@ -120,8 +120,8 @@ def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: Lo
     for overload in overloads_of(context, claim)[1]:
         may_be = claim.but(replace(claim.hop, op=overload.name, operator=OperatorRef(overload.schema)))
         steps = list(_walk(context, may_be, _masked(context, overload.name, keys)[0]))
-        states.add(_inside_steps(context, state, steps))
-    return states.pop() if len(states) == 1 else replace(state, known=not states)
+        states.add(_inside_steps(context, state, steps, steps[-1].key if steps else None))
+    return states.pop() if len(states) == 1 else replace(state, known=False)
 
 
 def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]:
