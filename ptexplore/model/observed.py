@@ -80,6 +80,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "user": ("name",),
     "frame": ("file", "line", "function"),
     "builtin": ("table", "method", "tls_include", "tls_exclude"),
+    "sets": ("tls_include", "tls_exclude"),
     "call": ("call",),
 }
 
@@ -89,7 +90,7 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node` of the autograd graph, `engine` around a node, `user`, `frame`, `builtin`, `call`
+    type: str  # `op`, `node` of the autograd graph, `engine` around it, `user`, `frame`, `builtin`, `sets`, `call`
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
     name: str | None = None  # of an `op`, `node`, `engine` or `user`
@@ -103,9 +104,9 @@ class Event(Recorded, frozen=True):
     table: str | None = None  # of a `builtin`: the PyMethodDef table that has it
     method: str | None = None  # of a `builtin`: its name in that table
     qualname: str | None = None  # of a `frame` or `builtin`: its name in Python
-    tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it
-    tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it
-    transforms: tuple[Transform, ...] = ()  # of a `builtin`: the function transforms that are on, outermost first
+    tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it; of `sets`: from here on
+    tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
+    transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
     tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then: what its caller holds, each tensor with what it wraps
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 

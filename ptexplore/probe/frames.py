@@ -1,7 +1,9 @@
 """Record Python frames inside torch and calls of torch's builtins, as markers in the profiler's own event tree.
 
 A marker is opened when a frame or builtin is entered and closed when it is left, so operators nest in
-frames exactly, without comparing clocks. The hooks found before are put back by leaving the context.
+frames exactly, without comparing clocks. Where Python finds other thread-local sets of dispatch keys than it found
+last, a marker says which, and lasts as long as the frame that found them. The hooks found before are put back by
+leaving the context.
 """
 
 from __future__ import annotations
@@ -39,16 +41,22 @@ class FrameRecorder:
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function: enter and leave markers in step with Python."""
         if event == "call":
+            self._read_sets(frame)
             if self._is_wanted(frame.f_code):
                 self._enter(frame, self._frame(frame))
         elif event == "return":
+            self._read_sets(None)
+            self._leave_sets(frame)
             self._leave(frame)
+            self._leave_sets(frame)
         elif event == "c_call":
+            self._read_sets(frame)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
         else:  # c_return, c_exception
             self._leave(argument)
+            self._read_sets(frame)
 
     def cuts(self) -> Iterator[str]:
         """What is not told, in words."""
@@ -84,17 +92,49 @@ class FrameRecorder:
             self._wanted[code] = file.startswith(self._prefix) or file in self._user_files
         return self._wanted[code]
 
-    def _enter(self, owner: object, data: dict[str, Any]) -> None:
+    def _read_sets(self, frame: FrameType | None) -> None:
+        """Mark the thread-local sets until the frame ends, unless they are as they were read last in this thread.
+
+        C++ that called the frame may have set them otherwise when it goes on. Without a frame the mark ends here.
+        """
+        read = api.local_bits()
+        if read == getattr(self._mine, "sets", None):
+            return
+        self._mine.sets = read
+        include, exclude = read
+        data = {"type": "sets", "tls_include": include, "tls_exclude": exclude, "transforms": api.transforms()}
+        if frame is not None:
+            self._leave_sets(frame)
+            self._enter((frame,), data)
+            return
+        marked = self._mark(data)
+        if marked is not None:
+            with marked[1]:
+                pass
+
+    def _leave_sets(self, frame: FrameType) -> None:
+        """Close a frame's mark of sets, if nothing is open inside of it."""
+        held = self._open
+        if held and isinstance(held[-1][0], tuple) and held[-1][0][0] is frame:
+            held.pop()[2].__exit__(None, None, None)
+
+    def _mark(self, data: dict[str, Any]) -> tuple[str, Any] | None:
+        """A marker for something that was seen, and its name; None where there are too many."""
         number = next(self._numbers)
         if number >= LIMIT:
             self._cut = True
-            return
+            return None
         name = f"f:{number}"
         self.marked[name] = data
         self._threads.add(threading.get_ident())
-        mark = api.marker(name)
-        mark.__enter__()
-        self._open.append((owner, name, mark))
+        return name, api.marker(name)
+
+    def _enter(self, owner: object, data: dict[str, Any]) -> None:
+        marked = self._mark(data)
+        if marked is not None:
+            name, mark = marked
+            mark.__enter__()
+            self._open.append((owner, name, mark))
 
     def _leave(self, owner: object) -> None:
         """Close the owner's marker; those above it lost their own end to code that took our hook away."""

@@ -6,6 +6,7 @@ Checked against torch 2.6.0 and 2.13.0.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
 import operator
@@ -121,6 +122,12 @@ def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
     return _bits_and_names(sets[0]), _bits_and_names(sets[1])
 
 
+def local_bits() -> tuple[int, int]:
+    """This thread's include and exclude sets, raw."""
+    include, exclude = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    return int(include.raw_repr()), int(exclude.raw_repr())
+
+
 def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
     inside = repr(keys).partition("(")[2].rpartition(")")[0]
     return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
@@ -160,6 +167,29 @@ def layers(tensor: Any) -> list[dict[str, Any]]:
             if not wrapper:
                 return told
             tensor = functorch.get_unwrapped(tensor)
+
+
+@contextmanager
+def without_vmap_fallback() -> Iterator[None]:
+    """An operator without a batching rule raises under vmap, where it else runs once for every element of the batch."""
+    functorch = torch._C._functorch
+    before = functorch._is_vmap_fallback_enabled()
+    functorch._set_vmap_fallback_enabled(False)
+    try:
+        yield
+    finally:
+        functorch._set_vmap_fallback_enabled(before)
+
+
+def record_no_source_locations() -> None:
+    """From now on torch.jit.trace records no lines of Python in this process, which costs it most of its time.
+
+    By the library's own setter (setRecordSourceLocation of torch/csrc/jit/frontend/tracer.h). What it calls instead
+    takes a pointer, and does nothing.
+    """
+    library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libtorch_cpu.so"))
+    nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p)
+    library._ZN5torch3jit6tracer23setRecordSourceLocationEPFvPNS0_4NodeEE(nothing)
 
 
 def address(tensor: Any) -> int:

@@ -58,17 +58,38 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
     for event in events:
         inside.setdefault(event.parent if event.parent in known else None, []).append(event)
 
-    def claims_in(parent: int | None) -> tuple[Claim, ...]:
+    def claims_in(
+        parent: int | None, sets: Event | None, by_python: bool = True
+    ) -> tuple[tuple[Claim, ...], Event | None]:
+        """The claims inside an event, and the thread-local sets that Python read last there; `sets` before them."""
         claims: list[Claim] = []
         for event in inside.get(parent, []):
-            children = claims_in(event.event)
+            if event.type == "sets":
+                children, last = claims_in(event.event, event)
+                claims += children
+                # In a frame they stay; C++ that called Python may have set others when Python has ended.
+                sets = last if by_python else None
+                continue
+            goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
+            children, last = claims_in(event.event, sets if goes_on else None, goes_on)
             if event.type in KINDS and not _is_wrapper(event, children):
-                claims.append(_claim(event, children, agreed))
+                claims.append(_claim(_reading(event, sets), children, agreed))
             else:
                 claims += children
-        return tuple(claims)
+            if goes_on:
+                sets = last or sets
+        return tuple(claims), sets
 
-    return claims_in(None)
+    return claims_in(None, None)[0]
+
+
+def _reading(event: Event, sets: Event | None) -> Event:
+    """The event with the thread-local sets that were read last before it, if it was called from Python."""
+    if sets is None or event.tls_include is not None:
+        return event
+    return structs.replace(
+        event, tls_include=sets.tls_include, tls_exclude=sets.tls_exclude, transforms=sets.transforms
+    )
 
 
 def _is_wrapper(event: Event, children: tuple[Claim, ...]) -> bool:

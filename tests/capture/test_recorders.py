@@ -59,7 +59,7 @@ def test_torchs_own_small_helpers_are_left_out_unless_they_call_operators(warm: 
     tables = {e["method"]: e["table"] for e in events if e["type"] == "builtin"}
     assert not [m for m in tables if m.startswith(("_has_torch_function", "__"))]
     assert "run_backward" in tables
-    assert {e["type"] for e in events} == {"frame", "builtin", "op", "engine", "node"}
+    assert {e["type"] for e in events} == {"frame", "builtin", "sets", "op", "engine", "node"}
 
 
 def test_parents_come_before_children_in_every_tree(warm: Runtime) -> None:

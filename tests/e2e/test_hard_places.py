@@ -266,9 +266,13 @@ def test_advice_repeats_whose_torch_is_meant(cli: Cli) -> None:
     assert all(f"--python {python}" in line for line in advice[:3])
 
 
-def test_tracing_records_the_operators_that_go_through_tracer(command: InProcess) -> None:
-    """A Tracer kernel takes the tracing state away: what runs inside of it is in no graph."""
-    expression = "torch.jit.trace(lambda x: F.softmax(x, -1).sum(), (a,), check_trace=False)"
+@pytest.mark.parametrize("traced", ["F.softmax(x, -1).sum()", "1 - x / (F.softsign(x) + 3).mH"])
+def test_tracing_records_the_operators_that_go_through_tracer(command: InProcess, traced: str) -> None:
+    """A Tracer kernel takes the tracing state away: what runs inside of it is in no graph.
+
+    Operator syntax leads to no call that a profile function is told of, and the state was turned on further out.
+    """
+    expression = f"torch.jit.trace(lambda x: {traced}, (a,), check_trace=False)"
     graph = torch_says(
         "import torch.nn.functional as F\n"
         f"a = torch.rand(3, 3)\ngraph = {expression}.graph\n"
@@ -276,9 +280,45 @@ def test_tracing_records_the_operators_that_go_through_tracer(command: InProcess
     )
     hops = command("trace", expression, "--no-native", "--json").hops
     calls = [hop for hop in hops if hop["kind"] == "op" and hop["op"]]
-    traced = [c["op"].partition(".")[0] for c in calls if any(key["name"] == "Tracer" for key in c["children"])]
-    assert traced == graph
-    assert "aten::_softmax" in {call["op"] for call in calls}
+    through = [c["op"].partition(".")[0] for c in calls if any(key["name"] == "Tracer" for key in c["children"])]
+    assert through == graph
+    assert len(calls) > len(through), "what their kernels call does not"
+
+
+CHANGED_SETS = (
+    ("torch.func.vmap(lambda x: 1 - x)(a)", "rsub"),
+    ("torch.jit.trace(lambda x: 1 - x, (a,), check_trace=False)", "rsub"),
+    ("torch.func.grad(lambda x: (1 - x).sum())(a)", "rsub"),
+    ("torch.inference_mode()(lambda x: x @ x)(a)", "matmul"),
+    ("torch.func.functionalize(lambda x: -x)(a)", "neg"),
+)
+
+
+@pytest.mark.parametrize(("expression", "operator"), CHANGED_SETS if THOROUGH else CHANGED_SETS[:2])
+def test_sets_that_were_changed_before_operator_syntax(command: InProcess, expression: str, operator: str) -> None:
+    """The sets at an operator that no call of a function leads to are those that torch has in the lambda around it."""
+    read = "sets.extend([torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()])"
+    head, _, body = expression.partition("lambda x: ")
+    expected = torch_says(
+        f"sets, a = [], torch.rand(3, 3)\n{head}lambda x: ({read}, {_before_end(body)}"
+        "print(json.dumps([repr(keys)[len('DispatchKeySet('):-1].split(', ') for keys in sets[:2]]))"
+    )
+    hops = command("trace", expression, "--no-native", "--json").hops
+    call = next(hop for hop in hops if hop["kind"] == "op" and hop["name"].partition(".")[0] == f"aten::{operator}")
+    key = next(hop for hop in call["children"] if hop["kind"] == "key")["dispatch"]
+    assert [sorted(key[name].split(", ")) for name in ("tls_include", "tls_exclude")] == [
+        sorted(name for name in names if name) for names in expected
+    ]
+
+
+def _before_end(body: str) -> str:
+    """A lambda's body as the second of a pair, which the lambda then takes; what follows the lambda as it is."""
+    depth = 0
+    for place, char in enumerate(body):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth < 0 or (char == "," and not depth):
+            return f"{body[:place]})[1]{body[place:]}\n"
+    raise AssertionError(body)
 
 
 def test_what_autocast_calls_does_not_go_through_autocast(command: InProcess) -> None:

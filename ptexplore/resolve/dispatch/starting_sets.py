@@ -260,7 +260,10 @@ def state_at(claim: Claim, state: LocalState) -> LocalState:
         return LocalState(call.tls_include.raw, call.tls_exclude.raw, True, "", (call.observation,))
     if event.tls_include is not None and event.tls_exclude is not None:
         read = LocalState(event.tls_include, event.tls_exclude, True, "", claim.hop.evidence)
-        return replace(read, transforms=event.transforms)
+        read = replace(read, transforms=event.transforms)
+        if event.type == "builtin":
+            return read
+        return replace(read, observed=False, certain=False, why="as they were when Python last made or ended a call")
     return state
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.merge import build
-from tests.unit.resolve.making import Event, Small, builtin, event, frame, only, op, session, shape
+from tests.unit.resolve.making import Event, Small, bits, builtin, event, frame, only, op, session, shape
 
 FILE = "/site/torch/_refs.py"
 
@@ -72,6 +72,46 @@ def test_the_engines_event_around_a_node_is_no_hop(small: Small) -> None:
     other = event("node", name="MulBackward0")
     assert shape(built(small, [event("engine", other, name=name)])) == "AddBackward0(MulBackward0)", "another's node"
     assert shape(built(small, [event("engine", op("aten::a"), name=name)])) == "AddBackward0(aten::a)"
+
+
+def sets(include: str, *inside: Event) -> Event:
+    """What a Python frame found the thread-local sets to be, and what it ran from then on."""
+    return event("sets", *inside, tls_include=bits(include), tls_exclude=0)
+
+
+def included(claims: tuple[Claim, ...], name: str) -> int | None:
+    return only(claims, "op", name).event.tls_include
+
+
+def test_what_python_calls_has_the_sets_that_were_read_last(small: Small) -> None:
+    inner = frame("g", sets("Tracer", op("aten::b", op("aten::c"))), file=FILE, line=5)
+    claims = built(small, [], [sets("CPU"), frame("f", op("aten::a"), inner, op("aten::d"), file=FILE, line=3)])
+    assert shape(claims) == "f(aten::a g(aten::b(aten::c)) aten::d)", "a reading is no hop"
+    assert included(claims, "aten::a") == bits("CPU")
+    assert included(claims, "aten::b") == bits("Tracer")
+    assert included(claims, "aten::d") == bits("Tracer"), "nobody put them back"
+    assert included(claims, "aten::c") is None, "a kernel's guards are between"
+
+
+def test_what_a_kernel_changes_on_its_way_to_python_it_takes_back(small: Small) -> None:
+    inner = op("aten::a", sets("Python", op("aten::b")), op("aten::d"))
+    claims = built(small, [], [sets("CPU"), inner, op("aten::c")])
+    assert shape(claims) == "aten::a(aten::b aten::d) aten::c"
+    assert included(claims, "aten::b") == bits("Python")
+    assert included(claims, "aten::d") is None, "Python has ended: the kernel may have set others"
+    assert included(claims, "aten::c") == bits("CPU")
+
+
+def test_a_bindings_own_reading_counts_for_it_and_its_text_for_what_it_calls(small: Small) -> None:
+    binding = builtin(
+        "torch", "f", op("aten::a"), sets("Tracer", op("aten::b")), op("aten::d"), tls_include=bits("CPU")
+    )
+    claims = built(small, [], [sets("CPU"), binding, sets("CPU"), op("aten::c")])
+    assert only(claims, "binding").event.tls_include == bits("CPU")
+    assert included(claims, "aten::a") is None
+    assert included(claims, "aten::b") == bits("Tracer"), "Python ran inside of it, and found others"
+    assert included(claims, "aten::d") is None
+    assert included(claims, "aten::c") == bits("CPU")
 
 
 def test_a_call_that_the_dispatch_pass_marks_is_no_hop(small: Small) -> None:

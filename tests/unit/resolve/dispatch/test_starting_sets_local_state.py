@@ -66,9 +66,14 @@ def test_the_sets_that_were_read_at_a_call_count_there() -> None:
 
 
 def test_the_sets_that_a_frame_reports_count_there() -> None:
-    event = {"tls_include": bits("Python"), "tls_exclude": 0}
+    event = {"type": "builtin", "table": "torch", "method": "f", "tls_include": bits("Python"), "tls_exclude": 0}
     found = state_at(claim("binding", "f", event=event, evidence=(4,)), READ)
     assert (found.include, found.observed, found.evidence) == (bits("Python"), True, (4,))
+    before = state_at(
+        claim("op", "aten::blend", event={"type": "op", "name": "aten::blend", "tls_include": 0, "tls_exclude": 0}),
+        READ,
+    )
+    assert (before.include, before.observed, before.certain) == (0, False, False), "read at what Python did before it"
     assert state_at(claim("op", "aten::blend"), READ) == READ, "elsewhere those around it"
 
 
