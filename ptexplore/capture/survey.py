@@ -6,9 +6,9 @@ import contextlib
 import io
 import json
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from ptexplore.capture.failures import failure
 from ptexplore.capture.probing import TraceRequest, converse
@@ -18,6 +18,8 @@ from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
 
 PLAIN = "plain"
+Way = Literal["vmap", "jit.trace", "Function"]  # what a sample is put into, beside being run alone
+WAYS: tuple[Way, ...] = ("vmap", "jit.trace", "Function")
 NEEDED = ("expecttest", "numpy")  # what torch.testing._internal imports and torch itself does not bring
 
 
@@ -26,9 +28,11 @@ class Surveyed:
     """One operator's run. `session` is None where there was nothing to trace or it failed: `why` says it.
 
     `digests` are those of the result by pass, the untraced run's under "plain"; None where a result has no plain bytes.
+    `inside` are the runs of the same sample put into something; `way` says what that is.
     """
 
     op: str
+    way: Way | None = None
     has_sample: bool = True
     sample: int | None = None
     dtype: str | None = None
@@ -37,14 +41,18 @@ class Surveyed:
     session: Session | None = None
     why: str | None = None
     seconds: float = 0.0
+    inside: tuple[Surveyed, ...] = ()
 
 
 class Surveyor:
     """Surveys operators one by one; a probe that dies or hangs costs the operator that it was at, and is replaced."""
 
-    def __init__(self, runtime: Runtime, request: TraceRequest, digests: Mapping[str, str]) -> None:
+    def __init__(
+        self, runtime: Runtime, request: TraceRequest, digests: Mapping[str, str], ways: Sequence[Way] = ()
+    ) -> None:
         self.runtime = runtime
         self.request = replace(request, expression=None)
+        self.ways = ways
         self._digests = dict(digests)
         self._given: IO[bytes] = io.BytesIO()
         self._messages: Iterator[dict[str, Any]] = iter(())
@@ -71,14 +79,22 @@ class Surveyor:
         raise PtexploreError("the probe named no operators", "", "PTEXPLORE_DEBUG=1 shows what it printed")
 
     def survey(self, op: str) -> Surveyed:
-        """Run one operator's smallest sample untraced and through every pass. What fails is told, not raised.
+        """Run one operator's smallest sample untraced and through every pass, then put into what is asked for.
 
-        Raises PtexploreError only where no probe can be started.
+        What fails is told, not raised. Raises PtexploreError only where no probe can be started.
         """
+        alone = self._run(Surveyed(op))
+        if alone.session is not None:
+            inside = (Surveyed(op, way, sample=alone.sample, dtype=alone.dtype) for way in self.ways)
+            alone.inside = tuple(self._run(surveyed) for surveyed in inside)
+        return alone
+
+    def _run(self, surveyed: Surveyed) -> Surveyed:
+        """One run of a sample: what becomes of it, told in `surveyed`."""
         if not self._running:
             self.operators()
-        surveyed, began = Surveyed(op), time.monotonic()
-        messages = self._asked(op, surveyed)
+        began = time.monotonic()
+        messages = self._asked(surveyed)
         try:
             self._gather(messages, surveyed)
         except PtexploreError as error:
@@ -94,20 +110,23 @@ class Surveyor:
             if message["type"] == "plain":
                 surveyed.sample, surveyed.dtype = message["sample"], message["dtype"]
                 surveyed.expression, surveyed.digests[PLAIN] = message["expression"], message["fingerprint"]
-                break
+                request = replace(self.request, expression=surveyed.expression)
+                if surveyed.way is not None:
+                    request = replace(request, setup=tuple(message["setup"]), grad=bool(message["grad"]))
+                surveyed.session = gather(messages, request, self.runtime)
+                return
             if message["type"] == "no-sample":
                 surveyed.has_sample, surveyed.why = False, str(message["why"])
             elif message["type"] in ("refused", "raised", "died"):
                 raise failure(message, replace(self.request, expression=f"the sample of {surveyed.op}"))
-        if surveyed.expression is not None:
-            surveyed.session = gather(messages, replace(self.request, expression=surveyed.expression), self.runtime)
 
-    def _asked(self, op: str, surveyed: Surveyed) -> Iterator[dict[str, Any]]:
-        """What the probe says of one operator; a probe that does not come to the end of it is done with."""
+    def _asked(self, surveyed: Surveyed) -> Iterator[dict[str, Any]]:
+        """What the probe says of one run; a probe that does not come to the end of it is done with."""
+        asked = {name: getattr(surveyed, name) for name in ("op", "way", "sample", "dtype")}
         self._running = False
         try:
             with contextlib.suppress(BrokenPipeError):  # its channel tells
-                self._given.write(json.dumps(op).encode() + b"\n")
+                self._given.write(json.dumps(asked).encode() + b"\n")
             for message in self._messages:
                 if message["type"] == "done":
                     self._running = True

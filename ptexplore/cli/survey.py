@@ -35,6 +35,10 @@ SHOWN = "What is shown"
 
 def survey(
     backward: Annotated[bool, Option("--backward", help="run backward too", rich_help_panel=WHAT)] = False,
+    alone: Annotated[
+        bool,
+        Option("--alone", help="each sample alone, not in vmap, jit.trace and a Function too", rich_help_panel=WHAT),
+    ] = False,
     only: Annotated[
         str | None,
         Option(metavar="PATTERN", help="operators whose name this regular expression finds", rich_help_panel=WHAT),
@@ -78,7 +82,9 @@ def survey(
     if sum((report_only, resolve, again)) > 1:
         why = "--report runs nothing, --resolve reads what is saved, --again replaces it"
         raise PtexploreError("only one of --report, --resolve and --again", why, "ptexplore survey --report", USAGE)
-    request = SurveyRequest(backward, only or "", limit, timeout, jobs, Path(out) if out else None, again, resolve)
+    request = SurveyRequest(
+        backward, only or "", limit, timeout, jobs, Path(out) if out else None, again, resolve, alone
+    )
     _check(request)
     with open_workspace(python) as workspace:
         report = workspace.survey_report(request) if report_only else workspace.survey(request, _counting)

@@ -47,6 +47,7 @@ SLOW = 2.0  # seconds; what takes longer is not run once more only to know it be
 LIBRARY = "libtorch_cpu.so"
 ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
 CALLED = 64  # operators among which the first one called is looked for
+UNLOCATED = "the native pass left torch.jit.trace's record of source locations out, which walks all of Python's stack"
 Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
 
 ONCE = "--once runs it a single time, and the native pass needs runs of its own"
@@ -64,6 +65,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         raise Unavailable(reason)
     asked = parsed(wanted) if wanted is not None else None
     torch.set_num_threads(1)
+    if request.get("unlocated"):
+        api.record_no_source_locations()
     runs = _Runs(request)
     if request.get("first"):
         once, parts = _step_first(request)
@@ -71,10 +74,13 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         once, parts = _step_all(runs)
     else:
         once, parts = _operator_call(runs, asked)
+        parts += _further(runs, int(request.get("calls", 1)))
     projected = round(runs.projected, 3) if runs.count else None
     pace = {"warm_ups": runs.count, "threads": torch.get_num_threads(), "projected": projected}
     seen = [("steps", {**part, **pace}) for part in parts]
     seen += [("maps", {"text": _maps()}), ("result", runs.compared(once))]
+    if request.get("unlocated"):
+        seen.append(("cut", {"text": UNLOCATED}))
     observations = [{"recorder": RECORDER, "kind": kind, "data": data} for kind, data in seen]
     return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
 
@@ -215,7 +221,8 @@ def _operator_call(
         raise Unavailable(f"stepping all of it would take about {_duration(runs.projected)}, and {none}")
     name, number = asked or ("any operator", 1)
     addresses = list(dict.fromkeys(entries.values()))
-    stepper = Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, ASKED if asked else OPERATOR))
+    most = ASKED if runs.request.get("native_op") else OPERATOR
+    stepper = Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, most))
     counts = None
     if runs.wall < SLOW or runs.count < 2:
         counts = runs.warm_up(lambda both: stepper.step_call(addresses, 0, both)[1].counts)
@@ -230,6 +237,42 @@ def _operator_call(
     base = f"aten::{op.partition('.')[0]}"
     more = {"op": op, "number": steps.counts[steps.entry] if sure else None, "of": sum(n == base for n, _ in called)}
     return once, [_part("operator", steps, **more)]
+
+
+def _further(runs: _Runs, most: int) -> list[dict[str, Any]]:
+    """Step further operator calls, each in a run of its own, until `most` are: those that are in no other's call.
+
+    The first is stepped already.
+    """
+    parts = []
+    began = time.monotonic()
+    for asked in runs.warm_up(_outermost)[1:most] if most > 1 else ():
+        if time.monotonic() - began > runs.patience:
+            break
+        try:
+            parts += _operator_call(runs, asked)[1]
+        except Refused:  # it has no entry point, or is called past it
+            continue
+    return parts
+
+
+def _outermost(both: Callable[[], None]) -> list[tuple[str, int]]:
+    """The operator calls that are in no other's, in order: which overload, and which call of it."""
+    with api.profiler() as profile:
+        both()
+    tree, _ = events.collect(profile, {})
+    inside, outermost = set[int](), list[tuple[str, int]]()
+    counts = dict[str, int]()
+    for event in tree:
+        is_operator = event["type"] == "op"
+        if is_operator and event["name"].startswith("aten::"):
+            name = event["name"].removeprefix("aten::") + (f".{event['overload']}" if event["overload"] else "")
+            counts[name] = counts.get(name, 0) + 1
+            if event["parent"] not in inside:
+                outermost.append((name, counts[name]))
+        if is_operator or event["parent"] in inside:
+            inside.add(event["event"])
+    return outermost
 
 
 def _called(runs: _Runs) -> tuple[Called, bool]:

@@ -1,8 +1,9 @@
 """PyTorch's own OpInfo samples, one operator after another, each run untraced and then through every pass.
 
-Works for `work: "survey"`: names of operators come in on stdin, one a line; what becomes of each goes out as the
-messages of a trace, with "plain" before and "done" after them. `torch.testing._internal.common_methods_invocations`
-is a private module of torch, shipped in its wheel; where it cannot be imported, "no-samples" says why.
+Works for `work: "survey"`: what is to be run comes in on stdin, one a line: an operator, and maybe what its sample is
+put into (`WAYS`). What becomes of it goes out as the messages of a trace, with "plain" before and "done" after them.
+`torch.testing._internal.common_methods_invocations` is a private module of torch, shipped in its wheel; where it cannot
+be imported, "no-samples" says why.
 """
 
 from __future__ import annotations
@@ -11,26 +12,48 @@ import itertools
 import json
 import math
 import random
+import re
 import string
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 
 from . import autograd, passes
-from .expression import text_of
+from . import torch_api as api
+from .expression import Refused, text_of
 from .isolate import Channel, isolated
 from .trace import encoded, pass_on
 from .values import describe, tensors
 
+PATIENCE_INSIDE = 3.0  # the same for a sample that is put into something, whose own Python is most of it
 PATIENCE = 12.0  # seconds of stepping that are projected for a whole expression; what it takes is less
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
 TEXT = 200  # characters kept of an error's own message
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
 TOLD = (bool, int, str, type(None), torch.dtype, torch.layout, torch.memory_format)  # what an expression can spell
 SPELT = 16  # items of a list that are spelt out
+CALLS = 6  # operator calls that are stepped of a sample that is put into something, where all of it is too much
+BATCH = 2  # how many times a tensor of a sample is stacked for vmap
+AROUND = """\
+class Around(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, {names}):
+        return {expression}
+"""
+
+# Why torch refuses a sample inside something, in a word: by what its error says. Else the error speaks for itself.
+REFUSALS = {
+    "no batching rule": r"hit the vmap fallback|[Bb]atching rule not implemented|not yet have a batching rule|"
+    r"do not yet support|isn't supported yet",
+    "data decide its shape or its path": r"dynamic shape|differently shaped|\.item\(\) on a Tensor|data-dependent|"
+    r"explicit positive num_classes",
+    "its result is no tensor": r"can be output from traced functions",
+}
+OPERATOR = re.compile(r"\baten::[\w.]+\w|\btorch\.\w[\w.]*\w")
 
 RunPasses = Callable[[dict[str, Any]], None]
 
@@ -46,6 +69,48 @@ def written(op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -
     given = [values.text(value) for value in (sample.input, *sample.args)]
     given += [f"{name}={values.text(value)}" for name, value in sample.kwargs.items()]
     return f"{callee}({', '.join(given)})", values.values
+
+
+@dataclass(frozen=True)
+class PutInside:
+    """An expression that has a sample's expression inside: what its names stand for, and what must be run before."""
+
+    expression: str
+    values: dict[str, Any]
+    setup: tuple[str, ...] = ()
+    grad: bool = False
+
+
+def mapped(expression: str, values: dict[str, Any]) -> PutInside:
+    """The sample under vmap, over every tensor of it: each is stacked for that."""
+    names = _tensor_names(values)
+    stacked = {name: torch.stack([values[name]] * BATCH) for name in names}
+    given = ", ".join(names)
+    text = f"torch.func.vmap(lambda {given}: {expression}, randomness='different')({given})"
+    return PutInside(text, {**values, **stacked})
+
+
+def jit_traced(expression: str, values: dict[str, Any]) -> PutInside:
+    """The sample under torch.jit.trace, every tensor of it an input."""
+    given = ", ".join(_tensor_names(values))
+    return PutInside(f"torch.jit.trace(lambda {given}: {expression}, ({given},), check_trace=False)", values)
+
+
+def in_function(expression: str, values: dict[str, Any]) -> PutInside:
+    """The sample as the forward of an autograd Function, its tensors with requires_grad where they can have it."""
+    given = ", ".join(_tensor_names(values))
+    return PutInside(f"Around.apply({given})", values, (AROUND.format(names=given, expression=expression),), True)
+
+
+WAYS: dict[str, Callable[[str, dict[str, Any]], PutInside]] = {
+    "vmap": mapped,
+    "jit.trace": jit_traced,
+    "Function": in_function,
+}
+
+
+def _tensor_names(values: dict[str, Any]) -> list[str]:
+    return [name for name, value in values.items() if issubclass(type(value), torch.Tensor)]
 
 
 class _Written:
@@ -107,19 +172,71 @@ def serve(request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> N
     known = {op.full_name: op for op in op_db}
     channel.send({"type": "operators", "names": list(known)})
     for line in sys.stdin.buffer:
-        name = json.loads(line)
-        _survey(known[name], request, channel, run_passes)
-        channel.send({"type": "done", "op": name})
+        asked = json.loads(line)
+        _survey(known[asked["op"]], asked, request, channel, run_passes)
+        channel.send({"type": "done", "op": asked["op"]})
 
 
-def _survey(op: Any, request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
-    """One operator: untraced in a child of its own, then the passes."""
+def _survey(op: Any, asked: dict[str, Any], request: dict[str, Any], channel: Channel, run_passes: RunPasses) -> None:
+    """One operator, its sample alone or put into something: untraced in a child of its own, then the passes."""
     channel.send({"type": "begin", "recorder": "plain"})
-    outcome = isolated(lambda: encoded(lambda: _plain(op, request), "plain"), channel.descriptor)
+    alone = asked["way"] is None
+    outcome = isolated(
+        lambda: encoded(lambda: _plain(op, request) if alone else _plain_inside(op, asked, request), "plain"),
+        channel.descriptor,
+    )
     plain = json.loads(outcome.answer) if pass_on("plain", outcome, channel) else {}
-    if plain.get("type") == "plain":
-        made = partial(written, op, plain["sample"], getattr(torch, plain["dtype"]), request)
+    if plain.get("type") != "plain":
+        return
+    number, dtype = plain["sample"], getattr(torch, plain["dtype"])
+    if alone:
+        made = partial(written, op, number, dtype, request)
         run_passes({**request, "expression": plain["expression"], "sample": made, "patience": PATIENCE})
+    else:
+        again = partial(_made_inside, asked["way"], op, number, dtype, request)
+        changed = {name: plain[name] for name in ("expression", "setup", "grad")}
+        step = {"patience": PATIENCE_INSIDE, "calls": CALLS, "unlocated": asked["way"] == "jit.trace"}
+        run_passes({**request, **changed, **step, "sample": again})
+
+
+def _inside(way: str, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]) -> PutInside:
+    return WAYS[way](*written(op, number, dtype, request))
+
+
+def _made_inside(
+    way: str, op: Any, number: int, dtype: torch.dtype, request: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """As `written`, of a sample that is put into something."""
+    inside = _inside(way, op, number, dtype, request)
+    return inside.expression, inside.values
+
+
+def _plain_inside(op: Any, asked: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate a sample put into something, with nothing looking on; why not, in a word, where torch refuses it."""
+    way, number, dtype = asked["way"], asked["sample"], getattr(torch, asked["dtype"])
+    if not _tensor_names(written(op, number, dtype, request)[1]):
+        return {"type": "no-sample", "why": "the sample has no tensor"}
+    try:
+        inside = _inside(way, op, number, dtype, request)
+        changed = {"expression": inside.expression, "setup": list(inside.setup), "grad": inside.grad}
+        made = partial(_made_inside, way, op, number, dtype, request)
+        with api.without_vmap_fallback():
+            result = _evaluated({**request, **changed, "sample": made})
+    except (Refused, passes.Raised) as error:
+        raise error
+    except Exception as error:
+        return {"type": "no-sample", "why": refusal(text_of(error), type(error).__name__)}
+    return {"type": "plain", "sample": number, "dtype": asked["dtype"], **changed, **result}
+
+
+def refusal(text: str, kind: str) -> str:
+    """Why torch refuses a sample inside something: the sort of reason, and the operator or the error's own words."""
+    first = text.strip().split("\n")[0][:TEXT]
+    for reason, pattern in REFUSALS.items():
+        if re.search(pattern, text):
+            operator = OPERATOR.search(first)
+            return f"{reason}: {operator[0]}" if operator else reason
+    return f"torch raises {kind}: {first}"
 
 
 def _plain(op: Any, request: dict[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,10 @@ def _tensor(value: Any) -> str:
 
 
 def fingerprint(value: Any, depth: int = 4) -> str | None:
-    """A digest of every tensor's bytes in a result, strides aside; None where one of them has no plain bytes."""
+    """A digest of the bytes of every tensor in a result, strides aside, and of a traced function's graph.
+
+    None where a tensor has no plain bytes.
+    """
     total = hashlib.sha256()
     try:
         with api.without_overrides(), torch.no_grad():
@@ -79,6 +82,8 @@ def _take(value: Any, take: Callable[[bytes], None], depth: int) -> None:
         for part in _parts(value.detach()):
             plain = part.resolve_conj().resolve_neg().cpu().contiguous()
             take(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
+    elif type(value) is torch.jit.ScriptFunction:
+        take(value.graph.str(False).encode())  # without its lines' places
     elif isinstance(value, (list, tuple, dict)) and depth:
         for item in value.values() if isinstance(value, dict) else value:
             _take(item, take, depth - 1)

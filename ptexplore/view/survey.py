@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ptexplore.capture.session import from_document, refused
-from ptexplore.capture.survey import PLAIN, Surveyed
+from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
 from ptexplore.errors import PtexploreError
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
@@ -42,11 +42,14 @@ class SurveyRow:
     `keys` are the dispatch keys observed, in order; `leaf` the function of at::native with the most instructions of its
     own below a kernel; `frames` counts the frames that the readable tree keeps by precision; `unplaced` names those
     that are neither registered nor located, as (function, precision, reason). `prediction` is wrong where a finding
-    says so, right where kernels were seen to run and none says so.
+    says so, right where kernels were seen to run and none says so. `steps` counts the dispatch keys that were seen,
+    with repeats, `foretold` those of them that were predicted before. `inside` are the facts of the same sample put
+    into something; `way` says what that is.
     """
 
     op: str
     state: SurveyState
+    way: Way | None = None
     why: str = ""
     expression: str = ""
     sample: int | None = None
@@ -64,6 +67,18 @@ class SurveyRow:
     findings: tuple[str, ...] = ()
     instructions: int = 0
     seconds: float = 0.0
+    steps: int = 0
+    foretold: int = 0
+    inside: tuple[SurveyRow, ...] = ()
+
+    def within(self, way: Way) -> SurveyRow | None:
+        """The facts of the sample put into something; None where it was not."""
+        return next((row for row in self.inside if row.way == way), None)
+
+    @property
+    def sort(self) -> str:
+        """Of a sample that torch refuses inside something: the sort of reason, without its particulars."""
+        return self.why.partition(":")[0]
 
     @property
     def title(self) -> str:
@@ -75,6 +90,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
     """The facts of one run; `trail` is what its session resolves to, None where there is no session."""
     base: dict[str, Any] = {
         "op": run.op,
+        "way": run.way,
         "why": run.why or "",
         "expression": run.expression or "",
         "sample": run.sample,
@@ -89,6 +105,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
     result, changed = _compared(run)
     seen = [hop for hop in walk(trail.hops) if hop.status == "observed"]
     reached = any(hop.kind in ("key", "kernel") for hop in seen)
+    dispatches = [hop.dispatch for hop in seen if hop.kind == "key" and hop.dispatch is not None]
     kept = [hop for hop in walk(condense(trail.hops)[0]) if hop.kind in KINDS and hop.status == "observed"]
     differences = tuple(f.text for f in trail.findings if f.kind == "prediction-differs")
     return SurveyRow(
@@ -111,8 +128,25 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         cuts=tuple(part.cut for part in parts if part.cut),
         findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")),
         instructions=sum(part.instructions for part in parts),
+        steps=len(dispatches),
+        foretold=sum(step.redispatch is not None or step.tls_include is not None for step in dispatches),
         **base,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """A run and what its session resolves to; `why` says why there is no trail to a session."""
+
+    run: Surveyed
+    trail: Trail | None
+    why: str = ""
+
+    @property
+    def row(self) -> SurveyRow:
+        """The facts of it."""
+        row = row_of(self.run, self.trail)
+        return replace(row, why=self.why) if self.why else row
 
 
 def _compared(run: Surveyed) -> tuple[Comparison, tuple[str, ...]]:
@@ -192,42 +226,45 @@ class Folder:
         rows = (row_from_document(_json(file).get("row")) for file in (self.root / "facts").glob("*.json"))
         return {row.op: row for row in rows if row is not None}
 
-    def save(self, run: Surveyed, trail: Trail | None, why: str = "") -> SurveyRow:
-        """Keep one operator's trace and facts; `why` says why there is no trail to a session."""
-        row = row_of(run, trail)
-        row = replace(row, why=why) if why else row
-        if trail is not None:
-            text = trail_to_json(replace(trail, expression=row.title), run.session)
-            keep_whole(self.trace(run.op), gzip.compress(text.encode(), 3))
-        run_document = asdict(replace(run, session=None))
-        keep_whole(self._facts(run.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
+    def save(self, alone: Concluded, inside: Sequence[Concluded] = ()) -> SurveyRow:
+        """Keep one operator's traces and facts: those of its sample alone, and put into something."""
+        rows = [concluded.row for concluded in (alone, *inside)]
+        for concluded, row in zip((alone, *inside), rows, strict=True):
+            if concluded.trail is not None:
+                text = trail_to_json(replace(concluded.trail, expression=row.title), concluded.run.session)
+                keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3))
+        row = replace(rows[0], inside=tuple(rows[1:]))
+        runs = tuple(replace(concluded.run, session=None) for concluded in inside)
+        run_document = asdict(replace(alone.run, session=None, inside=runs))
+        keep_whole(self._facts(row.op), json.dumps({"row": row_to_document(row), "run": run_document}).encode())
         return row
 
     def load(self, op: str) -> Surveyed:
-        """One operator's run with its session as it was saved. Raises PtexploreError where it cannot be read."""
+        """One operator's runs with their sessions as they were saved. Raises PtexploreError if they cannot be read."""
         facts = self._facts(op)
         try:
             run = from_document(_json(facts).get("run"), Surveyed, facts.name)
         except PtexploreError as error:
             message = f"what was saved of {op} cannot be read"
             raise PtexploreError(message, str(facts), "ptexplore survey --again") from error
-        file = self.trace(op)
-        if file.exists():
-            session = trail_from_json(file.read_bytes(), file.name)[1]
-            if session is None:
-                raise refused(file.name, "it has no session")
-            # Paths in a saved session begin below site-packages.
-            run.session = replace(session, torch=replace(session.torch, torch_dir="torch"))
+        for each in (run, *run.inside):
+            file = self.trace(op, each.way)
+            if file.exists():
+                session = trail_from_json(file.read_bytes(), file.name)[1]
+                if session is None:
+                    raise refused(file.name, "it has no session")
+                # Paths in a saved session begin below site-packages.
+                each.session = replace(session, torch=replace(session.torch, torch_dir="torch"))
         return run
 
     def forget(self, op: str) -> None:
-        """Take one operator's facts and trace away."""
-        for file in (self._facts(op), self.trace(op)):
+        """Take one operator's facts and traces away."""
+        for file in (self._facts(op), self.trace(op), *(self.trace(op, way) for way in WAYS)):
             file.unlink(missing_ok=True)
 
-    def trace(self, op: str) -> Path:
+    def trace(self, op: str, way: Way | None = None) -> Path:
         """The file of an operator's whole trace, as `ptexplore trace --load` reads it."""
-        return self.root / "traces" / f"{_name(op)}.json.gz"
+        return self.root / "traces" / f"{_name(op)}{f'@{way}' if way else ''}.json.gz"
 
     def _facts(self, op: str) -> Path:
         return self.root / "facts" / f"{_name(op)}.json"
@@ -327,11 +364,29 @@ def _shares(rows: Sequence[SurveyRow], *, matched: bool) -> Iterator[Share]:
     yield Share("results equal to the untraced one, of those not exempt", equal, compared, 1.0)
     right = sum(row.prediction == "right" for row in native)
     yield Share("predictions right, of those traced natively", right, len(native))
+    for way in WAYS:
+        yield from _shares_inside(way, [inside for row in rows if (inside := row.within(way)) is not None])
     placed = sum(frames[name] for name in PLACED)
     asked = 0.95 if matched else None  # without the source of the very release there is no line to know
     yield Share("frames registered or located, of those kept", placed, frames.total(), asked)
     for name, count in frames.most_common():
         yield Share(f"frames: {name}", count, frames.total())
+
+
+def _shares_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[Share]:
+    """What became of the samples that were put into something."""
+    if not rows:
+        return
+    ran = [row for row in rows if row.state != "no sample"]
+    native = [row for row in ran if row.state in NATIVE]
+    yield Share(f"{way}: samples that torch runs inside it", len(ran), len(rows))
+    yield Share(f"{way}: traced natively, of those", len(native), len(ran))
+    equal, compared = sum(row.result == "equal" for row in ran), sum(row.result != "exempt" for row in ran)
+    yield Share(f"{way}: results equal to the untraced one, of those not exempt", equal, compared)
+    right = sum(row.prediction == "right" for row in native)
+    yield Share(f"{way}: predictions right, of those traced natively", right, len(native))
+    steps = sum(row.steps for row in native)
+    yield Share(f"{way}: dispatch keys predicted, of those seen", sum(row.foretold for row in native), steps)
 
 
 def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
@@ -359,7 +414,24 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple
     )
     yield ("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
     yield ("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))
+    for way in WAYS:
+        yield from _exceptions_inside(way, [inside for row in rows if (inside := row.within(way)) is not None])
     yield ("Functions neither registered nor located", _unplaced_functions(rows))
+
+
+def _exceptions_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
+    """The same of samples put into something, those that torch refuses by the sort of its reason."""
+    refused_rows = [row for row in rows if row.state == "no sample"]
+    for sort, count in Counter(row.sort for row in refused_rows).most_common():
+        del count
+        entries = [(row.op, row.why.partition(": ")[2]) for row in refused_rows if row.sort == sort]
+        yield f"{way}: not run, {sort}", entries
+    yield f"{way}: not traced", [(row.op, row.why) for row in rows if row.state == "failed"]
+    yield f"{way}: traced without the native pass", [(row.op, row.why) for row in rows if row.state == "derived"]
+    yield f"{way}: another result when traced", [(row.op, _changed(row)) for row in rows if row.result == "differs"]
+    differing = [(row.op, "; ".join(row.differences)) for row in rows if row.differences]
+    yield f"{way}: predicted otherwise", differing
+    yield f"{way}: other findings", [(row.op, "; ".join(row.findings)) for row in rows if row.findings]
 
 
 def _changed(row: SurveyRow) -> str:
@@ -375,6 +447,14 @@ def _unplaced_functions(rows: Iterable[SurveyRow]) -> Iterator[tuple[str, str]]:
     for (name, precision, reason), ops in sorted(operators.items(), key=lambda item: (-len(item[1]), item[0])):
         more = f" and {len(ops) - SHOWN} more" if len(ops) > SHOWN else ""
         yield name, f"{precision}{f' ({reason})' if reason else ''}: {', '.join(ops[:SHOWN])}{more}"
+
+
+def outcome_inside(row: SurveyRow, way: Way) -> str:
+    """A sample put into something, in a word or two: how its prediction came out, else why there is none."""
+    inside = row.within(way)
+    if inside is None:
+        return ""
+    return inside.sort if inside.state == "no sample" else inside.prediction if inside.state != "failed" else "failed"
 
 
 def report_to_document(report: Report) -> dict[str, Any]:

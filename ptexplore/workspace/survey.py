@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ptexplore.capture.survey import Surveyed
     from ptexplore.model.places import Runtime
     from ptexplore.resolve.places.lookup import Lookup
-    from ptexplore.view.survey import About, Folder, Report
+    from ptexplore.view.survey import About, Concluded, Folder, Report
 
 Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # under a title: how many of how many
 Todo = Callable[[list[str]], Iterable[str]]  # of all operators there are, those to survey
@@ -36,6 +36,7 @@ class SurveyRequest:
     """What is surveyed, and how. `only` is a regular expression, `out` the folder (else one in the cache).
 
     `again` surveys what is saved once more; `resolve` concludes anew from the saved traces and runs nothing.
+    `alone` leaves out what each sample is put into; a survey of backward does so too.
     """
 
     backward: bool = False
@@ -46,6 +47,7 @@ class SurveyRequest:
     out: Path | None = None
     again: bool = False
     resolve: bool = False
+    alone: bool = False
 
     @property
     def phase(self) -> str:
@@ -73,7 +75,7 @@ def run_survey(
     if about.operators and not (request.again or request.resolve) and not _left(request, folder, about.operators):
         return  # all that is asked for is there
     sample = TraceRequest(native=True, grad=request.backward, backward=request.backward, timeout=request.timeout)
-    plan = SurveyPlan(python, sample, folder.root, request.resolve)
+    plan = SurveyPlan(python, sample, folder.root, request.resolve, request.alone or request.backward)
     jobs = request.jobs or os.cpu_count() or 1
     saved, picked = about, list[str]()
     began = time.monotonic()
@@ -155,12 +157,16 @@ def _nothing_saved(folder: Folder) -> PtexploreError:
 
 @dataclass(frozen=True)
 class SurveyPlan:
-    """What every worker is told. `anew` concludes again from saved sessions, and runs nothing."""
+    """What every worker is told. `anew` concludes again from saved sessions, and runs nothing.
+
+    `alone` leaves out what each sample is put into.
+    """
 
     python: str | None
     request: TraceRequest
     folder: Path
     anew: bool = False
+    alone: bool = False
 
 
 class _Worker:
@@ -236,11 +242,11 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
             why = f"it ended with status {worker.process.exitcode} before its first operator"
             raise PtexploreError("a worker of the survey died", why, "ptexplore survey --jobs 1") from None
         from ptexplore.capture.survey import Surveyed
-        from ptexplore.view.survey import Folder
+        from ptexplore.view.survey import Concluded, Folder
 
         folder = Folder(plan.folder)
         run = folder.load(worker.op) if plan.anew else Surveyed(worker.op)
-        folder.save(run, None, "the worker that surveyed it died")
+        folder.save(Concluded(run, None, "the worker that surveyed it died"))
         return None
     if isinstance(message, dict):
         raise PtexploreError(**message)
@@ -253,7 +259,7 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     # Not before: whatever is imported while Ctrl-C still ends us makes that moment longer.
-    from ptexplore.capture.survey import Surveyor
+    from ptexplore.capture.survey import WAYS, Surveyor
     from ptexplore.source.runtime.describe import find_runtime
     from ptexplore.view.survey import Folder
     from ptexplore.workspace.opening import open_installed, open_lookup
@@ -266,7 +272,8 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
             about = folder.about()
             _answer(link, list(about.operators) if about is not None else [], folder.load, folder, lookup)
         else:
-            with closing(Surveyor(torch.runtime, plan.request, torch.catalogue.digests())) as surveyor:
+            ways = () if plan.alone else WAYS
+            with closing(Surveyor(torch.runtime, plan.request, torch.catalogue.digests(), ways)) as surveyor:
                 _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
     except PtexploreError as error:
         with suppress(BrokenPipeError):
@@ -281,21 +288,25 @@ def _answer(
     link: Connection[Any, Any], operators: list[str], run_of: Callable[[str], Surveyed], folder: Folder, lookup: Lookup
 ) -> None:
     """Say which operators there are; then conclude and save the run of each that the parent asks for."""
-    from ptexplore.resolve.trail import resolve
-
     link.send(operators)
     while True:
         op = link.recv()
         run = run_of(op)
-        trail, why = None, ""
-        try:
-            trail = resolve(run.session, lookup) if run.session is not None else None
-        except Exception as error:  # the other operators are surveyed all the same
-            if os.environ.get("PTEXPLORE_DEBUG"):
-                raise
-            why = f"ptexplore's own code failed to resolve it: {type(error).__name__}: {error}"
-        folder.save(run, trail, why)
+        folder.save(_concluded(run, lookup), [_concluded(inside, lookup) for inside in run.inside])
         link.send(op)
+
+
+def _concluded(run: Surveyed, lookup: Lookup) -> Concluded:
+    """What a run's session resolves to; a failure of ours is told, and the other runs are surveyed all the same."""
+    from ptexplore.resolve.trail import resolve
+    from ptexplore.view.survey import Concluded
+
+    try:
+        return Concluded(run, resolve(run.session, lookup) if run.session is not None else None)
+    except Exception as error:
+        if os.environ.get("PTEXPLORE_DEBUG"):
+            raise
+        return Concluded(run, None, f"ptexplore's own code failed to resolve it: {type(error).__name__}: {error}")
 
 
 def _leave(number: int, frame: Any) -> None:

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.harness import CONTROL, TARGET, Cli
+from tests.harness import CONTROL, TARGET, THOROUGH, Cli
 
 pytestmark = [
     pytest.mark.e2e,
@@ -87,13 +88,13 @@ def facts(folder: Path) -> dict[str, float]:
 def test_what_is_left_is_surveyed_and_what_is_saved_reported(survey_cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out"
     kept = ("--out", str(out))
-    first = survey_cli("survey", "--only", THREE, "--limit", "2", "--jobs", "1", *kept)
+    first = survey_cli("survey", "--alone", "--only", THREE, "--limit", "2", "--jobs", "1", *kept)
     assert first.code == 0, first
     assert "2 of PyTorch's own operator samples" in first.out, first
     before = facts(out)
     assert len(before) == 2
 
-    again = survey_cli("survey", "--only", THREE, "--jobs", "2", "--json", *kept)
+    again = survey_cli("survey", "--alone", "--only", THREE, "--jobs", "2", "--json", *kept)
     assert {row["op"] for row in again.data["operators"]} == {"add", "view", "nn.functional.softsign"}, again
     after = facts(out)
     assert {op: after[op] for op in before} == before, "what was done is not done again"
@@ -130,7 +131,19 @@ def test_an_operator_that_crashes_hangs_or_changes_costs_itself_alone(
     survey_cli: Cli, tmp_path: Path, changed: dict[str, str]
 ) -> None:
     only = "^(abs|neg|exp|sin|cos)$"
-    arguments = ("survey", "--only", only, "--jobs", "2", "--timeout", "3", "--json", "--out", str(tmp_path / "out"))
+    arguments = (
+        "survey",
+        "--alone",
+        "--only",
+        only,
+        "--jobs",
+        "2",
+        "--timeout",
+        "3",
+        "--json",
+        "--out",
+        str(tmp_path / "out"),
+    )
     found = survey_cli(*arguments, env=changed)
     rows = {row["op"]: row for row in found.data["operators"]}
     assert set(rows) == {"abs", "neg", "exp", "sin", "cos"}, found
@@ -146,12 +159,66 @@ def test_an_operator_that_crashes_hangs_or_changes_costs_itself_alone(
     assert titles["Another result when traced"] == ["sin"], titles
 
 
+# Of each sort of sample: Python around operators, an attribute, one that calls backward, one that vmap refuses.
+WRAPPED = "^(nn.functional.softsign|mH|max_pool2d_with_indices_backward|item)$" if THOROUGH else "^(mH|item)$"
+
+
+def check_inside(rows: list[dict[str, Any]]) -> None:
+    """What was predicted of the samples put into something is what ran, and what did not run says why."""
+    inside = [row for operator in rows for row in operator["inside"]]
+    assert {row["way"] for row in inside} == {"vmap", "jit.trace", "Function"}
+    assert not [(row["op"], row["way"], row["differences"]) for row in inside if row["differences"]]
+    assert not [(row["op"], row["way"], row["why"]) for row in inside if row["state"] == "failed"]
+    assert not [(row["op"], row["way"], row["changed"]) for row in inside if row["result"] == "differs"]
+    assert all(row["why"] for row in inside if row["state"] == "no sample")
+    for way in ("vmap", "jit.trace", "Function"):
+        assert sum(row["foretold"] for row in inside if row["way"] == way) > 0
+
+
+@pytest.mark.slow
+def test_each_sample_is_put_into_vmap_jit_trace_and_a_function(survey_cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = survey_cli("survey", "--only", WRAPPED, "--jobs", "2", "--json", "--out", str(out))
+    check_inside(made.data["operators"])
+    why = {
+        (row["op"], row["way"]): row["why"]
+        for operator in made.data["operators"]
+        for row in operator["inside"]
+        if row["state"] == "no sample"
+    }
+    assert why["item", "vmap"].startswith("data decide its shape or its path")
+    assert why["item", "jit.trace"] == "its result is no tensor"
+    assert ("item", "Function") not in why
+    shown = survey_cli("trace", "--load", str(out / "traces" / "mH@jit.trace.json.gz"), target=None)
+    assert "torch.jit.trace(lambda a: " in shown.out, shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not THOROUGH, reason="every operator's sample four times: an hour")
+def test_no_operators_prediction_is_contradicted(survey_cli: Cli, tmp_path: Path) -> None:
+    made = survey_cli("survey", "--json", "--out", str(tmp_path / "out"), timeout=7200)
+    check_inside(made.data["operators"])
+    assert made.data["missing"] == []
+
+
 def test_stopping_it_keeps_what_is_done_and_leaves_nothing_running(
     survey_cli: Cli, tmp_path: Path, changed: dict[str, str]
 ) -> None:
     out = tmp_path / "out"
     target = ("--python", TARGET) if TARGET else ()
-    command = [sys.executable, "-m", "ptexplore", "survey", "--only", "^(cos|neg)$", "--jobs", "2", "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "ptexplore",
+        "survey",
+        "--alone",
+        "--only",
+        "^(cos|neg)$",
+        "--jobs",
+        "2",
+        "--out",
+        str(out),
+    ]
     survey = subprocess.Popen(
         [*command, *target],
         env=survey_cli.environment() | changed,

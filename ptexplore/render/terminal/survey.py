@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ptexplore.capture.survey import WAYS
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.safe_text import clean
-from ptexplore.view.survey import PLACED, Report, Share, SurveyRow
+from ptexplore.view.survey import PLACED, Report, Share, SurveyRow, outcome_inside
 
-COLUMNS = ("operator", "traced", "keys seen", "leaf kernel", "frames", "predicted", "result")
+COLUMNS = ("operator", "traced", "keys seen", "leaf kernel", "frames", "predicted", "result", *WAYS)
 NAMED = 40  # exceptions of one kind that a terminal is shown
 
 
@@ -68,7 +69,8 @@ def _cells(row: SurveyRow) -> tuple[str, ...]:
     placed = sum(count for name, count in row.frames.items() if name in PLACED)
     frames = f"{placed} of {sum(row.frames.values())}" if row.frames else ""
     keys = _cell(", ".join(row.keys))
-    return _code(row.op), row.state, keys, _code(row.leaf), frames, row.prediction, row.result
+    inside = (outcome_inside(row, way) for way in WAYS)
+    return _code(row.op), row.state, keys, _code(row.leaf), frames, row.prediction, row.result, *map(_cell, inside)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime
-from ptexplore.view.survey import Folder
+from ptexplore.view.survey import Concluded, Folder
 from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
 
 TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")
@@ -35,7 +35,7 @@ class Crew:
     def __call__(self, plan: SurveyPlan, jobs: int, todo: Todo, progressed: object) -> None:
         self.picked = list(todo(OPERATORS))
         for op in self.picked[: self.most]:
-            Folder(plan.folder).save(Surveyed(op), None)
+            Folder(plan.folder).save(Concluded(Surveyed(op), None))
         if self.most < len(self.picked):
             raise KeyboardInterrupt
 
