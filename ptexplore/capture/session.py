@@ -161,6 +161,9 @@ def _portable(observation: Observation, folder: str) -> Observation:
         paths = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table")}
     elif kind == "event" and data.get("file"):
         paths = {"file": _relative(data["file"], folder)}
+    elif kind == "calls" and data.get("codes"):
+        codes = data["codes"].items()
+        paths = {"codes": {number: {**code, "file": _relative(code["file"], folder)} for number, code in codes}}
     elif kind == "call" and data["callable"].get("file"):
         paths = {"callable": {**data["callable"], "file": _relative(data["callable"]["file"], folder)}}
     else:

@@ -191,6 +191,15 @@ class Remark(Recorded, frozen=True):
     text: str  # the words
 
 
+class PythonCode(Struct, frozen=True):
+    """The code of a Python function that ran."""
+
+    file: str  # where it is written
+    line: Count  # the first line, that of its first decorator
+    name: str  # its own name
+    qualname: str  # with what it is inside of
+
+
 class SteppedCalls(Recorded, frozen=True):
     """Every call of one stepped part of the run, in the order of entry, as lists of one length."""
 
@@ -213,6 +222,10 @@ class SteppedCalls(Recorded, frozen=True):
     cut: str | None = None  # why the lists end early
     warm_ups: int | None = None  # runs at full speed before
     threads: int = 1  # how many torch had
+    codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python's, and what they are
+    builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C
+    ordered: bool = False  # whether Python's functions are among the calls
+    unordered: str | None = None  # why they are not, or not all of them
 
 
 class SteppedResult(Recorded, frozen=True):

@@ -21,6 +21,7 @@ from . import torch_api as api
 
 LIMIT = 50_000  # markers of one pass
 WRAPPED = 256  # tensors of one caller that are looked into while a transform is on
+GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -89,7 +90,7 @@ class FrameRecorder:
     def _is_wanted(self, code: CodeType) -> bool:
         if code not in self._wanted:
             file = code.co_filename
-            self._wanted[code] = file.startswith(self._prefix) or file in self._user_files
+            self._wanted[code] = file.startswith((self._prefix, GIVEN)) or file in self._user_files
         return self._wanted[code]
 
     def _read_sets(self, frame: FrameType | None) -> None:

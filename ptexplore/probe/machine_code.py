@@ -1,4 +1,5 @@
-"""The stepper's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, and a clock.
+"""The stepper's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, a clock, and the
+profile function by which Python's own calls stand in the log.
 
 The handler runs after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4) and at breakpoints
 (int3) on functions, from one of which it begins to step. It looks one instruction ahead: before a system call that
@@ -330,6 +331,51 @@ CLOCK = """
 """
 
 
+# What a profile function is told (cpython/pystate.h: PyTrace_CALL and those after it), and where it finds of a builtin
+# (PyCFunctionObject in cpython/methodobject.h) the row of the PyMethodDef table that it is made of.
+PY_CALL, PY_RETURN, PY_C_CALL = 0, 3, 4
+METHOD_ROW = 16
+
+
+def profile_function(get_code: int) -> str:
+    """A profile function for PyEval_SetProfile: it calls `mark`, so that the log holds what Python did, and when.
+
+    `mark` gets what happened in rsi. For a Python function's beginning and end rdi is its code object; the reference
+    that `get_code` (PyFrame_GetCode) gives is kept, so that the address stays the code's own. For a builtin that is
+    called rdi is its PyMethodDef. `mark` comes first, since only a jump backward, or a far one, is always logged.
+    """
+    return f"""
+mark:
+    ret
+profile:
+    and rdx, 255  ; an int: the register's upper half may hold anything
+    cmp rdx, {PY_C_CALL}
+    je builtin
+    cmp rdx, {PY_CALL}
+    je frame
+    cmp rdx, {PY_RETURN}
+    jne nothing
+frame:
+    push rbx  ; keeps the stack aligned to 16
+    mov rbx, rdx
+    mov rdi, rsi
+    movabs rax, {get_code}
+    call rax
+    mov rdi, rax
+    mov rsi, rbx
+    pop rbx
+    call mark
+    jmp nothing
+builtin:
+    mov rdi, [rcx + {METHOD_ROW}]
+    mov rsi, rdx
+    call mark
+nothing:
+    movabs rax, 0
+    ret
+"""
+
+
 _REGISTERS = {name: number for number, name in enumerate(["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"])}
 _REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in ("", "b")}
 _MEMORY = re.compile(r"(?:(?:qword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
@@ -342,7 +388,8 @@ _ENCODINGS = {
     "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
     "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "inc m": "48 ff /0", "shl rn": "48 c1 /4 ib",
     "shr rn": "48 c1 /5 ib", "push r": "50+", "pop r": "58+", "push m": "ff /6", "pushfq": "9c", "popfq": "9d",
-    "call r": "ff /2", "ret": "c3", "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf", "xrstor64 m": "48 0f ae /5",
+    "call r": "ff /2", "call l": "e8 cd", "ret": "c3", "rdtsc": "0f 31", "syscall": "0f 05", "iretq": "48 cf",
+    "xrstor64 m": "48 0f ae /5",
     "jmp l": "e9 cd", "jb l": "0f 82 cd", "jae l": "0f 83 cd", "je l": "0f 84 cd", "jne l": "0f 85 cd",
     "jbe l": "0f 86 cd", "ja l": "0f 87 cd",
 }  # fmt: skip

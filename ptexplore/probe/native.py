@@ -17,11 +17,12 @@ import math
 import mmap
 import os
 import struct
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,7 @@ MOST_INSTRUCTIONS = 3_000_000  # instructions, however long they take
 ROWS = 1 << 20  # rows of the log: 64 MB
 SLOW = 2.0  # seconds; what takes longer is not run once more only to know it better
 
+INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
 LIBRARY = "libtorch_cpu.so"
 ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
 CALLED = 64  # operators among which the first one called is looked for
@@ -186,6 +188,8 @@ def _part(name: str, steps: Steps, **more: Any) -> dict[str, Any]:
         "instructions": steps.instructions,
         "cut": steps.cut,
         "seconds": round(steps.seconds, 3),
+        "python": asdict(steps.python) if steps.python is not None else None,
+        "unprofiled": steps.unprofiled,
         **more,
     }
 
@@ -199,7 +203,10 @@ def _step_first(request: dict[str, Any]) -> tuple[_Once, list[dict[str, Any]]]:
 def _step_all(runs: _Runs) -> tuple[_Once, list[dict[str, Any]]]:
     """Step all of it; its first operator call alone where time ran out before any had begun."""
     once, stepper = _Once(runs.request), Stepper(ROWS, MOST_INSTRUCTIONS, _seconds(runs.request, WHOLE))
-    parts = once.stepped(stepper)
+    with stepper.profiled():
+        if sys.version_info >= INSTRUMENTED:
+            runs.warm_up()
+        parts = once.stepped(stepper)
     if once.forward is None or once.forward.cut != stepper.late or len(parts) > 1:
         return once, parts
     called = runs.warm_up(_profiled)

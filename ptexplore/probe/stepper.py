@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import machine_code as code
+from . import python_calls
 
 SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
 GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
@@ -36,7 +37,8 @@ class Unavailable(Exception):
 class Steps:
     """What was logged: `rows` of eight 64-bit numbers, how many instructions, and why it was cut short, if it was.
 
-    `counts` says how often each breakpoint was met, `entry` which of them the stepped call began at.
+    `counts` says how often each breakpoint was met, `entry` which of them the stepped call began at. `python` tells
+    which rows are Python's own calls; where that is not known, `unprofiled` says why.
     """
 
     rows: bytes
@@ -45,6 +47,8 @@ class Steps:
     seconds: float = 0.0
     counts: tuple[int, ...] = ()
     entry: int | None = None
+    python: python_calls.PythonCalls | None = None
+    unprofiled: str = ""
 
 
 def why_not() -> str | None:
@@ -79,8 +83,9 @@ class _Action(ctypes.Structure):
 class Stepper:
     """Machine code and a log, made once; `step` and `step_call` run something under it. Not reentrant.
 
-    `rows` bounds the log, `most` the instructions, `seconds` the time that stepping takes. Raises Unavailable when this
-    process cannot be stepped.
+    `rows` bounds the log, `most` the instructions, `seconds` the time that stepping takes. While something is stepped,
+    a profile function is set that makes Python's calls stand in the log. Raises Unavailable when this process cannot be
+    stepped.
     """
 
     def __init__(self, rows: int = 1 << 19, most: int = 1 << 40, seconds: float = 3600.0) -> None:
@@ -96,9 +101,11 @@ class Stepper:
         self._end = self._begin + rows * code.ROW
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
         self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
-        self._handler, run, clock = self._place(
-            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.CLOCK
+        profile, self.unprofiled = python_calls.program()
+        self._handler, run, clock, *placed = self._place(
+            code.handler(ctypes.addressof(self._state), self._alone), code.runner(python), code.CLOCK, *profile
         )
+        self.python = python_calls.Profiled(placed[0]) if placed else None
         prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
         self._run = prototype(run)
         self._clock = ctypes.CFUNCTYPE(ctypes.c_uint64)(clock)
@@ -142,13 +149,18 @@ class Stepper:
         with self._handling(self.seconds):
             before = self._block(_meanwhile())
             self._state[code.SIGNALS_AFTER // 8] = before
-            began = time.monotonic()
-            try:
-                result = self._run(function, arguments, {})
-            finally:
-                seconds = time.monotonic() - began
-                self._block(before)
+            with self.profiled():
+                began = time.monotonic()
+                try:
+                    result = self._run(function, arguments, {})
+                finally:
+                    seconds = time.monotonic() - began
+                    self._block(before)
         return result, self._steps(seconds)
+
+    def profiled(self) -> contextlib.AbstractContextManager[None]:
+        """Have Python call the profile function for the time of a block, if this Python has one."""
+        return self.python.open() if self.python is not None else contextlib.nullcontext()
 
     def step_call(
         self, addresses: Sequence[int], number: int, function: Callable[[], Any], before: float = 0.0
@@ -167,7 +179,8 @@ class Stepper:
             try:
                 for byte in originals:
                     byte.value = code.BREAKPOINT
-                result = function()
+                with self.profiled():
+                    result = function()
             finally:
                 for byte, value in zip(originals, covered, strict=True):
                     byte.value = value
@@ -238,12 +251,9 @@ class Stepper:
             code.HANDLES: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
             code.STARTS: "from here on the code starts a thread, a process or another program",
         }.get(int(self._state[code.STATUS // 8]))
-        return Steps(
-            self._log[: int(self._state[code.CURSOR // 8]) - self._begin],
-            int(self._state[code.COUNT // 8]),
-            cut,
-            seconds,
-        )
+        rows = self._log[: int(self._state[code.CURSOR // 8]) - self._begin]
+        python = self.python.read(rows) if self.python is not None else None
+        return Steps(rows, int(self._state[code.COUNT // 8]), cut, seconds, python=python, unprofiled=self.unprofiled)
 
 
 def _meanwhile() -> int:

@@ -14,6 +14,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
 # torch/csrc/autograd/python_variable.cpp, which no wheel holds.
+GIVEN = "<--setup"  # how the files of what is given by --setup are named
 SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setitem", "__len__": "THPVariable_length"}
 
 # The hand-written PyMethodDef arrays behind a Python type or module, as their own files name them.
@@ -32,14 +33,24 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         event = claim.event
         if claim.hop.kind != "python" or event.file is None or event.line is None:
             return claim
-        path = installed_path(event.file, InstalledFolders(context.session.torch.torch_dir))
-        if path is None:
-            return claim.but(replace(claim.hop, source=unknown(f"outside torch: {event.file}", None, event.line)))
-        source = in_runtime(context.tree, path, _def_line(context, path, event.line, event.function or ""))
-        called = PythonCall(event.caller_line) if event.caller_line else None
+        source = function_place(context, event.file, event.line, event.function or "")
+        called = PythonCall(event.caller_line) if event.caller_line and source.path is not None else None
         return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)
+
+
+def function_place(context: Context, file: str, first: int, function: str) -> SourceRef:
+    """The `def` line of a function, by what its code object says: the file, the first line, the name."""
+    path = installed_path(file, InstalledFolders(context.session.torch.torch_dir))
+    if path is None:
+        return unknown(f"outside torch: {file}", None, first)
+    return in_runtime(context.tree, path, _def_line(context, path, first, function))
+
+
+def is_torchs_or_yours(context: Context, file: str) -> bool:
+    """Whether a Python function of this file is shown: torch's own, or of what you gave by --setup."""
+    return file.startswith(GIVEN) or installed_path(file, InstalledFolders(context.session.torch.torch_dir)) is not None
 
 
 def _def_line(context: Context, path: str, first: int, function: str) -> int:

@@ -22,8 +22,9 @@ stepped = pytest.mark.skipif(stepper.why_not() is not None, reason=str(stepper.w
         machine_code.handler(0x7F12_3456_7890, alone=False),
         machine_code.runner(0x1234_5678_9ABC),
         machine_code.CLOCK,
+        machine_code.profile_function(0x1234_5678_9ABC),
     ],
-    ids=["handler", "handler that returns by the kernel", "runner", "clock"],
+    ids=["handler", "handler that returns by the kernel", "runner", "clock", "profile function"],
 )
 def test_machine_code_reads_back_as_written(program: str) -> None:
     capstone = pytest.importorskip("capstone")
@@ -263,3 +264,99 @@ try: S.Stepper()
 except S.Unavailable as error: print(error)
 """)
     assert said == "the signal SIGTRAP is blocked here, and stepping works by it"
+
+
+# Python's calls on the same clock: what sys.settrace says of the same function, in the same order.
+PYTHON = """
+import sys
+from ptexplore.probe import machine_code as M
+def leaf(n): return n + 1
+def generated():
+    for n in range(2): yield leaf(n)
+def failing(): raise KeyError
+def work():
+    total = sum(generated())
+    try: failing()
+    except KeyError: total += leaf(total)
+    return sorted([2, 1], key=leaf), total
+def traced():
+    events = []
+    def trace(frame, event, _):
+        if event == "call": events.append((0, frame.f_code.co_name))
+        def local(frame, event, _):
+            if event == "return": events.append((3, frame.f_code.co_name))
+            return local
+        return local
+    sys.settrace(trace)
+    try: work()
+    finally: sys.settrace(None)
+    return events
+def logged(steps):
+    rows = [row for row in S.rows_of(steps) if row[0] == steps.python.mark and row[6] != M.PY_C_CALL]
+    return [(row[6], steps.python.codes[row[5]].name) for row in rows]
+work()
+"""
+
+
+@stepped
+def test_pythons_calls_stand_in_the_log_as_settrace_sees_them(child: Forks) -> None:
+    said = child(f"""{PYTHON}
+s = S.Stepper()
+result, steps = s.step(work)
+print(result == work(), steps.python.lost, sys.getprofile())
+print(logged(steps) == traced(), len(logged(steps)))
+called = [steps.python.builtins[row[5]][0] for row in S.rows_of(steps)
+          if row[0] == steps.python.mark and row[6] == M.PY_C_CALL]
+print(called)
+""")
+    assert said.split("\n") == ["True False None", "True 20", "['sum', 'sorted']"]
+
+
+@stepped
+@pytest.mark.parametrize(
+    "taking",
+    ["sys.setprofile(None)", "sys.setprofile(lambda *_: None)", "sys.setprofile(sys.getprofile())"],
+    ids=["none", "another", "its own back"],
+)
+def test_a_profile_function_that_was_taken_away_is_said(child: Forks, taking: str) -> None:
+    said = child(f"""{PYTHON}
+def takes():
+    leaf(1)
+    {taking}
+    return leaf(2)
+s = S.Stepper()
+result, steps = s.step(takes)
+sys.setprofile(None)
+print(result, steps.python.lost, logged(steps)[:3])
+""")
+    assert said == "3 True [(0, 'takes'), (0, 'leaf'), (3, 'leaf')]"
+
+
+@stepped
+def test_python_below_one_operator_call_is_logged(child: Forks) -> None:
+    said = child(f"""{PYTHON}
+from ptexplore.probe import native as N
+from torch.utils._python_dispatch import TorchDispatchMode
+class Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {{}}))
+def run():
+    with Mode(): return torch.mul(torch.ones(2), 2)
+run()
+s = S.Stepper()
+result, steps = s.step_call(list(N.of_name("mul.Tensor").values()), 1, run)
+names = [name for what, name in logged(steps) if what == 0]
+print(result.tolist(), "__torch_dispatch__" in names, "run" in names, sys.getprofile())
+""")
+    assert said == "[2.0, 2.0] True False None"
+
+
+@stepped
+def test_without_a_profile_function_the_rest_is_stepped(child: Forks) -> None:
+    said = child("""
+from ptexplore.probe import python_calls
+python_calls.program = lambda: ([], "this Python lacks PyFrame_GetCode")
+_, steps = S.Stepper().step(torch.add, torch.ones(2), 1)
+print(steps.python, "|", steps.unprofiled, "|", steps.instructions > 1000)
+""")
+    assert said == "None | this Python lacks PyFrame_GetCode | True"

@@ -12,74 +12,55 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
+from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 
 _WORD = 8
 _TOP = (1 << 64) - 1
 
 
-@dataclass(slots=True)
-class SteppedCall:
-    """One call: who was called, with the first three argument registers; instruction counts at entry and exit.
-
-    `stack` is the stack pointer at entry. A `tail` call took over its caller's frame by a jump.
-    """
-
-    place: FunctionAddress
-    arguments: tuple[int, int, int]
-    stack: int
-    begin: int
-    end: int = -1
-    tail: bool = False
-    calls: list[SteppedCall] = field(default_factory=list)
-
-    @property
-    def inclusive(self) -> int:
-        """Instructions from entry to exit."""
-        return self.end - self.begin
-
-    @property
-    def own(self) -> int:
-        """Instructions outside the calls it made."""
-        return self.inclusive - sum(call.inclusive for call in self.calls)
-
-    def walk(self) -> Iterator[tuple[int, SteppedCall]]:
-        """Yield the call with depth -1, and all inside it, callers first; not recursive, since stacks can be deep."""
-        pending = [(-1, self)]
-        while pending:
-            depth, call = pending.pop()
-            yield depth, call
-            pending += [(depth + 1, inner) for inner in reversed(call.calls)]
-
-
-def build(data: bytes, instructions: int, symbols: Symbols) -> SteppedCall:
+def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames = PythonNames()) -> SteppedCall:  # noqa: B008
     """The tree of one stepped call; its root is no function but whatever made the first call."""
-    builder = _Builder(symbols)
+    builder = _Builder(symbols, python)
     # Of the stepper's rows: rip, rsp, those one instruction before, instructions so far, and rdi, rsi, rdx.
     for rip, rsp, before, rsp_before, count, *arguments in struct.iter_unpack("<8Q", data):
         given = (arguments[0], arguments[1], arguments[2])
         if rsp == rsp_before - _WORD:
             builder.leave(rsp + 1, count)  # frames at or below a new one are over, though no return was seen
-            builder.enter(SteppedCall(symbols.at(rip), given, rsp, count))
+            builder.enter(SteppedCall(builder.at(rip), given, rsp, count))
+            if rip == python.mark:
+                builder.told((arguments[1], arguments[0]))
         elif rsp > rsp_before:
             builder.leave(rsp, count)
         else:
             builder.jump(rip, rsp, before, count, given)
     for call in builder.stack:
         call.end = instructions
+    place_python(builder.stack[0], python)
     return builder.stack[0]
 
 
 class _Builder:
     """The calls that are open, outermost first."""
 
-    def __init__(self, symbols: Symbols) -> None:
-        self.at = symbols.at
+    def __init__(self, symbols: Symbols, python: PythonNames) -> None:
+        self.symbols = symbols
+        self.profile = FunctionAddress("", PROFILE, python.hook, "")
         self.stack = [SteppedCall(FunctionAddress("", "none", 0, ""), (0, 0, 0), _TOP, 0)]
+
+    def at(self, address: int) -> FunctionAddress:
+        """The function at an address; the profile function begins at its own."""
+        return self.profile if address == self.profile.start else self.symbols.at(address)
+
+    def told(self, event: tuple[int, int]) -> None:
+        """The profile function says what Python told it."""
+        telling = next((call for call in reversed(self.stack) if call.place.kind == PROFILE), None)
+        if telling is not None:
+            telling.event = event
 
     def leave(self, stack: int, count: int) -> None:
         """End the frames below a stack pointer."""
@@ -107,7 +88,8 @@ class _Builder:
 OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libraries whose source PyTorch's is
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
-KEPT = ("op", "number", "of", "instructions", "seconds", "cut", "warm_ups", "threads", "projected")
+LOST = "the traced code took the profile function away: what Python called after that is not known"
+KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "projected")
 
 
 def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[str, Any]]:
@@ -130,20 +112,32 @@ def calls(observations: Sequence[Mapping[str, Any]], cache: Path) -> list[dict[s
 
 
 def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
-    root = build(zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols)
-    return {"part": data["what"], **{name: data.get(name) for name in KEPT}, **_listed(root, symbols)}
+    logged = data.get("python") or {}
+    names = names_of(logged)
+    root = build(zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols, names)
+    codes = {int(address): code for address, code in logged.get("codes", {}).items()}
+    return {
+        "part": data["what"],
+        **{name: data.get(name) for name in KEPT},
+        "instructions": root.end,
+        **_listed(root, codes, symbols),
+        "ordered": bool(logged),
+        "unordered": LOST if names.lost else data.get("unprofiled") or None,
+    }
 
 
-def _listed(root: SteppedCall, symbols: Symbols) -> dict[str, Any]:
-    """The calls in the order of entry as parallel lists, each function named once."""
+def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: Symbols) -> dict[str, Any]:
+    """The calls in the order of entry as parallel lists, each function named once; `codes` are Python's by address."""
     depths, entered = zip(*root.walk(), strict=True)
     calls: tuple[SteppedCall, ...] = entered[1:]
     numbers: dict[FunctionAddress, int] = {}
     function = [numbers.setdefault(call.place, len(numbers)) for call in calls]
+    python = {numbers[place]: codes[place.start] for place in numbers if place.kind == PYTHON}
     names = [demangle(place.mangled) if place.mangled else "" for place in numbers]
+    names = [str(python[number]["qualname"]) if number in python else name for number, name in enumerate(names)]
     closed: Counter[str] = Counter()
     for call in calls:
-        if not call.place.library.startswith(OPEN):
+        if not call.place.library.startswith(OPEN) and call.place.kind != PYTHON:
             closed[call.place.library or "no library"] += call.own
     return {
         "functions": [(f.library, f.kind, f.mangled, name) for f, name in zip(numbers, names, strict=True)],
@@ -157,6 +151,8 @@ def _listed(root: SteppedCall, symbols: Symbols) -> dict[str, Any]:
         "stubs": dict(_stubs(calls, function, names, symbols)),
         "registers": {str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
         "closed": dict(closed.most_common()),
+        "codes": {str(number): code for number, code in python.items()},
+        "builtins": {str(number): call.builtin for number, call in enumerate(calls) if call.builtin},
     }
 
 

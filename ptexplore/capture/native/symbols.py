@@ -47,12 +47,13 @@ class NotElf(Exception):
 class FunctionAddress:
     """What lies at an address: the library's file name, its kind, the address it starts at, its mangled name.
 
+    A `python` function's address is that of its code object; `profile` is the probe's own profile function.
     `unit` is the source file, without folders, that the STT_FILE row above a local symbol names; "" where no such row
     can be trusted. `is_global`: its symbol is a global one, which no inline function and no template has.
     """
 
     library: str
-    kind: Literal["function", "plt", "unknown", "none"]
+    kind: Literal["function", "plt", "unknown", "none", "python", "profile"]
     start: int
     mangled: str
     unit: str = ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
-from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
@@ -29,6 +29,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     state_at,
 )
 
+REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
 
@@ -52,12 +53,19 @@ def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
     state = state_at(claim, state)
     if claim.hop.kind in ("binding", "python"):
-        children = (_descend(context, tensors, c, inside_caller(context, claim, c, state)) for c in claim.children)
+        children = []
+        for child in claim.children:
+            children.append(_descend(context, tensors, child, inside_caller(context, claim, child, state)))
+            if claim.hop.kind == "python":  # what the frame did before it read them holds for its next call as well
+                state = state_at(child, state)
         return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     call = _call(context, tensors, claim, state)
+    passing = next(filter(None, map(_passing_on, claim.children)), None) if len(call.steps) > 1 else None
+    if passing is not None:
+        return replace(claim, children=(_through_python(context, tensors, call, passing),))
     innermost = _inside_steps(context, state, call.steps, call.steps[-1].key if call.steps else None)
     inner: dict[int, list[Claim]] = {}
     for child in claim.children:
@@ -66,6 +74,36 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
     if not call.steps:
         return replace(claim, children=tuple(inner.get(0, ()))).but(claim.hop, *call.unsaid)
     return replace(claim, children=(_chain(context, call, inner),))
+
+
+def _passing_on(claim: Claim) -> Claim | None:
+    """The Python frame, in a kernel that Python runs, that sends the call on to the next key; None where none does."""
+    event = claim.event
+    if event.type == "frame" and event.function == REDISPATCH[1] and (event.file or "").endswith(REDISPATCH[0]):
+        return claim
+    if claim.hop.kind in ("op", "node"):
+        return None
+    return next(filter(None, map(_passing_on, claim.children)), None)
+
+
+def _through_python(context: Context, tensors: KnownTensors, call: OperatorCall, passing: Claim) -> Claim:
+    """The first key, with the kernel that Python runs; the next one is inside the frame that sends the call on."""
+    outer, inner = (_inside_steps(context, call.state, steps, steps[-1].key) for steps in (call.steps[:1], call.steps))
+    gap = Claim(Hop(0, "key", "", "observed", NOT_YET))
+    sending = replace(passing, children=(gap,))
+    emptied = tuple(_swapped(child, passing, sending) for child in call.claim.children)
+    held = [_descend(context, tensors, child, outer) for child in emptied]
+    called = [_descend(context, tensors, child, inner) for child in passing.children]
+    further = _chain(context, call, {len(call.steps) - 1: called}, 1)
+    first = _chain(context, replace(call, steps=call.steps[:1]), {0: held})
+    return rewrite((first,), lambda claim: further if claim.hop is gap.hop else claim)[0]
+
+
+def _swapped(claim: Claim, old: Claim, new: Claim) -> Claim:
+    """The claim with `new` in the place of `old`."""
+    if claim is old:
+        return new
+    return replace(claim, children=tuple(_swapped(child, old, new) for child in claim.children))
 
 
 def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> OperatorCall:

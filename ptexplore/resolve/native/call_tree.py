@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Literal
 
 from ptexplore.cpp.symbol_names import Name, arguments_of, parse, pointed, split
-from ptexplore.model.observed import SteppedCalls
+from ptexplore.model.observed import PythonCode, SteppedCalls
 from ptexplore.model.trace import walk
 
 _OPEN = ("libtorch", "libc10")
@@ -24,7 +24,7 @@ _INTERPRETER = ("libpython", "python")
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """One function that ran: the library's file name, the function's names."""
+    """One function that ran: the library's file name, the function's names; of Python's own functions their code."""
 
     library: str
     mangled: str
@@ -32,6 +32,7 @@ class Function:
     closed: bool  # its library's source is not PyTorch's nor an extension's
     unit: str = ""  # the source file, without folders, that a local symbol was compiled from, where that is known
     is_global: bool = False  # its symbol is a global one: the function is neither inline nor made of a template
+    code: PythonCode | None = None
 
     @cached_property
     def name(self) -> Name:
@@ -41,7 +42,7 @@ class Function:
     @cached_property
     def landmark(self) -> Landmark:
         """What it is on the way through the dispatcher."""
-        return landmark(self.name)
+        return landmark(self.name) if self.code is None else Landmark("other")
 
     @cached_property
     def is_interpreter(self) -> bool:
@@ -56,7 +57,10 @@ class Function:
 
 @dataclass(slots=True, eq=False)
 class NativeFrame:
-    """One call. `number` counts calls in the order of entry; the calls below it are numbers up to `last`."""
+    """One call. `number` counts calls in the order of entry; the calls below it are numbers up to `last`.
+
+    `builtin` is the name by which Python called a function of C.
+    """
 
     number: int
     function: Function
@@ -65,6 +69,7 @@ class NativeFrame:
     tail: bool
     registers: tuple[int, ...] | None
     parent: NativeFrame | None
+    builtin: str = ""
     last: int = 0
     children: list[NativeFrame] = field(default_factory=list)
 
@@ -75,8 +80,18 @@ class NativeFrame:
 
     @property
     def own(self) -> int:
-        """Instructions outside the calls it made."""
-        return self.instructions - sum(child.instructions for child in self.children)
+        """Instructions outside the calls it made; those that run a Python function are the interpreter's own."""
+        return self.instructions - sum(call.instructions for call in self._native_calls())
+
+    def _native_calls(self) -> Iterator[NativeFrame]:
+        """The calls that the machine made in it, those of the Python functions that it ran among them."""
+        pending = list(self.children)
+        while pending:
+            frame = pending.pop()
+            if frame.function.code is not None:
+                pending += frame.children
+            else:
+                yield frame
 
     def holds(self, other: NativeFrame) -> bool:
         """Whether `other` ran inside this call, or is it."""
@@ -102,11 +117,12 @@ def part(calls: SteppedCalls) -> SteppedPart:
             library,
             mangled,
             demangled,
-            library in calls.closed and not library.startswith(_OPEN),
-            calls.units.get(str(number), ""),
-            number in calls.globals,
+            closed=kind == "python" or (library in calls.closed and not library.startswith(_OPEN)),
+            unit=calls.units.get(str(number), ""),
+            is_global=number in calls.globals,
+            code=calls.codes.get(str(number)),
         )
-        for number, (library, _, mangled, demangled) in enumerate(calls.functions)
+        for number, (library, kind, mangled, demangled) in enumerate(calls.functions)
     ]
     frames: list[NativeFrame] = []
     stack: list[NativeFrame] = []
@@ -116,7 +132,8 @@ def part(calls: SteppedCalls) -> SteppedPart:
             stack.pop().last = number - 1
         parent = stack[-1] if stack else None
         registers = calls.registers.get(str(number))
-        frame = NativeFrame(number, functions[function], begin, end, number in calls.tail, registers, parent)
+        builtin = calls.builtins.get(str(number), "")
+        frame = NativeFrame(number, functions[function], begin, end, number in calls.tail, registers, parent, builtin)
         if parent is not None:
             parent.children.append(frame)
         frames.append(frame)

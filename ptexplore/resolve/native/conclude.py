@@ -5,7 +5,7 @@ The frames grow into a tree of branches. What left no frame is put around branch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
@@ -21,6 +21,7 @@ from ptexplore.resolve.native.chain import ChainStep, steps
 from ptexplore.resolve.native.seen import Seen
 
 PREDICTED = ("impl", "stub", "native")
+BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
 INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
 DEEPEST = 300  # levels; a saved trace is read back to 400
 
@@ -49,9 +50,12 @@ class Growth:
     cut: bool  # calls nested deeper than can be shown were left out
 
 
-def grow(part: SteppedPart) -> Growth:
-    """A branch for every frame, but for the interpreter's that only wrap: their calls move up to what they are in."""
-    opens = _holding_open(part)
+def grow(part: SteppedPart, python: Set[NativeFrame] = frozenset()) -> Growth:
+    """A branch for every frame, but for the interpreter's that only wrap: their calls move up to what they are in.
+
+    So do those of Python functions that are not in `python`.
+    """
+    opens = _holding_open(part, python)
     root = Branch(None)
     of: dict[NativeFrame, Branch] = {}
     inside: dict[int, Branch | None] = {}
@@ -60,7 +64,7 @@ def grow(part: SteppedPart) -> Growth:
         parent = inside[frame.parent.number] if frame.parent is not None else root
         if parent is None or parent.depth >= DEEPEST:
             inside[frame.number], cut = None, True
-        elif frame.function.is_interpreter and opens[frame.number]:
+        elif (frame.function.is_interpreter and opens[frame.number]) or _is_folded(frame, python):
             inside[frame.number] = parent
         else:
             branch = Branch(parent, frame, depth=parent.depth + 1)
@@ -69,11 +73,15 @@ def grow(part: SteppedPart) -> Growth:
     return Growth(root, of, cut)
 
 
-def _holding_open(part: SteppedPart) -> list[bool]:
-    """By frame whether a call inside it is of code whose source is open."""
+def _is_folded(frame: NativeFrame, python: Set[NativeFrame]) -> bool:
+    return frame.function.code is not None and frame not in python
+
+
+def _holding_open(part: SteppedPart, python: Set[NativeFrame]) -> list[bool]:
+    """By frame whether a call inside it is of code whose source is open, or a Python function that gets a branch."""
     holding = [False] * len(part.frames)
     for frame in reversed(part.frames):
-        if frame.parent is not None and (holding[frame.number] or not frame.function.closed):
+        if frame.parent is not None and (holding[frame.number] or not frame.function.closed or frame in python):
             holding[frame.parent.number] = True
     return holding
 
@@ -224,7 +232,8 @@ class Conclusions:
             claim = self._without_idle(claim, within)
             return Draft(claim, None, [self._draft(child, within) for child in claim.children])
         claim = self._without_idle(claim, frame)
-        draft = self._place(self.seen.observed(claim, frame), frame)
+        seen = self.seen.entered(claim) if frame.function.code is not None else self.seen.observed(claim, frame)
+        draft = self._place(seen, frame)
         draft.children = [self._draft(child, frame) for child in claim.children]
         return draft
 
@@ -305,8 +314,8 @@ class Conclusions:
             self._compare(draft, expected, list(walk(walked)))
         left = list(expected)
         draft.children = [self._step(claim, step, expected, left) for step in walked]
-        rest = [child for child in claim.children if child.hop.kind != "key"]
-        rest += [child for _, kernel in left for child in kernel.children if child.hop.kind not in (*PREDICTED, "key")]
+        rest = list(_without_keys(claim.children))
+        rest += [c for _, kernel in left for c in _without_keys(kernel.children) if c.hop.kind not in PREDICTED]
         draft.children += [self._draft(child, frame) for child in rest]
         return draft
 
@@ -330,7 +339,7 @@ class Conclusions:
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
         inside = self._kernel(kernel, step)
         region = step.kernel_frame or step.frame
-        inside.children = [self._draft(child, region) for child in inside.claim.children if child.hop.kind != "key"]
+        inside.children = [self._draft(child, region) for child in _without_keys(inside.claim.children)]
         inside.children += [self._step(call, further, expected, left) for further in step.children]
         draft.children = [inside]
         return draft
@@ -395,7 +404,8 @@ class Conclusions:
         if draft.branch is None:
             anchors = _anchors(draft)
             held = span(parent, anchors) if anchors else None
-            held = entered(held, parent) if held and draft.claim.hop.kind == "python" else held
+            guessed = draft.claim.hop.kind == "python" and not self.seen.part.calls.ordered
+            held = entered(held, parent) if held and guessed else held
             draft.branch = wrap(held, draft.claim) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:
@@ -411,8 +421,19 @@ def _anchors(draft: Draft) -> list[Branch]:
 
 
 def _chain(claim: Claim) -> Iterator[Pair]:
-    """The predicted keys of an operator call with their kernels, in order."""
-    for key in claim.children:
-        for kernel in key.children if key.hop.kind == "key" else ():
-            yield key, kernel
+    """The predicted keys of an operator call with their kernels, in order: those too that Python code goes on to."""
+    for child in claim.children:
+        if child.hop.kind in BETWEEN:
+            yield from _chain(child)
+        for kernel in child.children if child.hop.kind == "key" else ():
+            yield child, kernel
             yield from _chain(kernel)
+
+
+def _without_keys(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """Claims without an operator call's further keys, which have places of their own in its chain."""
+    for claim in claims:
+        if claim.hop.kind in BETWEEN and any(_chain(claim)):
+            yield replace(claim, children=tuple(_without_keys(claim.children)))
+        elif claim.hop.kind != "key":
+            yield claim

@@ -90,16 +90,23 @@ def _wanted(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
 def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
     """The claim with as many calls of the operator inside as the stepped call has, if only one claim has that many.
 
-    For calls that came boxed: the probe counts entry points, and a boxed call goes past them.
+    A boxed call whose operator is not known may be one of them; of several claims then the one that runs Python as it.
+
+    For calls that came boxed: the probe counts entry points, and a boxed call goes past them. A call that was not
+    stepped to its end may have more inside.
     """
-    if stepped.calls.number is not None:
+    if stepped.calls.number is not None or stepped.calls.cut:
         return None
     named = f"aten::{str(stepped.calls.op).partition('.')[0]}"
     known = handles(stepped.frames, seen.operator_named)
     marks = [frame_mark(frame, seen.operator_named, (), known) for frame in stepped.frames]
-    inside = sum(mark is not None and mark.kind == "op" and mark.name.partition(".")[0] == named for mark in marks)
+    ops = [mark.name for mark in marks if mark is not None and mark.kind == "op"]
+    inside = sum(name.partition(".")[0] == named for name in ops)
     called = _called(stepped, claims)
-    fitting = [c for c in called if sum(other in called for other in c.walk()) == inside]
+    counted = ((claim, sum(other in called for other in claim.walk())) for claim in called)
+    fitting = [claim for claim, count in counted if inside <= count <= inside + ops.count(UNNAMED)]
+    if len(fitting) > 1 and stepped.calls.ordered:
+        fitting = [claim for claim in fitting if bool(seen.python) == any(c.hop.kind == "python" for c in claim.walk())]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -116,11 +123,14 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
-    growth = grow(seen.part)
     aligned = align(claims, seen.part.frames, seen.operator_named)
+    growth = grow(seen.part, seen.python | set(aligned.values()))
     work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
     joined = work.join(claims)
     findings += [(finding, branch.done if branch is not None else None) for finding, branch in work.findings]
+    if seen.part.calls.unordered:
+        text = "native frames may stand under another Python function than the one that called them: "
+        findings.append((Finding("cut", f"{text}{seen.part.calls.unordered}"), None))
     if growth.cut:
         findings.append((Finding("cut", f"calls nested deeper than {DEEPEST} are not shown"), None))
     return joined
@@ -131,20 +141,35 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
 
 @dataclass(frozen=True, slots=True)
 class Matchable:
-    """One claim or frame that can be matched: an operator call, a node's apply, a binding; and its name there."""
+    """One claim or frame that can be matched: an operator call, a node's apply, a binding, a Python function; its name.
+
+    A binding is named as Python calls it ("add") or, where Python's calls are not known, by its function of C.
+    """
 
     kind: str
     name: str
 
 
-def claim_mark(claim: Claim) -> Matchable | None:
-    """How a claim can be recognised among the frames; None if it leaves no frame of its own."""
+def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
+    """How a claim can be recognised among the frames; None if it leaves no frame of its own.
+
+    `ordered`: the frames have Python's functions, and tell which functions of C Python called by a name.
+    """
     event, hop = claim.event.type, claim.hop
+    if ordered and event == "frame":
+        return Matchable("python", python_mark(claim.event.file, claim.event.line, claim.event.function))
+    if ordered and event == "builtin" and claim.event.method:
+        return Matchable("binding", claim.event.method)
     if hop.kind == "op" and event == "op":
         return Matchable("op", hop.op or hop.name)
     if hop.kind == "node" and event in ("node", "engine"):
         return Matchable("node", _last(hop.name.removesuffix("::apply")))
     return Matchable("binding", _last(hop.name)) if hop.kind == "binding" else None
+
+
+def python_mark(file: str | None, line: int | None, name: str | None) -> str:
+    """What tells a Python function from others: `co_filename`, `co_firstlineno`, `co_name`."""
+    return f"{file}:{line}:{name}"
 
 
 def _last(name: str) -> str:
@@ -155,15 +180,17 @@ def frame_mark(
     frame: NativeFrame, op_of: OpOf, bindings: Iterable[str], handles: Mapping[int, str]
 ) -> Matchable | None:
     """How a frame can be recognised among the claims; None if it can't."""
-    seen = frame.function.landmark
+    seen, code = frame.function.landmark, frame.function.code
+    if code is not None:
+        return Matchable("python", python_mark(code.file, code.line, code.name))
     if seen.kind == "entry":
         return Matchable("op", op_of(seen.name) or seen.name)
     if seen.kind == "boxed-call":
         return Matchable("op", handles.get(handle_below(frame) or 0, UNNAMED))
     if seen.kind == "node":
         return Matchable("node", UNNAMED if seen.name in ("PyNode", "CppNode") else seen.name)
-    name = _last(frame.function.name.qualified)
-    return Matchable("binding", name) if name in bindings else None
+    names = (frame.builtin, _last(frame.function.name.qualified))
+    return next((Matchable("binding", name) for name in names if name and name in bindings), None)
 
 
 def handle_below(frame: NativeFrame) -> int | None:
@@ -194,7 +221,8 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
 
     Names must be equal (an overload that the claim does not know is told by the frame), order and nesting too.
     """
-    marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim)) is not None]
+    ordered = any(frame.function.code is not None for frame in frames)
+    marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
     names = {mark.name for _, mark in marked if mark.kind == "binding"}
     known = handles(frames, op_of)
     run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, names, known)) is not None]
@@ -210,13 +238,23 @@ def _loose(mark: Matchable, vague: bool) -> Matchable:
 
 
 def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
-    """Positions that belong together: longest equal runs first, then what the frames leave unnamed between them."""
-    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
-    a = b = 0
+    """Positions that belong together: longest equal runs first, then what the frames leave unnamed between them.
+
+    What both begin and end with is told apart first: it is most of it, and the rest takes a time that grows with its
+    square.
+    """
+    least = min(len(mine), len(theirs))
+    head = next((n for n in range(least) if mine[n] != theirs[n]), least)
+    tail = next((n for n in range(least - head) if mine[-1 - n] != theirs[-1 - n]), least - head)
+    yield from zip(range(head), range(head), strict=True)
+    a = b = head
+    matcher = SequenceMatcher(None, mine[head : len(mine) - tail], theirs[head : len(theirs) - tail], autojunk=False)
     for block in matcher.get_matching_blocks():
-        yield from _unnamed(mine, theirs, range(a, block.a), range(b, block.b))
-        yield from zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True)
-        a, b = block.a + block.size, block.b + block.size
+        first, second = block.a + head, block.b + head
+        yield from _unnamed(mine, theirs, range(a, first), range(b, second))
+        yield from zip(range(first, first + block.size), range(second, second + block.size), strict=True)
+        a, b = first + block.size, second + block.size
+    yield from zip(range(len(mine) - tail, len(mine)), range(len(theirs) - tail, len(theirs)), strict=True)
 
 
 def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right: range) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,7 @@ from ptexplore.resolve.dispatch.operator_calls import BOXED_CALL
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites, third_party
+from ptexplore.resolve.python_places import function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
@@ -57,6 +58,9 @@ class Seen:
         return [self._source(frame) for frame in self.part.frames]
 
     def _source(self, frame: NativeFrame) -> SourceRef:
+        code = frame.function.code
+        if code is not None:
+            return function_place(self.context, code.file, code.line, code.name)
         seen, source = frame.function.landmark, self.sites.of(frame)
         operator = self._operator(seen.name) if seen.kind in ("entry", "redispatch") else None
         return self.sites.entry(operator, seen.kind) or source if operator is not None else source
@@ -107,6 +111,16 @@ class Seen:
         names = [self.part.calls.stubs.get(str(frame.number), "") for frame in asked]
         return frozenset(parse(name).plain for name in names) if all(names) else None
 
+    @cached_property
+    def python(self) -> set[NativeFrame]:
+        """The Python functions of torch and of your own that called something whose source is open."""
+        calling: set[NativeFrame] = set()
+        for frame in reversed(self.part.frames):
+            if frame.parent is not None and (frame in calling or not frame.function.closed):
+                calling.add(frame.parent)
+        codes = ((frame, frame.function.code) for frame in calling)
+        return {frame for frame, code in codes if code is not None and is_torchs_or_yours(self.context, code.file)}
+
     # --- hops ---
 
     def evidence(self, claim: Claim) -> tuple[int, ...]:
@@ -130,9 +144,17 @@ class Seen:
         )
         return replace(claim, hop=changed)
 
+    def entered(self, claim: Claim) -> Claim:
+        """The claim of a Python function that ran in the stepped run as well."""
+        return replace(claim, hop=replace(claim.hop, evidence=self.evidence(claim)))
+
     def plain(self, frame: NativeFrame, children: tuple[Claim, ...]) -> Claim:
         """The hop of a frame that nothing else is known of."""
         function, source = frame.function, self.sources[frame.number]
+        if function.code is not None:
+            evidence = (self.part.calls.observation,)
+            hop = Hop(0, "python", function.code.name, "observed", source, phase=self.phase, evidence=evidence)
+            return Claim(hop, children=children)
         library = third_party(function.name, function.unit) if source.path is None and not function.closed else None
         hop = Hop(
             id=0,

@@ -336,13 +336,13 @@ class RowContext:
 def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[TraceRow, ...], int]:
     """Rows of the hops worth a reader's time, equal rows as one.
 
-    Python helpers that ran no operator are counted, not shown.
+    Python helpers that ran no operator, and no frame that is shown, are counted, not shown.
     """
     rows: list[TraceRow] = []
     hidden = 0
     for hop in hops:
         complete = full or hop.id in place.opened
-        is_helper = hop.kind in ("python", "binding") and not _operators_below(hop)
+        is_helper = hop.kind in ("python", "binding") and not _work_below(hop)
         if is_helper and not complete and not place.opened:
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
@@ -475,5 +475,6 @@ def title(hop: Hop, *, entry: bool = False) -> str:
     return short(native.shown_name(hop) if frame else hop.name)
 
 
-def _operators_below(hop: Hop) -> bool:
-    return hop.kind in ("op", "node") or any(_operators_below(c) for c in hop.children)
+def _work_below(hop: Hop) -> bool:
+    """Whether an operator or node ran inside, or a function of C++ that the rules leave in."""
+    return hop.kind in ("op", "node") or any(child.kind == "native" or _work_below(child) for child in hop.children)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.capture.native.record import SteppedCall, build
+from ptexplore.capture.native.record import build
+from ptexplore.capture.native.stepped_call import SteppedCall
 from ptexplore.capture.native.symbols import Symbols, demangle
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, NativeCall

@@ -36,6 +36,7 @@ from tests.unit.resolve.making import (
     operator,
     registration,
     session,
+    shape,
     state,
     tensor,
     walk,
@@ -354,3 +355,40 @@ def test_an_operator_of_unknown_overload_has_no_keys_and_its_inside_is_a_predict
     assert chain(claims, "aten::mirror") == [("CPU", "predicted")], "whichever it is holds that guard"
     apart = rows(**{"twin.a": USUAL, "twin.b": {"AutogradCPU": {}}})
     assert chain(reasoned(small, twin, catalogue=apart), "aten::mirror") == [], "one holds a guard, the other none"
+
+
+# --- kernels that Python runs ---
+
+
+def python_kernel(*inside: Event) -> Event:
+    """A custom operator's autograd kernel: Python, whose `redispatch` (torch/_ops.py) leads to the CPU kernel."""
+    sending = frame(
+        "redispatch", frame("backend_impl", *inside, file="/l/k.py", line=3), file="/l/torch/_ops.py", line=9
+    )
+    forward = builtin("torch", "apply", frame("forward", sending, file="/l/torch/_library/autograd.py", line=5))
+    return op("aten::blend", frame("autograd_impl", forward, file="/l/torch/_library/autograd.py", line=1), inputs=TWO)
+
+
+def test_the_next_key_is_inside_the_python_that_sends_the_call_on(small: Small) -> None:
+    """The autograd kernel holds the CPU kernel, and not the other way round."""
+    claims = reasoned(small, python_kernel(op("aten::mirror", inputs=TWO)))
+    assert shape(claims[:1]) == (
+        "aten::blend(AutogradCPU(AutogradCPU::aten::blend(autograd_impl(torch.apply(forward(redispatch("
+        "CPU(CPU::aten::blend(backend_impl(aten::mirror(CPU(CPU::aten::mirror))))))))))))"
+    )
+
+
+def test_python_that_redispatches_another_operator_is_that_ones(small: Small) -> None:
+    inner = python_kernel()
+    claims = reasoned(small, op("aten::mirror", inner, inputs=TWO))
+    assert shape(claims[:1]).startswith(
+        "aten::mirror(AutogradCPU(AutogradCPU::aten::mirror(CPU(CPU::aten::mirror(aten::b"
+    )
+
+
+def test_what_a_frames_call_read_holds_for_the_next_one_in_it(small: Small) -> None:
+    """Inside a `with` block that turns autograd off: an operator by its sign, after one by a name that was read."""
+    off = excluded(KEYS, BELOW)
+    named = builtin("torch", "mirror", op("aten::mirror", inputs=TWO), tls_exclude=off)
+    claims = reasoned(small, frame("f", named, BLEND, file="/l/f.py", line=1))
+    assert chain(claims) == [("CPU", "predicted")]
