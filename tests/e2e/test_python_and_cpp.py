@@ -336,8 +336,10 @@ def _operators_missing(hops: list[dict[str, Any]], operators: list[dict[str, Any
     vague = any("." not in op for op, _ in called)
     position = 0
     for row in operators:
-        if row["op"].startswith("profiler::"):
-            continue  # torch opens a range for a profiler: the profiler tells the range, not the call
+        # A range that torch opens for a profiler: the profiler tells the range, not the call. Where a mode is on, an
+        # output that is saved for backward is detached through the dispatcher; without one it is not.
+        if row["op"].startswith("profiler::") or row["op"] == "aten::detach":
+            continue
         wanted = row["op"]
         names = [(op, chain) if not vague else (op.partition(".")[0], chain) for op, chain in called[position:]]
         if vague:
