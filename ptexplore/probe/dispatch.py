@@ -311,9 +311,11 @@ class CallRecorder:
     def _hold(self, tensor: Any) -> bool:
         """Keep the tensor alive, so that its address stays its own; False when too much is held already."""
         try:
-            size = math.prod(int(n) for n in tensor.shape) * tensor.element_size()
+            sizes = tensor.shape
         except RuntimeError:  # a nested tensor has no one shape
-            size = 0
+            sizes = ()
+        # A symbolic size may be no number, and to ask for its number would add a guard to its shape environment.
+        size = math.prod(sizes) * tensor.element_size() if all(type(n) is int for n in sizes) else 0
         if self._held + size > HELD:
             return False
         self._held += size
