@@ -337,3 +337,59 @@ def test_what_autocast_calls_does_not_go_through_autocast(command: InProcess) ->
     for op in ("aten::matmul", "aten::mm", "aten::resolve_conj"):
         assert predicted[op] == ran[op]
     assert "AutocastCPU" not in predicted["aten::mm"]
+
+
+def test_a_key_says_redispatch_only_inside_the_kernel_that_redispatched(command: InProcess) -> None:
+    """Python's values become tensors below autograd: the table is asked for CPU at once; no kernel sent it there."""
+    has_autograd = torch_says(
+        "with torch._C._AutoDispatchBelowADInplaceOrView():\n"
+        "    left = torch._C._dispatch_keys(torch.ones(1)) - torch._C._dispatch_tls_local_exclude_set()\n"
+        "print(json.dumps(left.has(torch._C.DispatchKey.AutogradCPU)))"
+    )
+
+    def starts(hop: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The keys that a call begins with: no kernel is around them."""
+        for child in hop["children"]:
+            if child["kind"] == "key":
+                yield child
+            elif child["kind"] == "native":
+                yield from starts(child)
+
+    code = "def f(x):\n    y = x.clone()\n    y[1:] = 7\n    return y"
+    calls = [hop for hop in command("trace", "f(x)", "--setup", code, "--json").hops if hop["kind"] == "op"]
+    began = {call["op"]: key for call in calls for key in starts(call)}
+    assert len(began) > 5
+    assert not [op for op, key in began.items() if key["dispatch"]["redispatch"]]
+    lifted = began["aten::lift_fresh"]
+    assert lifted["name"] == ("AutogradCPU" if has_autograd else "CPU")
+    assert not any("redispatches" in sentence for sentence in lifted["why"])
+
+
+def test_a_set_that_may_hold_more_keys_is_not_stated(command: InProcess) -> None:
+    """What a view of a conjugated tensor carries is not known from its device and layout."""
+    carries = torch_says(
+        "view = torch.ones(2, dtype=torch.cfloat).conj().view(2, 1)\n"
+        "print(json.dumps(torch._C._dispatch_keys(view).has(torch._C.DispatchKey.Conjugate)))"
+    )
+    assert carries
+    code = "def f(z):\n    return torch.matmul(z.conj(), z)"
+    variables = ("--var", "z=torch.ones(2, 2, dtype=torch.cfloat)")
+    hops = command("trace", "f(z)", "--setup", code, *variables, "--no-native", "--json").hops
+    made = [h["dispatch"] for h in hops if h["kind"] == "key" and h["op"] != "aten::_conj" and h["dispatch"]["unread"]]
+    assert made
+    assert all("Conjugate" in dispatch["unread_why"] for dispatch in made)
+    assert not any(set(dispatch["arguments"]) & set(dispatch["unread"]) for dispatch in made)
+
+
+def test_no_key_is_predicted_without_a_nested_argument(command: InProcess) -> None:
+    """The profiler skips nested tensors: what their calls go through does not follow from the other arguments."""
+    nested = "torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)"
+    expected = torch_says(
+        f"keys = torch._C._dispatch_keys({nested})\n"
+        "print(json.dumps(keys.has(torch._C.DispatchKey.AutogradNestedTensor)))"
+    )
+    assert expected
+    hops = command("trace", "n * 2", "--var", f"n={nested}", "--no-native", "--json").hops
+    call = next(hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::mul.Tensor")
+    assert not [child for child in call["children"] if child["kind"] == "key"]
+    assert any("the profiler tells nothing of self" in sentence for sentence in call["why"])

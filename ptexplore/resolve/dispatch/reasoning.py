@@ -18,6 +18,7 @@ from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, onward
 from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
+    WRAPPED,
     Arguments,
     KnownTensors,
     LocalState,
@@ -66,7 +67,7 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
     passing = next(filter(None, map(_passing_on, claim.children)), None) if len(call.steps) > 1 else None
     if passing is not None:
         return replace(claim, children=(_through_python(context, tensors, call, passing),))
-    innermost = _inside_steps(context, state, call.steps, call.steps[-1].key if call.steps else None)
+    innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
     inner: dict[int, list[Claim]] = {}
     for child in claim.children:
         number, called, around = _caller(context, call, child, innermost)
@@ -115,6 +116,10 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
     )
     keys = (arguments.raw | state.include) & ~state.exclude
     start, masked = _masked(context, op, keys)
+    if state.known and arguments.unrecorded:
+        names = ", ".join(arguments.unrecorded)
+        why = f"the profiler tells nothing of {names}: it skips tensors that are undefined, nested or of symbolic sizes"
+        state = replace(state, observed=False, certain=False, known=False, why=why)
     if not state.known:
         unknown_state = (f"which key this call goes to is not known: {state.why}",) if state.why else ()
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
@@ -284,13 +289,27 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
     return Claim(hop=hop, children=(kernel,))
 
 
+def _why_unread(context: Context, arguments: Arguments) -> str | None:
+    """Why the sets of some arguments are not known. Under a transform nothing is assumed, so that no doubt comes up."""
+    if arguments.doubtful:
+        keys = ", ".join(context.keys.names(arguments.doubt))
+        return f"made during the call, it may carry {keys}, as what it is a view of may"
+    return WRAPPED if arguments.unread else None
+
+
 def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch:
     """A call's first lookup, with the sets that it begins from."""
     return replace(
         dispatch,
         skipped=call.masked,
-        arguments={name: context.keys.show(raw) for name, raw in call.arguments.sets.items()},
-        unread=call.arguments.unread,
+        arguments={
+            name: context.keys.show(raw)
+            for name, raw in call.arguments.sets.items()
+            if name not in call.arguments.doubtful
+        },
+        unread=(*call.arguments.unread, *call.arguments.doubtful),
+        unread_why=_why_unread(context, call.arguments),
+        assumed=call.arguments.assumed,
         wrapped={
             name: tuple(context.keys.show(layer.raw) for layer in layers[1:])
             for name, layers in call.arguments.layers.items()

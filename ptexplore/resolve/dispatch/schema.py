@@ -68,6 +68,20 @@ def own_inputs(schema: str, inputs: Sequence[RecordedInput]) -> Sequence[Recorde
     return inputs[-len(arguments(schema)) :] if len(inputs) > len(arguments(schema)) > 0 else inputs
 
 
+def unrecorded(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
+    """The names of tensors that a call was given and the profiler tells nothing of.
+
+    These are undefined, nested or of symbolic sizes. Of an optional tensor that is None nothing is missing.
+    Source: InputOutputEncoder::push of torch/csrc/profiler/collection.cpp.
+    """
+    return tuple(
+        argument.name
+        for argument, value in zip(wanted, inputs, strict=False)
+        if (argument.type == "Tensor" and value is None)
+        or (argument.type.startswith("Tensor[") and isinstance(value, tuple) and None in value)
+    )
+
+
 def _fits(argument: Argument, value: RecordedInput) -> bool:
     if isinstance(value, RecordedTensor):
         return argument.type in ("Tensor", "Tensor?")

@@ -27,14 +27,18 @@ from ptexplore.resolve.keyset import BACKENDS, KeySets, union
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
+FRESH = "the tensor was made during the call; a tensor of its device and layout carries these keys"
+WRAPPED = "a function transform may have wrapped it"
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
 
-    `doubt` are further bits that some argument may carry; nothing tells whether it does. `unread` are the arguments of
-    which no set is known; `layers` are, by argument, what was read of a tensor and of what it wraps.
+    `assumed` are the arguments that were not read: a tensor made during the call has the keys of its device and layout.
+    `doubt` are further bits that some of them may carry, the `doubtful` ones; nothing tells whether they do. `unread`
+    are the arguments of which no set is known, `unrecorded` those of which the profiler tells nothing. `layers` are, by
+    argument, what was read of a tensor and of what it wraps.
     """
 
     sets: Mapping[str, int]
@@ -42,7 +46,10 @@ class Arguments:
     why: tuple[str, ...]
     evidence: tuple[int, ...] = ()
     doubt: int = 0
+    assumed: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    unrecorded: tuple[str, ...] = ()
     layers: Mapping[str, tuple[TensorLayer, ...]] = field(default_factory=dict)
 
     @property
@@ -101,7 +108,7 @@ class KnownTensors:
         unread: list[str] = []
         layers: dict[str, tuple[TensorLayer, ...]] = {}
         evidence: list[int] = []
-        doubt = 0
+        doubt, doubtful = 0, []
         both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
         for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
@@ -117,14 +124,27 @@ class KnownTensors:
             else:
                 assumed.append(name)
                 known = self.fresh(tensor)
-                doubt |= self._doubt(tensor, position)
+                may_carry = self._doubt(tensor, position)
+                doubt |= may_carry
+                doubtful += [name] if may_carry else []
             sets[name] = sets.get(name, 0) | known
-        kinds = "the tensor was made during the call; a tensor of its device and layout carries these keys"
-        why = (f"{', '.join(dict.fromkeys(assumed))}: {kinds}",) if assumed else ()
+        certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
+        why = (f"{', '.join(certain)}: {FRESH}",) if certain else ()
         if unread:
-            why = (*why, f"{', '.join(dict.fromkeys(unread))}: not read, and a function transform may have wrapped it")
+            why = (*why, f"{', '.join(dict.fromkeys(unread))}: not read, and {WRAPPED}")
         seen_in = tuple(dict.fromkeys(evidence))
-        return Arguments(sets, not assumed, why, seen_in, doubt, tuple(dict.fromkeys(unread)), layers)
+        return Arguments(
+            sets,
+            not assumed,
+            why,
+            seen_in,
+            doubt,
+            assumed=tuple(certain),
+            doubtful=tuple(dict.fromkeys(doubtful)),
+            unread=tuple(dict.fromkeys(unread)),
+            unrecorded=schema.unrecorded(named, inputs),
+            layers=layers,
+        )
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor may have from a tensor that it is a view of."""

@@ -5,9 +5,9 @@ The frames grow into a tree of branches. What left no frame is put around branch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from ptexplore.model.observed import UNSEEN
 from ptexplore.model.places import SourceRef
@@ -16,12 +16,14 @@ from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
+from ptexplore.resolve.dispatch.starting_sets import FRESH
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import ChainStep, steps
 from ptexplore.resolve.native.seen import Seen
 
 PREDICTED = ("impl", "stub", "native")
 BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
+OTHER_SET = "the set that was there is not the one that its device and layout would give"
 INLINED = "it left no frame of its own, and what it calls ran: the compiler put it into its caller"
 DEEPEST = 300  # levels; a saved trace is read back to 400
 
@@ -183,6 +185,7 @@ def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Clai
 # --- claims laid over it ---
 
 Pair = tuple[Claim, Claim]  # a key's hop and its kernel's
+UNPREDICTED = Claim(Hop(0, "key", "", "observed", NOT_YET))  # the step around this one was not predicted
 
 
 @dataclass(slots=True, eq=False)
@@ -313,7 +316,8 @@ class Conclusions:
         if not self.seen.part.calls.cut:
             self._compare(draft, expected, list(walk(walked)))
         left = list(expected)
-        draft.children = [self._step(claim, step, expected, left) for step in walked]
+        before = {id(key): id(earlier) for (earlier, _), (key, _) in pairwise(expected)}
+        draft.children = [self._step(claim, step, expected, left, before, None) for step in walked]
         rest = list(_without_keys(claim.children))
         rest += [c for _, kernel in left for c in _without_keys(kernel.children) if c.hop.kind not in PREDICTED]
         draft.children += [self._draft(child, frame) for child in rest]
@@ -325,8 +329,20 @@ class Conclusions:
             text = f"predicted were the keys {', '.join(keys)}; those that ran are {', '.join(ran)}"
             self.findings.append((Finding("prediction-differs", f"{draft.claim.hop.name}: {text}"), draft.branch))
 
-    def _step(self, call: Claim, step: ChainStep, expected: list[Pair], left: list[Pair]) -> Draft:
-        """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`."""
+    def _step(
+        self,
+        call: Claim,
+        step: ChainStep,
+        expected: list[Pair],
+        left: list[Pair],
+        before: Mapping[int, int],
+        around: Claim | None,
+    ) -> Draft:
+        """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`.
+
+        `before` has, by the `id()` of a predicted key, that of the key predicted before it. `around` is the prediction
+        of the step that sent the call on to this one. Where these differ, the predicted reason is not this key's.
+        """
         op = (self.seen.operator_named(step.entry) if step.entry else None) or call.hop.op or ""
         at = next((n for n, (key, _) in enumerate(expected) if key.hop.name == step.key), None)
         predicted = expected[at] if at is not None and op == call.hop.op else None
@@ -335,12 +351,15 @@ class Conclusions:
             left.remove(predicted)
         key, kernel = predicted or self._fresh(call, op, step)
         kernel = self._without_idle(kernel, step.frame)
+        if predicted is not None and before.get(id(key)) != (id(around) if around is not None else None):
+            key, _ = self._fresh(call, op, step)
         key = self._key(key, step)
         draft = Draft(key, wrap([self.growth.of[step.frame]], key))
         inside = self._kernel(kernel, step)
         region = step.kernel_frame or step.frame
         inside.children = [self._draft(child, region) for child in _without_keys(inside.claim.children)]
-        inside.children += [self._step(call, further, expected, left) for further in step.children]
+        sender = predicted[0] if predicted is not None else UNPREDICTED
+        inside.children += [self._step(call, further, expected, left, before, sender) for further in step.children]
         draft.children = [inside]
         return draft
 
@@ -363,10 +382,14 @@ class Conclusions:
 
     def _key(self, key: Claim, step: ChainStep) -> Claim:
         raw, shown = hex(step.set), step.frame.function.shown
-        predicted = key.hop.dispatch or Dispatch("", "", "", ())
+        predicted, sentences = key.hop.dispatch or Dispatch("", "", "", ()), key.hop.why
+        if predicted.assumed and predicted.raw != raw:
+            predicted = without_assumed(predicted)
+            sentences = tuple(sentence for sentence in sentences if FRESH not in sentence)
         dispatch = replace(predicted, set=self.context.keys.show(step.set), raw=raw, observed_raw=raw)
         why = f"{shown} was given the set {raw} ({step.register}): {step.key} is its highest key"
-        hop = replace(key.hop, status="observed", dispatch=dispatch, evidence=self.seen.evidence(key))
+        evidence = self.seen.evidence(key)
+        hop = replace(key.hop, status="observed", dispatch=dispatch, why=sentences, evidence=evidence)
         return key.but(hop, why)
 
     def _kernel(self, kernel: Claim, step: ChainStep) -> Draft:
@@ -418,6 +441,13 @@ def _anchors(draft: Draft) -> list[Branch]:
     if draft.branch is not None:
         return [draft.branch]
     return [branch for child in draft.children for branch in _anchors(child)]
+
+
+def without_assumed(dispatch: Dispatch) -> Dispatch:
+    """The lookup without the argument sets that were assumed: another set than theirs was there."""
+    read = {name: keys for name, keys in (dispatch.arguments or {}).items() if name not in dispatch.assumed}
+    why = "; ".join(dict.fromkeys(reason for reason in (dispatch.unread_why, OTHER_SET) if reason))
+    return replace(dispatch, arguments=read, unread=(*dispatch.unread, *dispatch.assumed), assumed=(), unread_why=why)
 
 
 def _chain(claim: Claim) -> Iterator[Pair]:

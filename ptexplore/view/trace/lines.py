@@ -55,7 +55,8 @@ def reasoning(hop: Hop) -> list[Line]:
         for name, sets in (dispatch.wrapped or {}).items():
             lines.append(Line("reason", f"{name} wraps {', which wraps '.join(f'{{{keys}}}' for keys in sets)}"))
         if dispatch.unread:
-            lines.append(Line("reason", f"{', '.join(dispatch.unread)}: not read; a transform may have wrapped it"))
+            why = dispatch.unread_why or "a transform may have wrapped it"
+            lines.append(Line("reason", f"{', '.join(dispatch.unread)}: not read; {why}"))
         lines += map(_transform, dispatch.transforms)
         local = [f"include {{{dispatch.tls_include}}}"] if dispatch.tls_include else []
         if dispatch.tls_exclude:
@@ -67,7 +68,8 @@ def reasoning(hop: Hop) -> list[Line]:
         lines.append(Line("reason", dispatch.redispatch))
     skipped = dispatch.skipped
     masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    unread = f" and of what {', '.join(dispatch.unread)} carries" if dispatch.unread else ""
+    whole = dispatch.observed_raw is not None or not dispatch.unread
+    unread = "" if whole else f" and of what {', '.join(dispatch.unread)} carries"
     lines.append(Line("reason", f"highest of {{{dispatch.set}}}{unread}: {dispatch.entry}{masked}"))
     return lines
 
