@@ -321,6 +321,44 @@ def _before_end(body: str) -> str:
     raise AssertionError(body)
 
 
+def test_an_operator_of_a_slot_under_a_transform_starts_at_no_key_of_the_outside(command: InProcess) -> None:
+    """`x * 2` calls no builtin that Python's hook sees, and the frame around it began before the level was on."""
+    included = torch_says(
+        "seen = []\n"
+        "def double(x):\n    seen.append(str(torch._C._dispatch_tls_local_include_set()))\n    return x * 2\n"
+        "torch.vmap(double)(torch.rand(3, 3))\nprint(json.dumps(seen[-1]))"
+    )
+    assert "FuncTorchDynamicLayerFrontMode" in included
+    hops = command("trace", "torch.vmap(lambda x: x * 2)(a)", "--no-native", "--json").hops
+    calls = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::mul.Tensor"]
+    assert calls
+    assert "AutogradCPU" not in {key["name"] for call in calls for key in call["children"]}
+
+
+CUSTOM = """@torch.library.custom_op('hard::doubled', mutates_args=())
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    seen.append([str(torch._C._dispatch_tls_local_exclude_set()), torch._C._dispatch_keys(x).raw_repr()])
+    return x * 2
+doubled.register_autograd(lambda ctx, grad: grad * 2)
+"""
+
+
+def test_guards_that_python_holds_are_seen(command: InProcess) -> None:
+    """torch/_library/autograd.py calls the function below autograd: its multiplication starts at CPU."""
+    excluded = torch_says(
+        f"seen = []\n{CUSTOM}\ntorch.ops.hard.doubled(torch.rand(3, 3, requires_grad=True))\n"
+        "print(json.dumps(seen[-1][0]))"
+    )
+    assert "AutogradOther" in excluded
+    setup = ("--setup", f"seen = []\n{CUSTOM}")
+    hops = command("trace", "torch.ops.hard.doubled(a)", *setup, "--grad", "--no-native", "--json").hops
+    keys = [hop["name"] for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::mul.Tensor"]
+    assert keys == ["CPU"]
+    reasons = [hop["source"]["reason"] or "" for hop in hops if hop["kind"] == "key" and hop["op"] == "hard::doubled"]
+    assert reasons
+    assert not any("C++" in reason for reason in reasons), reasons  # torch/_library/custom_ops.py registers it
+
+
 def test_what_autocast_calls_does_not_go_through_autocast(command: InProcess) -> None:
     """The keys that are predicted without a native pass are those whose registers the native pass read."""
 

@@ -162,6 +162,8 @@ class Lookup:
         return self._confirmed(record) or self._skewed(record)
 
     def _unconfirmed(self, entry: TableEntry, registration: Registration | None) -> str:
+        if entry.path is not None and entry.path.endswith(".py"):
+            return "Python registered it there, and the record does not tell which function"
         for source in self.sources:
             if source.related and entry.path is not None and source.tree.exists(entry.path):
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
