@@ -274,7 +274,12 @@ def identify(builtin: Any) -> tuple[str, str] | None:
         kind = descriptor_class
     if str(getattr(kind, "__module__", "")).split(".", 1)[0] == "torch":
         return f"{kind.__module__}.{kind.__qualname__}", name
-    return None
+    return ("torch._C", name) if _traces(builtin, name) else None
+
+
+def _traces(builtin: Any, name: str) -> bool:
+    """Whether it is one of pybind11's functions, of torch._C or a class in it, that call the function they trace."""
+    return "_from_trace" in name and getattr(builtin, "__module__", None) == "torch._C"
 
 
 def is_internal(table: str) -> bool:

@@ -359,6 +359,18 @@ def test_guards_that_python_holds_are_seen(command: InProcess) -> None:
     assert not any("C++" in reason for reason in reasons), reasons  # torch/_library/custom_ops.py registers it
 
 
+def test_a_function_that_c_calls_to_trace_it_goes_through_tracer(command: InProcess) -> None:
+    """No Python calls torch.relu here: the builtin that traces does."""
+    expression = "torch.jit.trace(torch.relu, (a,), check_trace=False)"
+    graph = torch_says(
+        f"a = torch.rand(3, 3)\ngraph = {expression}.graph\n"
+        "print(json.dumps([node.kind() for node in graph.nodes() if node.kind().startswith('aten::')]))"
+    )
+    hops = command("trace", expression, "--no-native", "--json").hops
+    traced = [hop["op"] for hop in hops if hop["kind"] == "key" and hop["name"] == "Tracer"]
+    assert traced == graph == ["aten::relu"]
+
+
 def test_what_autocast_calls_does_not_go_through_autocast(command: InProcess) -> None:
     """The keys that are predicted without a native pass are those whose registers the native pass read."""
 

@@ -231,6 +231,10 @@ NO_AUTOCAST = "ExcludeDispatchKeyGuard no_autocast("
 # Hand-written kernels of these keys change the thread-local sets, by a text that no wheel has.
 CHANGING = ("Tracer", "Python", "PythonTLSSnapshot", "Functionalize", "FuncTorchBatched", "FuncTorchVmapMode",
             "Batched", "VmapMode", "Named")  # fmt: skip
+# The builtins of torch._C that call the function which they trace, by what their names have. setTracingState of the
+# file below puts Tracer into the include set meanwhile.
+TRACED = "_from_trace"
+TRACER = "torch/csrc/jit/frontend/tracer.cpp"
 # The boxed kernels of function transforms, which set both sets anew by what each layer wants
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
@@ -349,13 +353,22 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
         why = read if state.observed else state.why
         return replace(state, observed=False, why=why, certain=False) if operator.hop.kind == "op" else state
     if binding.hop.source.layer != "generated":
-        why = "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
-        return replace(state, observed=False, why=why, certain=False)
+        return _inside_written(context, binding, state)
     factory = _factory(context, binding, operator)
     if factory is None:
         return state
     why = f"inside torch::{factory} ({FACTORIES}), which holds {BELOW}"
     return replace(state, exclude=state.exclude | excluded(context.keys, BELOW), observed=False, why=why)
+
+
+def _inside_written(context: Context, binding: Claim, state: LocalState) -> LocalState:
+    """The sets inside a hand-written binding, as far as what it does to them is known."""
+    if binding.event.table == "torch._C" and TRACED in (binding.event.method or ""):
+        why = f"inside {binding.event.qualname}, which includes Tracer while it traces ({TRACER})"
+        include = state.include | context.keys.functionality("Tracer")
+        return replace(state, include=include, observed=False, why=why, certain=False)
+    why = "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
+    return replace(state, observed=False, why=why, certain=False)
 
 
 def _lifted(caller: Claim, operator: Claim) -> bool:
