@@ -33,11 +33,22 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         if digest is None:
             return
         digests.add(digest)
-    # The native pass is the last: it may die of what it does, and nothing else is lost then.
-    stepped = request.get("native") and [native.RECORDER]
-    told = stepped and request.get("script") is None and request.get("sample") is None and [libraries.RECORDER]
-    for recorder in (*(["again"] if len(digests) > 1 else []), *(told or []), *(stepped or [])):
-        _told(recorder, _forked(recorder, request, known, channel), channel)
+    if len(digests) > 1:
+        _told("again", _forked("again", request, known, channel), channel)
+    if request.get("native"):
+        _step(request, known, channel)
+
+
+def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
+    """The native pass comes late: it may die of what it does, and nothing else is lost then.
+
+    What libraries tell of their calls is laid over its frames, so it is asked for only once there are some.
+    """
+    outcome = _forked(native.RECORDER, request, known, channel)
+    _told(native.RECORDER, outcome, channel)
+    whole = request.get("script") is None and request.get("sample") is None and not request.get("native_op")
+    if whole and outcome.answer.startswith(b'{"type":"pass"'):
+        _told(libraries.RECORDER, _forked(libraries.RECORDER, request, known, channel), channel)
 
 
 def _warmed(

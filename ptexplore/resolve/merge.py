@@ -227,4 +227,11 @@ def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
         why=(why,),
     )
     event = structs.replace(UNSEEN, observation=call.observation, table=target.table, method=target.method)
-    return Claim(hop=hop, event=event, call=call, children=children)
+    return Claim(hop=hop, event=event, call=call, children=tuple(map(_called_by_c, children)))
+
+
+def _called_by_c(claim: Claim) -> Claim:
+    """The claim without the sets that Python read last: the binding was called with them, not what it calls."""
+    if claim.hop.kind != "op" or claim.event.tls_include is None:
+        return claim
+    return replace(claim, event=structs.replace(claim.event, tls_include=None, tls_exclude=None, transforms=()))

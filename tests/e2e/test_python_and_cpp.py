@@ -231,7 +231,6 @@ CASES = [
     (TENSORS, "torch.func.jvp(torch.sin, (b,), (b,))"),
     (TENSORS, "torch.func.vmap(torch.func.grad(lambda x: x.sin().sum()))(b)"),
     (TENSORS, "torch.compile(lambda x: x.add(1), backend='eager')(b)"),
-    (TENSORS, "torch.jit.trace(lambda x: x.add(1), b)(b)"),
     (TENSORS, "torch.nn.functional.gelu(b)"),
 ]
 # Rows of the kind of Python that are no function of torch's or of the setup: why they have no place.
