@@ -79,7 +79,7 @@ def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] 
     may fail alone: the session then says why, and holds what the others saw.
     Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
     """
-    _check(request)
+    check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
     return gather(ask(runtime, asked, request.timeout), request, runtime)
@@ -160,7 +160,8 @@ class _Heard:
         return given or "the native pass said nothing"
 
 
-def _check(request: TraceRequest) -> None:
+def check(request: TraceRequest) -> None:
+    """Raises PtexploreError for a request of which nothing can come, whatever torch it is about."""
     if request.script is None and request.expression is None:
         raise PtexploreError(
             "there is nothing to trace", "no expression and no script", 'ptexplore trace "a + b"', USAGE

@@ -264,10 +264,11 @@ class Workspace:
 
         Raises PtexploreError if it cannot be run, raises, dies or takes too long.
         """
-        from ptexplore.capture.trace import capture
+        from ptexplore.capture.trace import capture, check
         from ptexplore.resolve.trail import resolve
         from ptexplore.view.notes.notes_about import with_notes
 
+        check(request)  # before a first run is spent on it
         lookup = self.lookup
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests())
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session

@@ -349,7 +349,7 @@ def _operators_missing(hops: list[dict[str, Any]], operators: list[dict[str, Any
             position += names.index((wanted, row["chain"])) + 1
 
 
-QUICK = [0, 3]  # of CASES
+QUICK = [0]  # of CASES
 GROUPS = [QUICK, *([range(n, n + 8) for n in range(0, len(CASES), 8)] if THOROUGH else [])]
 
 
