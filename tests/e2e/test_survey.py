@@ -175,6 +175,7 @@ def check_inside(rows: list[dict[str, Any]]) -> None:
         assert sum(row["foretold"] for row in inside if row["way"] == way) > 0
 
 
+@pytest.mark.skipif(not THOROUGH, reason="scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
 @pytest.mark.slow
 def test_each_sample_is_put_into_vmap_jit_trace_and_a_function(survey_cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out"
