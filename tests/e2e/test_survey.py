@@ -195,11 +195,14 @@ def test_each_sample_is_put_into_vmap_jit_trace_and_a_function(survey_cli: Cli, 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not THOROUGH, reason="every operator's sample four times: an hour")
+@pytest.mark.skipif(not THOROUGH, reason="scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
 def test_no_operators_prediction_is_contradicted(survey_cli: Cli, tmp_path: Path) -> None:
-    made = survey_cli("survey", "--json", "--out", str(tmp_path / "out"), timeout=7200)
+    """Of operators from all over the list; of every one, which takes an hour, with PTEXPLORE_TEST_SURVEY=1."""
+    whole = bool(os.environ.get("PTEXPLORE_TEST_SURVEY"))
+    some = () if whole else ("--limit", "8")
+    made = survey_cli("survey", *some, "--jobs", "2", "--json", "--out", str(tmp_path / "out"), timeout=7200)
     check_inside(made.data["operators"])
-    assert made.data["missing"] == []
+    assert not whole or made.data["missing"] == []
 
 
 def test_stopping_it_keeps_what_is_done_and_leaves_nothing_running(
