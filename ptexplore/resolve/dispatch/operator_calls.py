@@ -86,7 +86,7 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
     if matching:
         which = f"several {'fit what it recorded' if boxed is not None else 'take these inputs'}: {names}"
     else:
-        which = f"none takes these inputs: {names}" if names else "none of that name is known"
+        which = f"none takes what it recorded of the inputs: {names}" if names else "none of that name is known"
     ref = SourceRef(
         None,
         None,
