@@ -132,8 +132,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "certain=False)\n    factory",
-        "certain=True)\n    factory",
+        "certain=False)\n\n\ndef _lifted",
+        "certain=True)\n\n\ndef _lifted",
         "a hand-written binding may hold a guard that is not followed",
     ),
     Fault(
