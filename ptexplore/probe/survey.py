@@ -29,8 +29,8 @@ from .isolate import Channel, isolated
 from .trace import encoded, pass_on
 from .values import describe, tensors
 
-PATIENCE_INSIDE = 3.0  # the same for a sample that is put into something, whose own Python is most of it
 PATIENCE = 12.0  # seconds of stepping that are projected for a whole expression; what it takes is less
+PATIENCE_INSIDE = 3.0  # the same for a sample that is put into something, whose own Python is most of it
 TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
 TEXT = 200  # characters kept of an error's own message
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
@@ -222,8 +222,8 @@ def _plain_inside(op: Any, asked: dict[str, Any], request: dict[str, Any]) -> di
         made = partial(_made_inside, way, op, number, dtype, request)
         with api.without_vmap_fallback():
             result = _evaluated({**request, **changed, "sample": made})
-    except (Refused, passes.Raised) as error:
-        raise error
+    except (Refused, passes.Raised):
+        raise
     except Exception as error:
         return {"type": "no-sample", "why": refusal(text_of(error), type(error).__name__)}
     return {"type": "plain", "sample": number, "dtype": asked["dtype"], **changed, **result}

@@ -96,6 +96,7 @@ class Elf:
             self.stripped = all(section.type != _SYMTAB for section in self.sections)
             self._strings, functions = self._functions(cache)
             self._starts, self._sizes, self._names, self._units, self._binds = functions
+            self._variables: dict[int, str] = {}  # names by address, of those that were asked for
             self._slots = [section for section in self.sections if section.name.startswith(".plt")]
             self._imports = self._imported()
         except (struct.error, ValueError, IndexError, OverflowError) as error:
@@ -130,10 +131,12 @@ class Elf:
         table = self._table(_SYMTAB) or self._table(_DYNSYM)
         if table is None:
             return ""
-        rows, strings = table
-        rows = rows[(rows["value"] == np.uint64(address)) & (rows["info"] & 15 == _VARIABLE) & (rows["section"] != 0)]
-        names = {self._text(strings, int(name)) for name in rows["name"]}
-        return names.pop() if len(names) == 1 else ""
+        if address not in self._variables:  # each look goes through half a million symbols, and stubs are called often
+            rows, strings = table
+            is_it = (rows["value"] == np.uint64(address)) & (rows["info"] & 15 == _VARIABLE) & (rows["section"] != 0)
+            names = {self._text(strings, int(name)) for name in rows[is_it]["name"]}
+            self._variables[address] = names.pop() if len(names) == 1 else ""
+        return self._variables[address]
 
     def _import(self, table: str, slot: int) -> str:
         """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
