@@ -10,9 +10,10 @@ import contextlib
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO
 
 from ptexplore.capture.probing import PROBE
@@ -38,15 +39,18 @@ class WarmProbe:
     """The process that forks, and the socket over which it is given each fork's descriptors."""
 
     control: socket.socket
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)  # an answer is for who asked last
 
     def start(self, _runtime: Runtime, given: IO[bytes]) -> Child:
         """Do what `probing._start` does, in a fork."""
         reader, writer = os.pipe()
         try:
-            socket.send_fds(self.control, [b"."], [given.fileno(), writer])
+            with self._one_at_a_time:
+                socket.send_fds(self.control, [b"."], [given.fileno(), writer])
+                pid = int(self.control.recv(16))
         finally:
             os.close(writer)
-        return Child(Forked(int(self.control.recv(16))), reader)  # type: ignore[arg-type]
+        return Child(Forked(pid), reader)  # type: ignore[arg-type]
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import json
 import subprocess
 from pathlib import Path
@@ -29,9 +31,11 @@ def run(cli: Cli, *arguments: str, cwd: Path | None = None) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["api.trail", "api.questions", "errors"])
-def test_the_examples_run(cli: Cli, module: str) -> None:
-    code = f"import doctest, sys, ptexplore.{module} as m; r = doctest.testmod(m); print(r); sys.exit(bool(r.failed))"
-    assert "attempted=" in run(cli, "-c", code)
+@pytest.mark.usefixtures("command")
+def test_the_examples_run(module: str) -> None:
+    results = doctest.testmod(importlib.import_module(f"ptexplore.{module}"))
+    assert results.attempted
+    assert not results.failed
 
 
 def test_the_trail_is_the_commands(cli: Cli, tmp_path: Path) -> None:

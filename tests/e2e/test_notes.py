@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests import searched_source
-from tests.harness import TARGET, Cli, Result
+from tests.harness import TARGET, Cli, InProcess, Result
 
 MIX = "aten/src/ATen/native/Mix.cpp"
 
@@ -34,12 +34,12 @@ def lab(name: str, run: str, expect: str, more: str = "") -> str:
 class Study:
     """A study group's folder: a small source tree in use, notes beside it, and the command there."""
 
-    cli: Cli
+    command: InProcess
     root: Path
     folder: Path
 
-    def __call__(self, *arguments: str, **more: Any) -> Result:
-        return self.cli("notes", *arguments, cwd=self.folder, **more)
+    def __call__(self, *arguments: str) -> Result:
+        return self.command("notes", *arguments)
 
     def put(self, name: str, text: str | bytes) -> Path:
         file = self.folder / name
@@ -74,10 +74,11 @@ def world(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 
 
 @pytest.fixture
-def study(world: tuple[Path, Path], tmp_path: Path) -> Iterator[Study]:
+def study(world: tuple[Path, Path], command: InProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
     cache, root = world
     before = (root / MIX).read_text(encoding="utf-8")
-    yield Study(Cli(cache, tmp_path), root, tmp_path)
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(cache))
+    yield Study(command, root, Path.cwd())
     (root / MIX).write_text(before, encoding="utf-8")
     (cache / "trusted-notes.json").unlink(missing_ok=True)
 
@@ -185,10 +186,13 @@ def test_wrong_arguments(study: Study) -> None:
         ("aten/src/ATen/native/native_functions.yaml:3", ["symbol: blend", "lines: [2, 2]"]),
     ],
 )
-def test_a_new_note_means_the_place_that_was_asked_for(study: Study, target: str, said: list[str]) -> None:
+def test_a_new_note_means_the_place_that_was_asked_for(
+    study: Study, monkeypatch: pytest.MonkeyPatch, target: str, said: list[str]
+) -> None:
     editor = study.put("editor.sh", '#!/bin/sh\necho "edited $*" > "$(dirname "$0")/edited"\n')
     editor.chmod(0o755)
-    made = study("new", target, "--tree", "mini", "--id", "mine", env={"EDITOR": str(editor)})
+    monkeypatch.setenv("EDITOR", str(editor))
+    made = study("new", target, "--tree", "mini", "--id", "mine")
     assert made.code == 0, made
     text = (study.folder / "notes/mine.md").read_text(encoding="utf-8")
     assert all(one in text for one in said), text
