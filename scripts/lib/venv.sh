@@ -63,6 +63,8 @@ ensure_venv() {
     "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-compile "$@" >&2 || fail \
         "pip could not install what is needed" "see its message above" \
         "check the network and pip's own configuration, then run this again"
+    # A probe leaves no file beside torch, so it would compile torch anew each time.
+    env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -c 'import torch' >/dev/null 2>&1 || true
     echo "$stamp" >"$venv/.ptexplore-stamp"
 }
 
