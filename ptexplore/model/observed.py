@@ -165,6 +165,7 @@ class UserCall(Recorded, frozen=True):
     arguments: tuple[CallArgument, ...]  # the tensors that it is given
     tls_include: KeySetBits  # the thread-local include set before it
     tls_exclude: KeySetBits  # the thread-local exclude set before it
+    forward_level: Count | None = None  # of forward-mode differentiation, where that is on
 
 
 class GraphNode(Recorded, frozen=True):

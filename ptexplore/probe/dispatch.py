@@ -284,8 +284,10 @@ class CallRecorder:
         include, exclude = api.local_sets()
         with api.without_overrides():
             arguments = [tensor for name, value in given for tensor in self._tensors(name, value)]
+        level = api.forward_level()
         return {
             "arguments": arguments,
+            **({"forward_level": level} if level is not None else {}),
             "tls_include": {"raw": include[0], "keys": include[1]},
             "tls_exclude": {"raw": exclude[0], "keys": exclude[1]},
         }

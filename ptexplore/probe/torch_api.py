@@ -145,6 +145,12 @@ def transforms() -> list[dict[str, Any]]:
     return [{"level": int(layer.level()), "kind": str(layer.key().name)} for layer in stack or ()]
 
 
+def forward_level() -> int | None:
+    """The level of forward-mode differentiation (torch.autograd.forward_ad) that is entered; None outside of all."""
+    level = getattr(torch.autograd.forward_ad, "_current_level", -1)
+    return int(level) if level >= 0 else None
+
+
 def layers(tensor: Any) -> list[dict[str, Any]]:
     """A tensor and what it wraps for a transform, outermost first: address and key set; of a wrapper level and `dim`.
 

@@ -78,6 +78,13 @@ class Context:
         """The calls of the expression, in order."""
         return tuple(records(self.session.observations, "call", UserCall))
 
+    @cached_property
+    def forward_mode(self) -> bool:
+        """Whether a tensor of the trace may carry a forward gradient: none does outside of forward_ad.dual_level."""
+        return any(call.forward_level is not None for call in self.calls) or any(
+            event.name == "aten::_make_dual" for event in self.base
+        )
+
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
         return self._table(op).get(key)

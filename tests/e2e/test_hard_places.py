@@ -206,6 +206,28 @@ def test_a_boxed_call_does_not_come_through_the_unboxed_entry_point(cli: Cli, co
     assert plain["operator"]["entry"] == "at::_ops::add_Tensor::call"
 
 
+@pytest.mark.parametrize("outside", [False, True], ids=["made in the expression", "made before it"])
+def test_what_a_forward_gradient_calls_is_not_called_by_the_kernel_below(command: InProcess, outside: bool) -> None:
+    """VariableType::asin computes the tangent beside its guard: what that calls goes through autograd once more.
+
+    Without stepping nothing tells which of the two kernels made a call; the register of each call does.
+    """
+    dual = "torch.autograd.forward_ad.make_dual(a, b)"
+    once = "level = torch.autograd.forward_ad; level._current_level < 0 and level.enter_dual_level()"
+    before = ("--setup", f"{once}; a = torch.rand(3); b = a; d = {dual}")
+    within = ("--with", "torch.autograd.forward_ad.dual_level()")
+    asked = ("trace", f"torch.asin({'d' if outside else dual})", *(before if outside else within), "--json")
+    for stepped in (False, True):
+        made = command(*asked, *([] if stepped else ["--no-native"]))
+        (asin,) = [hop for hop in made.hops if hop["op"] == "aten::asin" and hop["kind"] == "op"]
+        inner = [hop for hop in below(asin) if hop["kind"] == "op" and hop["op"] in ("aten::neg", "aten::rsqrt")]
+        keys = [[key["key"] for key in hop["children"] if key["kind"] == "key"] for hop in inner]
+        assert keys == ([["AutogradCPU"], ["AutogradCPU"]] if stepped else [[], []])
+        told = ["own text computes a forward gradient" in " ".join(hop["why"]) for hop in inner]
+        assert told == [not stepped] * 2
+        assert not [found for found in made.data["findings"] if found["kind"] == "prediction-differs"]
+
+
 def test_no_overload_is_named_that_only_a_whole_stack_fits(command: InProcess) -> None:
     """Under jvp the profiler keeps the stack of boxed calls: sin(x) with one more tensor looks like sin.out.
 
@@ -228,6 +250,13 @@ def test_no_overload_is_named_that_only_a_whole_stack_fits(command: InProcess) -
             assert hop["op"] in ran
         # Nobody reads "several: aten::alias" and one name.
         assert hop["source"]["precision"] != "ambiguous" or len(hop["source"]["candidates"]) > 1
+
+
+def below(hop: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every hop below one."""
+    for child in hop["children"]:
+        yield child
+        yield from below(child)
 
 
 def references(value: Any) -> Iterator[dict[str, Any]]:

@@ -112,14 +112,14 @@ def _called_boxed(
     """The overload that the event may be of if it was called boxed; None where that is not in question.
 
     Of a boxed call the profiler keeps the whole stack, of which the call's own inputs are the end. A layer's fallback
-    calls the operator that it was called for, with what it unwrapped behind what it was given; elsewhere only an event
-    whose inputs no overload takes is one.
+    calls the operator that it was called for (any, if that is not known), with what it unwrapped behind what it was
+    given; elsewhere only an event whose inputs no overload takes is one.
     """
     own = [o for o in overloads if len(claim.event.inputs) > len(arguments(o.schema))]
     own = [o for o in own if fits(o.schema, own_inputs(o.schema, claim.event.inputs))]
     outer = around.operator
     if around.layered and outer is not None and outer.event.name == claim.event.name:
-        return next((o for o in own if o.name == outer.hop.op), None)
+        return next((o for o in own if outer.hop.op in (None, o.name)), None)
     return own[0] if len(own) == 1 and not matching else None
 
 

@@ -15,7 +15,7 @@ from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
-from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, onward
+from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, computes_tangent, onward
 from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
     WRAPPED,
@@ -31,6 +31,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
 )
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
+NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
 
@@ -121,7 +122,7 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
         why = f"the profiler tells nothing of {names}: it skips tensors that are undefined, nested or of symbolic sizes"
         state = replace(state, observed=False, certain=False, known=False, why=why)
     if not state.known:
-        unknown_state = (f"which key this call goes to is not known: {state.why}",) if state.why else ()
+        unknown_state = (f"{NO_KEY} is not known: {state.why}",) if state.why else ()
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
     doubt = _masked(context, op, keys | arguments.doubt & ~state.exclude)[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
@@ -145,13 +146,18 @@ def _inside_steps(
 def _caller(context: Context, call: OperatorCall, child: Claim, innermost: LocalState) -> tuple[int, Claim, LocalState]:
     """The number of the step whose kernel called an operator; the operator; the thread-local sets at that call.
 
-    It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator before the kernel
-    holds its guard, either kernel may have called it.
+    It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator without the
+    kernel's guard, before it or for a forward gradient, either kernel may have called it.
     """
-    for number, step in enumerate(call.steps[:-1]):
+    for number, step in enumerate(call.steps[:-1]) if child.hop.kind == "op" else ():
         if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
-            why = f"the {step.key} kernel's own text calls it; whether that did, or the kernel below, nothing saw"
-            return number, child.but(child.hop, why), replace(innermost, certain=False, known=False)
+            what = "own text calls it"
+        elif context.forward_mode and computes_tangent(context.tree, step.registration):
+            what = "own text computes a forward gradient"
+        else:
+            continue
+        why = f"the {step.key} kernel's {what}, and nothing tells whether that called it or the kernel below"
+        return number, child, replace(innermost, certain=False, known=False, why=why)
     return max(0, len(call.steps) - 1), child, innermost
 
 
@@ -225,8 +231,8 @@ def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) 
     if not _decides(context, doubt, left):
         return ()
     keys = ", ".join(context.keys.names(doubt))
-    where = f"after {steps[-1].key}" if steps else "here"
-    return (f"an argument made during the call may carry {keys}, as what it is a view of may: no key {where} is named",)
+    after = f" after {steps[-1].key}" if steps else ""
+    return (f"{NO_KEY}{after} is not known: an argument made meanwhile may carry {keys}, as what it is a view of may",)
 
 
 @dataclass(frozen=True, slots=True)

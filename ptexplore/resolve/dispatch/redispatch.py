@@ -105,6 +105,20 @@ def _after(expression: str) -> str | None:
     return named or (full_after[1] if full_after else None)
 
 
+def computes_tangent(tree: SourceTree, registration: Registration | None) -> bool:
+    """Whether a kernel's own text, beside its guard, computes the forward gradient of what it returns.
+
+    So do generated autograd kernels where the operator has a formula for it, and some of the hand-written ones, whose
+    text is not here.
+    """
+    if registration is None or registration.path == MANUAL:
+        return registration is not None
+    if registration.body_path is None:
+        return False
+    lines = tree.lines(registration.body_path)[(registration.body_line or 1) - 1 : registration.body_end]
+    return any("_set_fw_grad(" in line for line in lines)
+
+
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
     """Whether a kernel's own text calls an operator, as a method, before it holds its guard.
 

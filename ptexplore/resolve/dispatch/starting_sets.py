@@ -303,7 +303,7 @@ def inside_kernel(
         return replace(state, observed=False, certain=False, known=False, why=why, transforms=())
     bits = union(excluded(context.keys, guard) for guard in guards)
     include = state.include & ~union(cleared(context.keys, guard) for guard in guards)
-    why = "as the guards of the kernels around it leave them"
+    why = "as the guards of the kernels around it leave them" if state.known else state.why
     if not bits and include == state.include:
         return state
     return replace(state, include=include, exclude=state.exclude | bits, observed=False, why=why)

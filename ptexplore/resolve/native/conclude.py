@@ -16,6 +16,7 @@ from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.dispatch import operator_calls as operators
 from ptexplore.resolve.dispatch.kernel_bodies import NAMELESS, registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
+from ptexplore.resolve.dispatch.reasoning import NO_KEY
 from ptexplore.resolve.dispatch.starting_sets import FRESH
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import ChainStep, steps
@@ -307,8 +308,8 @@ class Conclusions:
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
         if told is not None:
             claim = operators.known(self.context, claim, told, f"{frame.function.shown} is what ran")
-        draft = self._place(self.seen.observed(claim, frame), frame)
         walked = steps(frame, self.context.keys) if claim.hop.op is not None else []
+        draft = self._place(self.seen.observed(_answered(claim) if walked else claim, frame), frame)
         if not walked:
             draft.children = [self._draft(child, frame) for child in claim.children]
             return draft
@@ -350,7 +351,7 @@ class Conclusions:
             del expected[: at + 1]
             left.remove(predicted)
         key, kernel = predicted or self._fresh(call, op, step)
-        kernel = self._without_idle(kernel, step.frame)
+        kernel = self._without_idle(_answered(kernel), step.frame)
         if predicted is not None and before.get(id(key)) != (id(around) if around is not None else None):
             key, _ = self._fresh(call, op, step)
         key = self._key(key, step)
@@ -448,6 +449,13 @@ def without_assumed(dispatch: Dispatch) -> Dispatch:
     read = {name: keys for name, keys in (dispatch.arguments or {}).items() if name not in dispatch.assumed}
     why = "; ".join(dict.fromkeys(reason for reason in (dispatch.unread_why, OTHER_SET) if reason))
     return replace(dispatch, arguments=read, unread=(*dispatch.unread, *dispatch.assumed), assumed=(), unread_why=why)
+
+
+def _answered(claim: Claim) -> Claim:
+    """The claim without what it says of a key that was not known: it was seen."""
+    return replace(
+        claim, hop=replace(claim.hop, why=tuple(text for text in claim.hop.why if not text.startswith(NO_KEY)))
+    )
 
 
 def _chain(claim: Claim) -> Iterator[Pair]:
