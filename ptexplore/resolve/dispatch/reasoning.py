@@ -15,7 +15,14 @@ from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.dispatch.kernel_hops import kernel_claim
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
-from ptexplore.resolve.dispatch.redispatch import Onward, calls_unguarded, computes_tangent, onward
+from ptexplore.resolve.dispatch.redispatch import (
+    CUSTOM_AUTOGRAD,
+    CUSTOM_OP,
+    Onward,
+    calls_unguarded,
+    computes_tangent,
+    onward,
+)
 from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
     WRAPPED,
@@ -65,7 +72,7 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     call = _call(context, tensors, claim, state)
-    passing = next(filter(None, map(_passing_on, claim.children)), None) if len(call.steps) > 1 else None
+    passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
     if passing is not None:
         return replace(claim, children=(_through_python(context, tensors, call, passing),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
@@ -78,14 +85,16 @@ def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: Local
     return replace(claim, children=(_chain(context, call, inner),))
 
 
-def _passing_on(claim: Claim) -> Claim | None:
-    """The Python frame, in a kernel that Python runs, that sends the call on to the next key; None where none does."""
-    event = claim.event
-    if event.type == "frame" and event.function == REDISPATCH[1] and (event.file or "").endswith(REDISPATCH[0]):
-        return claim
-    if claim.hop.kind in ("op", "node"):
-        return None
-    return next(filter(None, map(_passing_on, claim.children)), None)
+def _frame_inside(call: Claim, file: str, function: str) -> Claim | None:
+    """A function's Python frame in a kernel of an operator call, one that Python runs; None where there is none."""
+    for claim in call.children:
+        event = claim.event
+        if event.type == "frame" and event.function == function and (event.file or "").endswith(file):
+            return claim
+        frame = _frame_inside(claim, file, function) if claim.hop.kind not in ("op", "node") else None
+        if frame is not None:
+            return frame
+    return None
 
 
 def _through_python(context: Context, tensors: KnownTensors, call: OperatorCall, passing: Claim) -> Claim:
@@ -199,7 +208,9 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         if entry is None or entry.fallthrough or _decides(context, doubt, current):
             return
         registration = registration_of(context.store, op, key, entry)
-        then = onward(registration, key, schema, entry)
+        by_hand = registration is None and key.startswith("Autograd")
+        custom = by_hand and (CUSTOM_OP in entry.raw or _frame_inside(claim, *CUSTOM_AUTOGRAD) is not None)
+        then = onward(registration, key, schema, by_custom_op=custom)
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
             then = None  # the same operator was called anew inside: this kernel did not redispatch
         yield TableLookup(current, key, entry, registration, then)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.model.operators import Registration, TableEntry
+from ptexplore.model.operators import Registration
 from ptexplore.resolve.dispatch.schema import is_aliasing
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD
 from ptexplore.source.tree import SourceTree
@@ -23,9 +23,10 @@ _FULL_AFTER = re.compile(r"FULL_AFTER\s*,\s*c10::DispatchKey::(\w+)")
 # argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard is held either way.
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 
-# What torch.library.custom_op registers under autograd keys: the `Generated` of torch/_library/autograd.py redispatches
-# with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
+# What torch.library.custom_op registers under autograd keys, and the kernel in Python that it registers: that one
+# redispatches with `keyset & _C._after_autograd_keyset` inside `_C._AutoDispatchBelowAutograd()`.
 CUSTOM_OP = "torch/_library/custom_ops.py"
+CUSTOM_AUTOGRAD = ("torch/_library/autograd.py", "autograd_impl")
 
 # The few autograd and ADInplaceOrView kernels that torchgen leaves to hand, and at which keys they redispatch below
 # it; read off the 2.6.0 source, so it stays a prediction for every other version (detach_ never redispatches).
@@ -56,14 +57,14 @@ class Onward:
 
 
 def onward(
-    registration: Registration | None, key: str, schema: str = "", entry: TableEntry | None = None
+    registration: Registration | None, key: str, schema: str = "", *, by_custom_op: bool = False
 ) -> Onward | None:
     """Where a kernel sends the call, None when it ends there (or calls operators anew).
 
-    `schema` is the operator's, `entry` the table's for this key.
+    `schema` is the operator's; `by_custom_op` says that torch.library.custom_op registered the operator.
     """
-    if entry is not None and CUSTOM_OP in entry.raw and key.startswith("Autograd"):
-        why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd (torch/_library/autograd.py)"
+    if by_custom_op and key.startswith("Autograd"):
+        why = f"{CUSTOM_OP} makes it, whose kernel redispatches below autograd ({CUSTOM_AUTOGRAD[0]})"
         return Onward("AutogradOther", False, why, guard=BELOW_AUTOGRAD)
     if registration is None:
         return None

@@ -9,7 +9,7 @@ import pytest
 from ptexplore.resolve.dispatch.redispatch import MANUAL, calls_unguarded, onward
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
 from tests.unit.conftest import AUTOGRAD
-from tests.unit.resolve.making import KEYS, Small, entry, registration
+from tests.unit.resolve.making import KEYS, Small, registration
 
 VARIABLE = f"{AUTOGRAD}/VariableType_1.cpp"
 
@@ -82,12 +82,10 @@ def test_kernels_by_hand(op: str, key: str, expected: tuple[str, bool, str] | No
 
 
 def test_a_custom_operator_redispatches_below_autograd() -> None:
-    raw = "registered at /site/torch/_library/custom_ops.py:600"
-    made = entry("AutogradCPU", raw=raw)
-    then = onward(None, "AutogradCPU", "", made)
+    then = onward(None, "AutogradCPU", by_custom_op=True)
     assert then is not None
     assert (then.after, then.certain, then.guard) == ("AutogradOther", False, BELOW_AUTOGRAD)
-    assert onward(None, "CPU", "", entry("CPU", raw=raw)) is None, "its own kernel ends the call"
+    assert onward(None, "CPU", by_custom_op=True) is None, "its own kernel ends the call"
 
 
 @pytest.mark.parametrize(
