@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import TARGET, THOROUGH, InProcess
+from tests.harness import TARGET, THOROUGH, InProcess, torch_version
 
 pytestmark = pytest.mark.e2e
 RECORDER = Path(__file__).parents[1] / "python_recorder.py"
@@ -230,9 +230,10 @@ CASES = [
     (TENSORS, "torch.func.grad(lambda x: x.sin().sum())(b)"),
     (TENSORS, "torch.func.jvp(torch.sin, (b,), (b,))"),
     (TENSORS, "torch.func.vmap(torch.func.grad(lambda x: x.sin().sum()))(b)"),
-    (TENSORS, "torch.compile(lambda x: x.add(1), backend='eager')(b)"),
     (TENSORS, "torch.nn.functional.gelu(b)"),
 ]
+if not torch_version().startswith("2.6."):  # whose Dynamo compiles otherwise each time: registries, guards that failed
+    CASES.append((TENSORS, "torch.compile(lambda x: x.add(1), backend='eager')(b)"))
 # Rows of the kind of Python that are no function of torch's or of the setup: why they have no place.
 NO_FUNCTION = ("marks for the profiler (record_function)", "the operators below ran inside this call")
 Chain = list[tuple[str, str]]  # what is around a Python function and the function itself, outermost first

@@ -37,8 +37,8 @@ MANUAL_REDISPATCH = {
 }
 
 COMPUTED = (
-    "its body makes the next set from the call's dtype, layout and device options; the profiler does not record them, "
-    "and CPU is assumed since every tensor of this trace is there, and strided"
+    "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; "
+    "the profiler does not record the options, and CPU is assumed since every tensor of this trace is there, and strided"
 )
 
 
