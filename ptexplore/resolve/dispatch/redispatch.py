@@ -38,7 +38,7 @@ MANUAL_REDISPATCH = {
 
 COMPUTED = (
     "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; "
-    "the profiler does not record those options, and CPU is assumed since every tensor of this trace is strided and there"
+    "the profiler does not record the options, and CPU is assumed: every tensor of this trace is there, and strided"
 )
 
 
