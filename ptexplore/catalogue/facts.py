@@ -10,7 +10,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -27,6 +27,10 @@ MEMBERS = (
 )
 Place = tuple[str, str, str, int, int]  # symbol, kind, path, line, last line
 
+_KERNELS = ("Register", "VariableType", "TraceType", "ADInplaceOrViewType")
+_HELPED = ("at", "at::functionalization", "torch::autograd::VariableType", "torch::TraceType",
+           "torch::ADInplaceOrView")  # fmt: skip
+_HANDLE = "_typed_handle"  # how torchgen/gen.py (ComputeOperators) names the function that looks an operator up
 _BASE = re.compile(r"\bpublic\s+(at::(?:native|meta)::structured_\w+)")
 _ENTRY_POINTS = "at::_ops::"
 # What each macro of ATen/TensorMeta.h defines.
@@ -91,7 +95,8 @@ def facts_of(file: GeneratedFile) -> Facts:
         facts.bindings += bindings_of(file)
     elif name.startswith(("Ufunc", "CompositeViewCopy")):
         facts.definitions += definitions(file)
-    facts.symbols += unregistered(file)
+    registered = {function.name for function in facts.functions[file.path].values()}
+    facts.symbols += unregistered(file, registered)
     return facts
 
 
@@ -158,16 +163,22 @@ def definitions(file: GeneratedFile) -> Iterator[Place]:
             yield f"at::native::{row.name}", "stub", file.path, row.line, row.end_line
 
 
-def unregistered(file: GeneratedFile) -> Iterator[Symbol]:
+def unregistered(file: GeneratedFile, registered: Collection[str | None]) -> Iterator[Symbol]:
     """The functions that no record names: what a template's text brings along, and members of classes.
 
-    Of the kernels' files that is what structured kernels do for their outputs. The other functions of these files are
-    kernels, or behind Python's names: records lead to them.
+    Of the kernels' files that is what structured kernels do for their outputs, and the helpers beside the `registered`
+    kernels; of the entry points' files the functions that look an operator up when it is first called. The other
+    functions of these files are kernels or their direct forms (`at::cpu::…`), or behind Python's names: records lead
+    to them.
     """
     name = os.path.basename(file.path)
     for function in file.functions:
-        if name.startswith("Register"):
-            wanted = "::structured_" in function.qualified
+        if name.startswith(_KERNELS):
+            helper = function.qualified not in registered and function.macro is None
+            helper = helper and file.namespace_at(function.line) in _HELPED
+            wanted = helper or "::structured_" in function.qualified
+        elif name.startswith("Operators_"):
+            wanted = function.name.endswith(_HANDLE)
         elif name.startswith("python_"):
             wanted = not function.name.startswith("THPVariable_")
         else:

@@ -44,7 +44,6 @@ BINDINGS = "torch::autograd"  # the namespace of the generated functions behind 
 _DEVICE = (".cu", ".cuh")  # of the libraries for devices; those whose source is looked for have none of it
 INSTANTIATED = "the C++ standard library's"
 NO_SOURCE = "made by the compiler: no source has it"
-GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")  # where the files that torchgen compiles lie
 _OF_VARIABLE = re.compile(r"TLS (?:init|wrapper) function for (.+)")
 _SPREAD = re.compile(r"__tls_init|\{lambda")  # what stands in no definition of its own: the caller's file is a clue
 _MKL_UNIT = re.compile(r"mkl_\w+\.c|_vml_\w+\.c")
@@ -204,7 +203,7 @@ class Sites:
     def _definition(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef | None:
         """The definition with the function's types; else, in the first source that has any, with as many parameters."""
         unit = linkage.own_unit(name)
-        generated = self.lookup.store.definitions(name.plain) or self._bound(name) or self._generated(name, unit)
+        generated = self.lookup.store.definitions(name.plain) or self._bound(name)
         if unit:
             generated = [row for row in generated if compiled_from(row[0], unit)]
         if len(generated) == 1:
@@ -234,19 +233,6 @@ class Sites:
         ]
         counts = [head.count(",") + 1 for head in heads]
         return [at for at, count in zip(places, counts, strict=True) if count == len(name.parameters or ())]
-
-    def _generated(self, name: Name, unit: str) -> list[tuple[str, int, int | None]]:
-        """What a generated file defines for itself alone, beside the kernels; the file's text is read."""
-        paths = [f"{folder}/{unit}" for folder in GENERATED if unit]
-        paths = [path for path in paths if self.lookup.tree.exists(path)]
-        if len(paths) != 1 or not name.parts:  # two have a Functions.cpp
-            return []
-        path = paths[0]
-        owner = next((part.name for part in name.parts[-2:-1] if part.name.startswith("structured_")), None)
-        rows = [
-            (path, line, None) for line in own_definitions(self.lookup.tree.lines(path), owner, name.parts[-1].name)
-        ]
-        return list(rows) if len(rows) == 1 else []
 
     def _lambda(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef:
         """A lambda has no name of its own: its line is known if only one lambda of its function can be meant."""
@@ -299,28 +285,6 @@ class Sites:
         if operator.call_path is None or line is None:
             return None
         return in_runtime(self.lookup.tree, operator.call_path, line)
-
-
-def own_definitions(lines: Sequence[str], owner: str | None, name: str) -> list[int]:
-    """The lines where a generated file defines a function of its own, or a member of its class `owner`.
-
-    torchgen begins what stands in a namespace at the first column, and a class ends with `};` there.
-    """
-    inside = owner is None
-    known: list[int] = []
-    for number, line in enumerate(lines, 1):
-        if owner is not None and not line[:1].isspace():
-            inside = inside and not line.startswith("};")
-            inside = inside or (line.startswith(("struct ", "class ")) and line.split()[1].rstrip("{") == owner)
-        is_head = line[:1].isspace() if owner is not None else bool(line[:1].strip())
-        if (
-            inside
-            and is_head
-            and re.match(rf"\s*(?:[\w:<>&*,]+ )+{re.escape(name)}\(", line)
-            and line.rstrip().endswith("{")
-        ):
-            known.append(number)
-    return known
 
 
 def third_party(name: Name, unit: str = "") -> str | None:

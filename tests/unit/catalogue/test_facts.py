@@ -70,15 +70,36 @@ Tensor make_tensor(Args&&... args) {
     (made,) = facts("build/aten/src/ATen/core/TensorBody.h", tensor).symbols
     assert (made.qualified, made.line, made.template) == ("at::make_tensor", 3, True)
     kernels = """namespace at {
+namespace {
+Tensor create_blend(IntArrayRef sizes) {
+  return create_blend(sizes);
+}
 struct structured_blend_out final : public at::native::structured_blend {
     void set_output_strided(int64_t index) override {
     }
 };
 at::Tensor wrapper_CPU_blend(const at::Tensor & self) { return self; }
 }
+TORCH_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("blend", TORCH_FN(wrapper_CPU_blend));
+}
+namespace cpu {
+at::Tensor blend(const at::Tensor & self) { return wrapper_CPU_blend(self); }
+}
+}
 """
-    (member,) = facts("build/aten/src/ATen/RegisterCPU_0.cpp", kernels).symbols
-    assert member.qualified == "at::structured_blend_out::set_output_strided"
+    kept = facts("build/aten/src/ATen/RegisterCPU_0.cpp", kernels).symbols
+    names = {symbol.qualified: symbol.line for symbol in kept}
+    assert names == {"at::create_blend": 3, "at::structured_blend_out::set_output_strided": 7}
+    entry = """namespace at::_ops {
+static c10::TypedOperatorHandle<blend::schema> create_blend_typed_handle() {
+  return find("aten::blend");
+}
+at::Tensor blend::call(const at::Tensor & self) { return create_blend_typed_handle().call(self); }
+}
+"""
+    (lookup,) = facts("build/aten/src/ATen/Operators_0.cpp", entry).symbols
+    assert (lookup.qualified, lookup.line) == ("at::_ops::create_blend_typed_handle", 2)
     python = """namespace torch::autograd {
 static Tensor dispatch_blend(const Tensor& self) { return self; }
 static PyObject * THPVariable_blend(PyObject* self) { return self; }

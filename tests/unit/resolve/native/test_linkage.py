@@ -7,7 +7,7 @@ import pytest
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.resolve.native import lambdas
 from ptexplore.resolve.native.linkage import Linkage, compiled_from
-from ptexplore.resolve.native.sites import Sites, own_definitions, third_party
+from ptexplore.resolve.native.sites import Sites, third_party
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, place
 from tests.unit.resolve.native_calls import calls, part
@@ -62,41 +62,6 @@ def test_a_definition_in_another_file_is_not_the_functions(small: Small) -> None
     name = f"at::native::(anonymous namespace)::boxed_rule({TENSOR})"
     assert units(small, name, "Blend.cpp") == (HAND, small.line(HAND, "Tensor boxed_rule("), "located")
     assert units(small, name, "Other.cpp") == (None, None, "unknown")
-
-
-GENERATED = """namespace at {
-namespace {
-Tensor weave_out(IntArrayRef lengths) {
-  return weave_out(lengths);
-}
-struct structured_fold_functional final : public structured_fold {
-    void set_output(int64_t at) override {
-    }
-    const Tensor& woven(int64_t at) override {
-      return threads_[at];
-    }
-};
-struct structured_fold_inplace final : public structured_fold {
-    const Tensor& woven(int64_t at) override {
-    }
-};
-Tensor declared(long);
-"""
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "expected"),
-    [
-        (None, "weave_out", [3]),
-        ("structured_fold_functional", "woven", [9]),
-        ("structured_fold_inplace", "woven", [14]),
-        ("structured_fold", "woven", []),
-        (None, "woven", []),
-        (None, "declared", []),
-    ],
-)
-def test_what_a_generated_file_defines_for_itself(owner: str | None, name: str, expected: list[int]) -> None:
-    assert own_definitions(GENERATED.splitlines(), owner, name) == expected
 
 
 def test_the_file_tells_the_library_of_a_name_that_says_nothing() -> None:
