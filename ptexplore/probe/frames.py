@@ -96,14 +96,14 @@ class FrameRecorder:
     def _read_sets(self, frame: FrameType | None) -> None:
         """Mark the thread-local sets until the frame ends, unless they are as they were read last in this thread.
 
+        A transform inside another one leaves the sets as they are: the stack of transforms is compared as well.
         C++ that called the frame may have set them otherwise when it goes on. Without a frame the mark ends here.
         """
-        read = api.local_bits()
+        (include, exclude), transforms = read = api.local_bits(), api.transforms()
         if read == getattr(self._mine, "sets", None):
             return
         self._mine.sets = read
-        include, exclude = read
-        data = {"type": "sets", "tls_include": include, "tls_exclude": exclude, "transforms": api.transforms()}
+        data = {"type": "sets", "tls_include": include, "tls_exclude": exclude, "transforms": transforms}
         if frame is not None:
             self._leave_sets(frame)
             self._enter((frame,), data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 
@@ -90,22 +91,34 @@ def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Cla
     return claim.but(hop, f"the table at {entry.path}:{entry.line} names {name}")
 
 
-# How users write torch.nn.functional, where many names are builtins that its file assigns.
-_FUNCTIONAL = re.compile(r"(?:F|nn\.functional|torch\.nn\.functional)\.(\w+)\(")
 FUNCTIONAL = "torch/nn/functional.py"
+# How users write that module, where many names are builtins that its file assigns.
+_MODULE = ("F", "nn.functional", "torch.nn.functional")
 
 
 def _assigned(context: Context, claim: Claim, binding: BindingRef) -> BindingRef:
     """Add where torch/nn/functional.py assigns the builtin that the user called by its name there, if it does once."""
-    called = _FUNCTIONAL.match(claim.call.source) if claim.call else None
+    called = _called_functional(claim.call.source) if claim.call else None
     if called is None:
         return binding
     lines = context.tree.lines(FUNCTIONAL)
-    assignments = [n for n, line in enumerate(lines, 1) if re.match(rf"{called[1]}\s*=[^=]", line)]
-    if len(assignments) != 1:
+    assignments = [n for n, line in enumerate(lines, 1) if re.match(rf"{called}\s*=[^=]", line)]
+    told = "".join(lines[assignments[0] - 1 : assignments[0] + 1]) if len(assignments) == 1 else ""
+    if not re.search(rf"\.{re.escape(claim.event.method or '')}\b", told):
         return binding
     assigned = in_runtime(context.tree, FUNCTIONAL, assignments[0])
-    return replace(binding, python=f"torch.nn.functional.{called[1]}", assigned=assigned)
+    return replace(binding, python=f"torch.nn.functional.{called}", assigned=assigned)
+
+
+def _called_functional(source: str) -> str | None:
+    """The name in torch.nn.functional of what a call's text calls; None for any other: F.relu(x).neg() calls neg."""
+    try:
+        tree = ast.parse(source, mode="eval").body
+    except SyntaxError:  # cut where it is long
+        return None
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
+        return None
+    return tree.func.attr if ast.unparse(tree.func.value) in _MODULE else None
 
 
 def _generated(context: Context, claim: Claim, row: Binding) -> Claim:

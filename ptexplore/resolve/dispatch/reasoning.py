@@ -56,22 +56,27 @@ class TableLookup:
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
     tensors, state = KnownTensors.of(context), first_state(context)
-    return tuple(_descend(context, tensors, c, state) for c in claims)
+    return tuple(_descend(context, tensors, c, state, by_python=True) for c in claims)
 
 
-def _descend(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Claim:
+def _descend(
+    context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = False
+) -> Claim:
+    """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
     state = state_at(claim, state)
     if claim.hop.kind in ("binding", "python"):
         children = []
         for child in claim.children:
-            children.append(_descend(context, tensors, child, inside_caller(context, claim, child, state)))
+            around = inside_caller(context, claim, child, state)
+            direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
+            children.append(_descend(context, tensors, child, around, by_python=direct))
             if claim.hop.kind == "python":  # what the frame did before it read them holds for its next call as well
                 state = state_at(child, state)
         return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
-    call = _call(context, tensors, claim, state)
+    call = _call(context, tensors, claim, state, by_python=by_python)
     passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
     if passing is not None:
         return replace(claim, children=(_through_python(context, tensors, call, passing),))
@@ -117,13 +122,10 @@ def _swapped(claim: Claim, old: Claim, new: Claim) -> Claim:
     return replace(claim, children=tuple(_swapped(child, old, new) for child in claim.children))
 
 
-def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> OperatorCall:
+def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool) -> OperatorCall:
     """What an operator call's keys follow from, and its steps as far as they can be told."""
-    front = context.keys.functionality(LAYERS[0])
-    op, arguments = (
-        claim.hop.op or "",
-        tensors.arguments(claim, transformed=bool(state.include & ~state.exclude & front)),
-    )
+    op = claim.hop.op or ""
+    arguments = _arguments(context, tensors, claim, state, by_python=by_python)
     keys = (arguments.raw | state.include) & ~state.exclude
     start, masked = _masked(context, op, keys)
     if state.known and arguments.unrecorded:
@@ -135,12 +137,16 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
         return OperatorCall(claim, arguments, state, masked, [], unknown_state)
     doubt = _masked(context, op, keys | arguments.doubt & ~state.exclude)[0] & ~start
     steps = list(_walk(context, claim, start, doubt))
-    return OperatorCall(claim, arguments, state, masked, steps, _unsaid(context, start, doubt, steps))
+    return OperatorCall(claim, arguments, state, masked, steps, _unsaid(context, arguments, start, doubt, steps))
 
 
-def _transformed(context: Context, state: LocalState) -> bool:
-    """Whether a function transform is on."""
-    return bool(state.include & ~state.exclude & context.keys.functionality(LAYERS[0]))
+def _arguments(
+    context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = True
+) -> Arguments:
+    """What is known of an operator call's tensors where these are the thread-local sets."""
+    transformed = bool(state.include & ~state.exclude & context.keys.functionality(LAYERS[0]))
+    inference = not state.include & context.keys.functionality("ADInplaceOrView")
+    return tensors.arguments(claim, transformed=transformed, inference=inference, by_python=by_python)
 
 
 def _inside_steps(
@@ -173,7 +179,7 @@ def _caller(context: Context, call: OperatorCall, child: Claim, innermost: Local
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
     """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
     state = replace(state, observed=False, certain=False, why="inside an operator whose overload is not known")
-    keys = (tensors.arguments(claim, transformed=_transformed(context, state)).raw | state.include) & ~state.exclude
+    keys = (_arguments(context, tensors, claim, state).raw | state.include) & ~state.exclude
     states = set()
     for overload in overloads_of(context, claim)[1]:
         may_be = claim.but(replace(claim.hop, op=overload.name, operator=OperatorRef(overload.schema)))
@@ -230,7 +236,9 @@ def _decides(context: Context, doubt: int, keys: int) -> bool:
     return context.keys.highest(keys | doubt) != context.keys.highest(keys)
 
 
-def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) -> tuple[str, ...]:
+def _unsaid(
+    context: Context, arguments: Arguments, start: int, doubt: int, steps: list[TableLookup]
+) -> tuple[str, ...]:
     """Why no key is named after these steps: an argument may carry another key. Empty if that is not the reason."""
     left = start
     if steps:
@@ -243,7 +251,7 @@ def _unsaid(context: Context, start: int, doubt: int, steps: list[TableLookup]) 
         return ()
     keys = ", ".join(context.keys.names(doubt))
     after = f" after {steps[-1].key}" if steps else ""
-    return (f"{NO_KEY}{after} is not known: an argument made meanwhile may carry {keys}, as what it is a view of may",)
+    return (f"{NO_KEY}{after} is not known: {', '.join(arguments.doubtful)} may carry {keys}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,12 +314,9 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
     return Claim(hop=hop, children=(kernel,))
 
 
-def _why_unread(context: Context, arguments: Arguments) -> str | None:
+def _why_unread(arguments: Arguments) -> str | None:
     """Why the sets of some arguments are not known. Under a transform nothing is assumed, so that no doubt comes up."""
-    if arguments.doubtful:
-        keys = ", ".join(context.keys.names(arguments.doubt))
-        return f"made during the call, it may carry {keys}, as what it is a view of may"
-    return WRAPPED if arguments.unread else None
+    return "; ".join(dict.fromkeys(arguments.doubtful.values())) or (WRAPPED if arguments.unread else None)
 
 
 def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch:
@@ -325,7 +330,7 @@ def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch
             if name not in call.arguments.doubtful
         },
         unread=(*call.arguments.unread, *call.arguments.doubtful),
-        unread_why=_why_unread(context, call.arguments),
+        unread_why=_why_unread(call.arguments),
         assumed=call.arguments.assumed,
         wrapped={
             name: tuple(context.keys.show(layer.raw) for layer in layers[1:])

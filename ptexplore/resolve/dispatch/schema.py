@@ -82,6 +82,15 @@ def unrecorded(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> t
     )
 
 
+def missing(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
+    """The names of optional tensors of which a call was given none, or none that is defined."""
+    return tuple(
+        argument.name
+        for argument, value in zip(wanted, inputs, strict=False)
+        if argument.type == "Tensor?" and value is None
+    )
+
+
 def _fits(argument: Argument, value: RecordedInput) -> bool:
     if isinstance(value, RecordedTensor):
         return argument.type in ("Tensor", "Tensor?")

@@ -4,7 +4,8 @@ Arguments: read before your call where the same tensor comes again, else derived
 tensor: TensorImpl's constructor in c10/core/TensorImpl.cpp, which adds ADInplaceOrView, the backend's autograd key and
 its autocast key to the backend's own key. Source of what is doubted: _conj and _neg_view of
 aten/src/ATen/native/UnaryOps.cpp turn a key of an alias over, which views of that keep; ZeroTensorFallback.cpp for the
-tensors of _efficientzerotensor.
+tensors of _efficientzerotensor; c10/core/InferenceMode.h and the same constructor for tensors made in inference mode;
+UndefinedTensorImpl of c10/core for what a kernel hands on where an optional tensor is missing.
 
 Thread-local sets: read at calls from Python, then changed by guards. Source of the knowledge:
 aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
@@ -17,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise, zip_longest
 
 from ptexplore.model.observed import Event, RecordedInput, RecordedTensor, TensorLayer, Transform, operators
@@ -28,6 +30,7 @@ LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
 FRESH = "the tensor was made during the call; a tensor of its device and layout carries these keys"
+UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 WRAPPED = "a function transform may have wrapped it"
 
 
@@ -36,7 +39,8 @@ class Arguments:
     """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
 
     `assumed` are the arguments that were not read: a tensor made during the call has the keys of its device and layout.
-    `doubt` are further bits that some of them may carry, the `doubtful` ones; nothing tells whether they do. `unread`
+    `doubt` are further bits that some of them may carry, the `doubtful` ones, with the reason; nothing tells whether
+    they do. `unread`
     are the arguments of which no set is known, `unrecorded` those of which the profiler tells nothing. `layers` are, by
     argument, what was read of a tensor and of what it wraps.
     """
@@ -47,7 +51,7 @@ class Arguments:
     evidence: tuple[int, ...] = ()
     doubt: int = 0
     assumed: tuple[str, ...] = ()
-    doubtful: tuple[str, ...] = ()
+    doubtful: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     unrecorded: tuple[str, ...] = ()
     layers: Mapping[str, tuple[TensorLayer, ...]] = field(default_factory=dict)
@@ -88,27 +92,27 @@ class KnownTensors:
         inputs = [event.inputs for event in dispatched]
         return cls(context.keys, by_impl, inputs, position, _made(context), _layered(context.base))
 
-    def arguments(self, claim: Claim, *, transformed: bool = False) -> Arguments:
+    def arguments(
+        self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
+    ) -> Arguments:
         """The sets of one operator call's tensor arguments, by schema name.
 
         A tensor that nobody read counts as one without a wrapper, unless a function transform is on (`transformed`):
-        then it may be one, and its set is not known.
+        then it may be one, and its set is not known. In `inference` mode, or beside a tensor that was made in it, a
+        tensor may lack the keys of autograd. An optional tensor that is missing is None where Python makes the call
+        (`by_python`); a kernel may hand on an undefined tensor.
         """
         position = self.position.get(claim.event.event, -1)
-        inputs = self.inputs[position] if 0 <= position < len(self.inputs) else claim.event.inputs
-        base: Sequence[RecordedInput] = claim.event.inputs
-        named: tuple[schema.Argument, ...] = ()
-        if claim.hop.operator is not None:
-            named = schema.arguments(claim.hop.operator.schema)
-            inputs = schema.own_inputs(claim.hop.operator.schema, inputs)
-            base = schema.own_inputs(claim.hop.operator.schema, base)
+        named, inputs, base = self._inputs(claim, position)
         names = [argument.name for argument in named]
         sets: dict[str, int] = {}
         assumed: list[str] = []
         unread: list[str] = []
         layers: dict[str, tuple[TensorLayer, ...]] = {}
         evidence: list[int] = []
-        doubt, doubtful = 0, []
+        doubt = 0
+        doubtful: dict[str, str] = {}
+        inference = inference or self._of_inference
         both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
         for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
@@ -123,11 +127,13 @@ class KnownTensors:
                 continue
             else:
                 assumed.append(name)
-                known = self.fresh(tensor)
-                may_carry = self._doubt(tensor, position)
+                known, may_carry, reason = self._assumed(tensor, position, inference)
                 doubt |= may_carry
-                doubtful += [name] if may_carry else []
+                doubtful |= {name: reason} if reason else {}
             sets[name] = sets.get(name, 0) | known
+        missing = () if by_python else schema.missing(named, inputs)
+        doubt |= self._undefined if missing else 0
+        doubtful |= dict.fromkeys(missing, UNDEFINED)
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
         why = (f"{', '.join(certain)}: {FRESH}",) if certain else ()
         if unread:
@@ -140,11 +146,50 @@ class KnownTensors:
             seen_in,
             doubt,
             assumed=tuple(certain),
-            doubtful=tuple(dict.fromkeys(doubtful)),
+            doubtful=doubtful,
             unread=tuple(dict.fromkeys(unread)),
             unrecorded=schema.unrecorded(named, inputs),
             layers=layers,
         )
+
+    def _inputs(
+        self, claim: Claim, position: int
+    ) -> tuple[tuple[schema.Argument, ...], Sequence[RecordedInput], Sequence[RecordedInput]]:
+        """The arguments of an operator call's schema, and its inputs by the dispatch pass and by the base."""
+        base: Sequence[RecordedInput] = claim.event.inputs
+        inputs = self.inputs[position] if 0 <= position < len(self.inputs) else base
+        if claim.hop.operator is None:
+            return (), inputs, base
+        text = claim.hop.operator.schema
+        return schema.arguments(text), schema.own_inputs(text, inputs), schema.own_inputs(text, base)
+
+    @cached_property
+    def _autograd(self) -> int:
+        """The bits that a tensor made in inference mode lacks."""
+        return union(self.keys.functionality(name) for name in (*AUTOGRAD, "ADInplaceOrView"))
+
+    def _assumed(self, tensor: RecordedTensor, position: int, inference: bool) -> tuple[int, int, str]:
+        """The bits that a tensor which nobody read has for certain, those it may carry, and why it may."""
+        known, doubt = self.fresh(tensor), self._doubt(tensor, position)
+        keys = ", ".join(self.keys.names(doubt))
+        why = f"made during the call, it may carry {keys}, as what it is a view of may" if doubt else ""
+        left = known & ~self._autograd
+        if not inference or left == known:
+            return known, doubt, why
+        lacking = [key for key in self.keys.names(known) if key not in self.keys.names(left)]
+        why = f"{why}; " if why else ""
+        return left, doubt | known, f"{why}{' and '.join(lacking)} only if it was not made in inference mode"
+
+    @cached_property
+    def _undefined(self) -> int:
+        """The bits of an undefined tensor: its constructor adds those of no backend."""
+        return self.keys.raw(("AutogradOther", "ADInplaceOrView"))
+
+    @cached_property
+    def _of_inference(self) -> bool:
+        """Whether a tensor that was read was made in inference mode: no other lacks ADInplaceOrView."""
+        bit = self.keys.functionality("ADInplaceOrView")
+        return any(not raw & bit for raw, _, _ in self.by_impl.values())
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor may have from a tensor that it is a view of."""

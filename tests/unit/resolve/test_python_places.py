@@ -127,10 +127,13 @@ def test_a_table_that_is_not_that_types_names_nothing(small: Small) -> None:
         ("torch.blend(a, b)", False),  # called by another name
         ("F.mirror(a)", False),  # assigned twice: which one counts is not told
         ("F.absent(a)", False),
+        ("F.blend(a, b).clamp()", False),  # what it calls is clamp
+        ("F.blend(a, b) + a", False),
+        ("F.blend(a, b", False),  # cut
     ],
 )
 def test_where_functional_assigns_the_builtin(small: Small, source: str, assigned: bool) -> None:
-    method = source.partition("(")[0].rpartition(".")[2]
+    method = source.removesuffix("()").rpartition(".")[2].partition("(")[0]
     row = replace(table_row(small, "Tensor", "blend", "THPVariable_blend"), name=method, table="nn")
     hop = bound(
         small,

@@ -60,7 +60,7 @@ def test_a_tensor_that_the_call_was_given_has_the_keys_that_were_read(small: Sma
 
 def test_a_tensor_that_was_made_inside_has_the_keys_of_its_kind(small: Small) -> None:
     ops = [op("aten::blend", inputs=[tensor(7), tensor(99)])]
-    found = of(small, 0, ops, calls=[call(1, {7: ("CPU",)})])
+    found = of(small, 0, ops, calls=[call(1, {7: CPU_TENSOR})])
     assert found.sets["other"] == bits(*CPU_TENSOR)
     assert not found.observed
     assert found.why[0].startswith("other: the tensor was made during the call")
@@ -70,10 +70,10 @@ def test_an_address_counts_from_the_call_that_recorded_it(small: Small) -> None:
     """Before it, another tensor may have lain there."""
     first, second = (op("aten::blend", inputs=[tensor(7)]) for _ in range(2))
     dispatch = [event("call", first, call=1), event("call", second, call=2)]
-    given = [call(1), call(2, {7: ("CPU",)})]
+    given = [call(1), call(2, {7: ("CPU", "ADInplaceOrView")})]
     before, after = (of(small, at, [first, second], dispatch=dispatch, calls=given) for at in (0, 1))
     assert (before.observed, before.sets["self"]) == (False, bits(*CPU_TENSOR))
-    assert (after.observed, after.sets["self"]) == (True, bits("CPU"))
+    assert (after.observed, after.sets["self"]) == (True, bits("CPU", "ADInplaceOrView"))
 
 
 def test_a_dispatch_pass_that_ran_other_operators_tells_nothing(small: Small) -> None:
@@ -170,10 +170,35 @@ def test_what_an_operator_makes_is_not_among_its_own_arguments(small: Small) -> 
 
 def test_a_key_that_a_tensor_of_the_users_has_is_doubted_from_the_start(small: Small) -> None:
     ops = [op("aten::blend", inputs=[tensor(5)])]
-    found = of(small, 0, ops, calls=[call(1, {9: ("CPU", "Negative")})])
+    found = of(small, 0, ops, calls=[call(1, {9: ("CPU", "Negative", "ADInplaceOrView")})])
     assert found.doubt == bits("Negative")
 
 
 def test_what_was_read_is_not_doubted(small: Small) -> None:
     ops = [op("aten::_neg_view"), op("aten::blend", inputs=[tensor(5)])]
     assert of(small, 1, ops, calls=[call(1, {5: ("CPU",)})]).doubt == 0
+
+
+def test_beside_a_tensor_of_inference_mode_the_keys_of_autograd_are_in_doubt(small: Small) -> None:
+    """c10/core/InferenceMode.h: a tensor made there, and a view of it wherever that is made, has none of them."""
+    ops = [op("aten::blend", inputs=[tensor(7), tensor(99)])]
+    beside = of(small, 0, ops, calls=[call(1, {7: ("CPU", "AutocastCPU")})])
+    (claim,) = claims_of(small, ops)
+    within = known(small, ops).arguments(claim, inference=True)
+    for found in (beside, within):
+        assert found.sets["other"] == bits("CPU", "AutocastCPU")
+        assert found.doubt == bits("AutogradCPU", "ADInplaceOrView") | bits("CPU", "AutocastCPU")
+        assert "AutogradCPU and ADInplaceOrView only if it was not" in found.doubtful["other"].replace(
+            "ADInplaceOrView and AutogradCPU", "AutogradCPU and ADInplaceOrView"
+        )
+
+
+@pytest.mark.parametrize("by_python", [True, False])
+def test_a_kernel_may_hand_on_an_undefined_tensor_where_python_gives_none(small: Small, by_python: bool) -> None:
+    """`bias` of conv2d: the binding gives nullopt, the kernel borrows it and calls convolution with `Tensor()`."""
+    schema = "aten::blend.Maybe(Tensor self, Tensor? other=None) -> Tensor"
+    ops = [op("aten::blend", inputs=[tensor(7), None])]
+    (claim,) = (with_schema(one, schema) for one in build(small.context(session(ops)), ()))
+    found = known(small, ops, calls=[call(1, {7: CPU_TENSOR})]).arguments(claim, by_python=by_python)
+    assert list(found.doubtful) == ([] if by_python else ["other"])
+    assert found.doubt == (0 if by_python else bits("AutogradOther", "ADInplaceOrView"))
