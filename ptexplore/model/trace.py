@@ -242,6 +242,7 @@ class NodeRef:
 
     recorded: bool = False  # the forward call above it recorded it
     derivatives: tuple[SourceRef, ...] = ()  # every entry of derivatives.yaml that makes such a node, where several do
+    reached: str | None = None  # the node that the engine reached here for its gradient alone, and did not run
 
 
 @dataclass(frozen=True, slots=True)

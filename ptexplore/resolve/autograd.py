@@ -20,6 +20,7 @@ from ptexplore.resolve.places.precision import in_runtime, unknown
 
 OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function in Python"
 ACCUMULATE = "torch::autograd::AccumulateGrad"
+EVALUATE = "torch::autograd::Engine::evaluate_function"
 FORMULA_SCOPE = "torch::autograd::generated::details"
 
 
@@ -32,8 +33,10 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     def change(claim: Claim) -> Claim:
         if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
             return _forward_kernel(context, claim, recorded)
-        if claim.hop.kind == "node" and claim.event.type in ("node", "engine"):
+        if claim.hop.kind == "node" and claim.event.type == "node":
             return _backward_node(context, claim, forward)
+        if claim.event.type == "engine":
+            return _reached(context, claim)
         return claim
 
     return rewrite(claims, change)
@@ -110,6 +113,21 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
         return replace(claim, children=children).but(hop, *why)
     entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
     return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)
+
+
+def _reached(context: Context, claim: Claim) -> Claim:
+    """What the engine did with a node of which it called no apply.
+
+    It hands on the gradient that the node would be given: for that alone a node is reached that is not needed
+    (Engine::evaluate_function of torch/csrc/autograd/engine.cpp; the profiler's range is opened before it asks).
+    """
+    node = claim.hop.name
+    cut = any(seen.kind == "cut" and seen.recorder in ("ops", "frames") for seen in context.session.observations)
+    if cut and claim.event.observation == context.base[-1].observation:
+        return claim.but(claim.hop, f"the profiler's events end here: whether {node} ran is not known")
+    source = context.lookup.definition(EVALUATE)
+    hop = replace(claim.hop, name=EVALUATE, source=source, node=NodeRef(reached=node))
+    return claim.but(hop, f"the profiler recorded the engine at {node}, and no call of its apply")
 
 
 def _other_node(context: Context, name: str) -> SourceRef:

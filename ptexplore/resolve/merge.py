@@ -24,7 +24,7 @@ ENGINE_PREFIX = "autograd::engine::evaluate_function: "
 KINDS: Mapping[str, HopKind] = {
     "op": "op",
     "node": "node",
-    "engine": "node",
+    "engine": "native",  # what is left of them: see _is_wrapper
     "frame": "python",
     "builtin": "binding",
     "user": "python",
@@ -33,7 +33,7 @@ KINDS: Mapping[str, HopKind] = {
 NO_SOURCE = {
     "op": "a range that a hand-written kernel marks for the profiler (RECORD_FUNCTION)",
     "user": "a range that Python code marks for the profiler (record_function)",
-    "engine": "a node of no known name",
+    "engine": "the engine reached a node and did not run it",
 }
 
 TENSOR_SYNTAX = ("slot", "method", "attribute")

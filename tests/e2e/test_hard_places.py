@@ -252,6 +252,38 @@ def test_no_overload_is_named_that_only_a_whole_stack_fits(command: InProcess) -
         assert hop["source"]["precision"] != "ambiguous" or len(hop["source"]["candidates"]) > 1
 
 
+RUN = """
+ran = []
+def watch(node):
+    if node is not None and node not in seen:
+        seen.append(node)
+        node.register_prehook(lambda gradients, node=node: ran.append(node.name()))
+        [watch(following) for following, _ in node.next_functions]
+seen = []
+y = torch.ones(3, requires_grad=True)
+h = y * 2
+out = h.pow(2).sum()
+watch(out.grad_fn)
+eval(expression)
+print(json.dumps(sorted(name.rpartition("::")[2] for name in ran)))
+"""
+
+
+@pytest.mark.parametrize(
+    "expression", ["torch.autograd.grad(out, h)", "torch.autograd.grad(out, y)", "torch.autograd.backward(out)"]
+)
+def test_the_nodes_that_ran_are_those_that_torch_ran(command: InProcess, expression: str) -> None:
+    """A hook of each node's own says which ran. The engine reaches a node for its gradient alone as well."""
+    ran = torch_says(f"expression = {expression!r}\n{RUN}")
+    setup = "y = torch.ones(3, requires_grad=True); h = y * 2; out = h.pow(2).sum()"
+    for stepped in (False, True):
+        made = command("trace", expression, "--setup", setup, "--json", *([] if stepped else ["--no-native"]))
+        nodes = [hop["name"] for hop in made.hops if hop["kind"] == "node" and not (hop["node"] or {}).get("recorded")]
+        assert sorted(name.removesuffix("::apply").rpartition("::")[2] for name in nodes) == ran
+        reached = [hop["node"]["reached"] for hop in made.hops if hop["node"] and hop["node"]["reached"]]
+        assert len(reached) == ("grad(" in expression)
+
+
 def below(hop: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every hop below one."""
     for child in hop["children"]:

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.trace import Finding, Phase, walk
+from ptexplore.resolve.autograd import EVALUATE
 from ptexplore.resolve.claims import Claim, Context, numbers
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, part
 from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
@@ -162,7 +163,9 @@ def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
         return Matchable("binding", claim.event.method)
     if hop.kind == "op" and event == "op":
         return Matchable("op", hop.op or hop.name)
-    if hop.kind == "node" and event in ("node", "engine"):
+    if event == "engine":
+        return Matchable("engine", UNNAMED)
+    if hop.kind == "node" and event == "node":
         return Matchable("node", _last(hop.name.removesuffix("::apply")))
     return Matchable("binding", _last(hop.name)) if hop.kind == "binding" else None
 
@@ -189,6 +192,10 @@ def frame_mark(
         return Matchable("op", handles.get(handle_below(frame) or 0, UNNAMED))
     if seen.kind == "node":
         return Matchable("node", UNNAMED if seen.name in ("PyNode", "CppNode") else seen.name)
+    if frame.function.name.plain == EVALUATE and not any(
+        f.function.landmark.kind == "node" for f in frame.descendants()
+    ):
+        return Matchable("engine", UNNAMED)
     names = (frame.builtin, _last(frame.function.name.qualified))
     return next((Matchable("binding", name) for name in names if name and name in bindings), None)
 

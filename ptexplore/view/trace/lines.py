@@ -124,6 +124,10 @@ def _places(hop: Hop) -> list[Line]:
     if hop.kind == "node" and hop.node is not None and hop.node.recorded:
         formulas = formulas_of(hop)
         return [Line("place", "", hop.source), *([Line("note", formulas)] if formulas else [])]
+    if hop.node is not None and hop.node.reached:
+        node = hop.node.reached
+        note = f"takes the gradient that {node} is given, which was asked for, and does not run {node}"
+        return [Line("place", "", hop.source), Line("note", note)]
     if hop.kind in ("stub", "native") and hop.registration is not None:
         return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]
     lines = [Line("place", "", hop.source)]

@@ -53,7 +53,7 @@ def test_the_order_of_operators_is_compared_and_their_nesting_is_not(small: Smal
         (op("my range"), "native", "my range"),  # RECORD_FUNCTION inside a kernel: no dispatcher call
         (event("user", name="step"), "python", "step"),
         (event("node", name="AddBackward0"), "node", "AddBackward0"),
-        (event("engine", name="autograd::engine::evaluate_function: Odd"), "node", "Odd"),
+        (event("engine", name="autograd::engine::evaluate_function: Odd"), "native", "Odd"),
         (builtin("Tensor", "add"), "binding", "torch.add"),
         (frame("forward", file=FILE, line=3), "python", "forward"),
         (builtin("Tensor", "add", name=None, qualname="Tensor.add"), "binding", "Tensor.add"),
