@@ -78,6 +78,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "node": ("name",),
     "engine": ("name",),
     "user": ("name",),
+    "script": ("name",),
     "frame": ("file", "line", "function"),
     "builtin": ("table", "method", "tls_include", "tls_exclude"),
     "sets": ("tls_include", "tls_exclude"),
@@ -90,10 +91,10 @@ class Event(Recorded, frozen=True):
 
     event: Count  # its number in the tree
     parent: Count | None  # the number of the event that it is inside of
-    type: str  # `op`, `node` of the autograd graph, `engine` around it, `user`, `frame`, `builtin`, `sets`, `call`
+    type: str  # `op`, `node` of the graph, `engine` around it, `user`, `script`, `frame`, `builtin`, `sets`, `call`
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # which half of the run
-    name: str | None = None  # of an `op`, `node`, `engine` or `user`
+    name: str | None = None  # of an `op`, `node`, `engine`, `user` or `script`
     overload: str | None = None  # of an `op`, where torch records it
     inputs: tuple[RecordedInput, ...] = ()  # of an `op`
     sequence: int | None = None  # of an `op`, `node` or `engine`: the autograd sequence number

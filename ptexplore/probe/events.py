@@ -62,6 +62,8 @@ def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | 
         return {"type": "node", "name": name, "sequence": fields.sequence_number}
     if scope == "USER_SCOPE":
         return {"type": "user", "name": name}
+    if scope == "TORCHSCRIPT_FUNCTION":
+        return {"type": "script", "name": name}
     return {
         "type": "op",
         "name": name,

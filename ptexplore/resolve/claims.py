@@ -85,6 +85,12 @@ class Context:
             event.name == "aten::_make_dual" for event in self.base
         )
 
+    @cached_property
+    def has_names(self) -> bool:
+        """Whether a tensor that your calls are given has names for its dimensions."""
+        bit = self.keys.functionality("Named")
+        return any(argument.raw & bit for call in self.calls for argument in call.arguments)
+
     def effective(self, op: str, key: str) -> TableEntry | None:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
         return self._table(op).get(key)

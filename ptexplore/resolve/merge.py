@@ -28,11 +28,13 @@ KINDS: Mapping[str, HopKind] = {
     "frame": "python",
     "builtin": "binding",
     "user": "python",
+    "script": "native",
 }
 
 NO_SOURCE = {
     "op": "a range that a hand-written kernel marks for the profiler (RECORD_FUNCTION)",
     "user": "a range that Python code marks for the profiler (record_function)",
+    "script": "a function that TorchScript's interpreter runs",
     "engine": "the engine reached a node and did not run it",
 }
 
@@ -202,7 +204,7 @@ def _foreign(call: UserCall, children: tuple[Claim, ...]) -> Claim:
         kind="python",
         name=call.callable.qualname or call.source,
         status="observed",
-        source=unknown("not torch's own: the operators below ran inside this call"),
+        source=unknown("no recorder saw its function: the operators below ran inside this call"),
         evidence=(call.observation,),
     )
     return Claim(hop=hop, call=call, children=children)

@@ -30,7 +30,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
         elif kind == "table":
             op = record_of(observation, ChangedTable).op
-            text = f"{op}: its registrations are not those of the catalogue (the traced code changed them)"
+            text = f"{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
             context.findings.append(Finding("registrations-changed", text))
     return claims
 

@@ -38,17 +38,19 @@ def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is around a claim: the operator call, the Python frame that calls it, whether a transform's layer is on."""
+    """What is around a claim: the operator call, the Python frame or TorchScript function that calls it, transforms."""
 
     operator: Claim | None = None
     frame: Claim | None = None
-    layered: bool = False
+    layered: bool = False  # whether a transform's layer is on
+    scripted: bool = False  # whether TorchScript's interpreter calls it
 
 
 def _named_below(context: Context, claim: Claim, around: _Around) -> Claim:
     """The claim and all operators below it named, callers first: a layer's fallback calls what it was called for."""
     if claim.hop.kind == "op":
         claim = _named(context, claim, around)
+        claim = _interpreted(claim) if around.scripted else claim
     include = claim.call.tls_include.raw if claim.call is not None else claim.event.tls_include
     layered = around.layered if include is None else bool(include & context.keys.functionality(LAYERS[0]))
     is_operator = claim.hop.kind == "op"
@@ -56,6 +58,7 @@ def _named_below(context: Context, claim: Claim, around: _Around) -> Claim:
         claim if is_operator else around.operator,
         None if is_operator or claim.hop.kind == "binding" else claim if claim.hop.kind == "python" else around.frame,
         layered,
+        claim.event.type == "script",
     )
     return replace(claim, children=tuple(_named_below(context, child, inside) for child in claim.children))
 
@@ -149,6 +152,15 @@ def _called(context: Context, claim: Claim, by_python: bool) -> Claim:
     return claim.but(replace(claim.hop, source=source, operator=replace(operator, entry=BOXED_CALL)), why)
 
 
+def _interpreted(claim: Claim) -> Claim:
+    """An operator that TorchScript's interpreter calls: boxed, unless one of the interpreter's own calls it."""
+    operator = claim.hop.operator
+    if operator is None or operator.entry == BOXED_CALL:
+        return claim
+    why = "TorchScript's interpreter calls operators boxed; an operator of its own may have called this one unboxed"
+    return claim.but(replace(claim.hop, source=unknown(why), operator=replace(operator, entry=None)), why)
+
+
 def _added(context: Context) -> list[Operator]:
     """The operators that the traced code both registered and called."""
     changed = records(context.session.observations, "table", ChangedTable)
@@ -161,7 +173,7 @@ def known(context: Context, claim: Claim, full: str, reason: str) -> Claim:
     """An operator's claim with its full name, its entry point and what the catalogue has of it; `reason` tells why."""
     operator = context.store.operator(full)
     if operator is None:
-        source = unknown(f"{full} was registered after the catalogue was built (by the traced code)")
+        source = unknown(f"{full} was registered after the catalogue was built (by the traced code or its setup)")
         return claim.but(replace(claim.hop, name=full, op=full, source=source), reason)
     yaml = operator.yaml_path
     reference = OperatorRef(

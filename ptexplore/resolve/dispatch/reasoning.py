@@ -18,6 +18,7 @@ from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.dispatch.redispatch import (
     CUSTOM_AUTOGRAD,
     CUSTOM_OP,
+    MANUAL,
     Onward,
     calls_unguarded,
     computes_tangent,
@@ -155,7 +156,9 @@ def _inside_steps(
     """The thread-local sets inside the kernels of these steps; `innermost` is the last one's key."""
     guards = [step.onward.guard if step.onward else guard_of(context, step.key) for step in steps]
     inside = inside_kernel(context, state, guards, innermost)
-    return changed_by_hand(inside, steps[-1].key) if steps and steps[-1].onward is None else inside
+    if not steps or steps[-1].onward is not None:
+        return inside
+    return changed_by_hand(inside, steps[-1].key, context.has_names)
 
 
 def _caller(context: Context, call: OperatorCall, child: Claim, innermost: LocalState) -> tuple[int, Claim, LocalState]:
@@ -164,7 +167,11 @@ def _caller(context: Context, call: OperatorCall, child: Claim, innermost: Local
     It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator without the
     kernel's guard, before it or for a forward gradient, either kernel may have called it.
     """
-    for number, step in enumerate(call.steps[:-1]) if child.hop.kind == "op" else ():
+    for number, step in enumerate(call.steps[:-1]):
+        if child.hop.kind == "native" and step.registration is not None and step.registration.path == MANUAL:
+            return number, child, innermost  # a range that the kernel opens around its redispatch
+        if child.hop.kind != "op":
+            continue
         if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
             what = "own text calls it"
         elif context.forward_mode and computes_tangent(context.tree, step.registration):

@@ -361,11 +361,15 @@ def guard_of(context: Context, key: str) -> str | None:
     return None
 
 
-def changed_by_hand(state: LocalState, key: str) -> LocalState:
-    """The sets inside a hand-written kernel of a key: not known where such kernels change them."""
-    if key not in CHANGING:
+def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalState:
+    """The sets inside a hand-written kernel of a key: not known where such kernels change them.
+
+    Where a tensor has names (`named`) many kernels hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h).
+    """
+    if key not in CHANGING and not named:
         return state
     why = f"the hand-written kernel of {key} changes the thread-local sets, and its text is not here"
+    why = why if key in CHANGING else f"the kernel of {key} may hold a NoNamesGuard, and a tensor of the call has names"
     return replace(state, observed=False, certain=False, known=False, why=why)
 
 

@@ -132,6 +132,8 @@ class Seen:
         hop, source = claim.hop, self.sources[frame.number]
         if hop.operator is not None and frame.function.landmark.kind == "boxed-call":
             hop = replace(hop, source=source, operator=replace(hop.operator, entry=BOXED_CALL))
+        if hop.operator is not None and hop.operator.entry is None and frame.function.landmark.kind == "entry":
+            hop = replace(hop, operator=replace(hop.operator, entry=frame.function.name.qualified))
         is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
         is_better = is_it and BETTER.index(source.precision) >= max(1, BETTER.index(hop.source.precision))
         changed = replace(

@@ -30,7 +30,7 @@ TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mi
             TABLE,
             (
                 "registrations-changed",
-                "aten::a: its registrations are not those of the catalogue (the traced code changed them)",
+                "aten::a: its registrations are not those of the catalogue (the traced code or its setup changed them)",
             ),
         ),
     ],
