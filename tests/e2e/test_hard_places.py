@@ -228,6 +228,31 @@ def test_what_a_forward_gradient_calls_is_not_called_by_the_kernel_below(command
         assert not [found for found in made.data["findings"] if found["kind"] == "prediction-differs"]
 
 
+@pytest.mark.parametrize(
+    ("setup", "expression"),
+    [
+        ("f = torch.jit.trace(lambda t: torch.sigmoid(t) * t, torch.randn(3)); x = torch.randn(3)", "f(x)"),
+        ("f = torch.jit.script(nn.Linear(3, 4)); x = torch.randn(2, 3)", "f(x)"),
+    ],
+)
+def test_no_entry_point_is_named_that_a_call_does_not_go_through(
+    command: InProcess, setup: str, expression: str
+) -> None:
+    """TorchScript's interpreter calls operators boxed: the stepped functions say so, and else nothing is claimed."""
+    stepped, told = (
+        {
+            hop["op"]: hop["operator"]["entry"]
+            for hop in command("trace", expression, "--setup", setup, "--json", *more).hops
+            if hop["kind"] == "op" and hop["operator"]
+        }
+        for more in ((), ("--no-native",))
+    )
+    assert "c10::Dispatcher::callBoxed" in stepped.values()
+    assert {op: entry for op, entry in told.items() if entry} == {
+        op: stepped[op] for op, entry in told.items() if entry
+    }
+
+
 def test_no_overload_is_named_that_only_a_whole_stack_fits(command: InProcess) -> None:
     """Under jvp the profiler keeps the stack of boxed calls: sin(x) with one more tensor looks like sin.out.
 

@@ -138,6 +138,12 @@ def test_the_keys_that_a_call_went_through(trace: Trace, case: str) -> None:
         assert chain == keys, (op, chain)
 
 
+MADE_IN_INFERENCE = """\
+with torch.inference_mode():
+    i, w, o = torch.tensor([0, 1, 2, 1]), torch.randn(4, 3), torch.tensor([0, 2])
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "ops"),
     [
@@ -151,6 +157,13 @@ def test_the_keys_that_a_call_went_through(trace: Trace, case: str) -> None:
         # what is written over is saved before the guard; views of conjugate views in the backward
         (("a.mul(2).clamp_min_(0).sum()", "--backward"), {"aten::clamp_min_", "aten::clone"}),
         (("torch.polar(a, b).abs().sum()", "--backward"), {"aten::polar", "aten::_conj", "aten::sgn"}),
+        # an undefined tensor brings AutogradOther, which decides where no other tensor has autograd's keys
+        (("torch.embedding_bag(w, i, o)", "--setup", MADE_IN_INFERENCE), {"aten::_embedding_bag_forward_only"}),
+        # what is made in inference mode has no keys of autograd
+        (
+            ("torch.cov(a).t().add_(1)", "--with", "torch.inference_mode()"),
+            {"aten::cov", "aten::t", "aten::add_.Tensor"},
+        ),
     ],
 )
 def test_what_was_predicted_is_what_ran(trace: Trace, arguments: tuple[str, ...], ops: set[str]) -> None:
