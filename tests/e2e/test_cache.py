@@ -215,8 +215,8 @@ def test_two_first_runs_at_once_build_once_and_import_nothing_of_the_folder(
 @pytest.mark.parametrize(
     ("sign", "after"),
     [
-        (signal.SIGKILL, 4.0),
-        *([(signal.SIGINT, 2.0), (signal.SIGKILL, 2.0), (signal.SIGINT, 6.0)] if THOROUGH else []),
+        (signal.SIGKILL, 2.0),
+        *([(signal.SIGINT, 2.0), (signal.SIGKILL, 4.0), (signal.SIGINT, 6.0)] if THOROUGH else []),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
