@@ -135,7 +135,7 @@ class TransformLayer:
 class Dispatch:
     """One lookup in the dispatch table: the key set it was asked with, where that comes from, what the table has."""
 
-    set: str  # the key set that the table is asked with, after the mask, highest key first
+    set: str  # the key set that the table is asked with, highest key first, less what arguments not read carry
     raw: str  # the same set as a number
     entry: str  # the table's reason for its entry: `kernel`, `math kernel`, `fallthrough`, …
     skipped: tuple[str, ...]  # keys that the mask takes out, since their entry is a fallthrough

@@ -81,7 +81,10 @@ def _take(value: Any, take: Callable[[bytes], None], depth: int) -> None:
         take(_tensor(value).encode())
         for part in _parts(value.detach()):
             plain = part.resolve_conj().resolve_neg().cpu().contiguous()
-            take(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()) if plain.numel() else b"")
+            size = plain.numel() * plain.element_size()
+            if size and not plain.data_ptr():  # string_at(0, …) is no error: it gives bytes that nobody wrote
+                raise ValueError("a wrapper without memory of its own")
+            take(ctypes.string_at(plain.data_ptr(), size) if size else b"")
     elif type(value) is torch.jit.ScriptFunction:
         take(value.graph.str(False).encode())  # without its lines' places
     elif isinstance(value, (list, tuple, dict)) and depth:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 from typing import Any
@@ -13,7 +14,7 @@ from ptexplore.capture.trace import capture
 from ptexplore.model.places import Runtime
 from ptexplore.model.trace import Session
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 THREAD = """
 from concurrent.futures import ThreadPoolExecutor
@@ -116,6 +117,18 @@ def test_seeded_random_choices_are_the_same_in_every_pass(warm: Runtime) -> None
 
 def _has_numpy(runtime: Runtime) -> bool:
     return os.path.isdir(os.path.join(os.path.dirname(runtime.torch_dir), "numpy"))
+
+
+def test_a_tensor_without_memory_has_no_fingerprint() -> None:
+    """Its data pointer is null: what ctypes gives for that are bytes that nobody wrote, other ones each time."""
+    values = importlib.import_module("ptexplore.probe.values")
+    kind = type(
+        "Wrapper", (torch.Tensor,), {"__torch_dispatch__": classmethod(lambda cls, func, types, *rest: wrapper)}
+    )
+    wrapper = torch.Tensor._make_wrapper_subclass(kind, (3,))
+    assert wrapper.data_ptr() == 0
+    assert values.fingerprint(wrapper) is None
+    assert values.fingerprint(torch.ones(3)) == values.fingerprint(torch.ones(3)) is not None
 
 
 def test_a_recorder_that_changes_what_runs_is_said(warm: Runtime) -> None:
