@@ -321,9 +321,14 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
     return Claim(hop=hop, children=(kernel,))
 
 
-def _why_unread(arguments: Arguments) -> str | None:
-    """Why the sets of some arguments are not known. Under a transform nothing is assumed, so that no doubt comes up."""
-    return "; ".join(dict.fromkeys(arguments.doubtful.values())) or (WRAPPED if arguments.unread else None)
+def why_unread(arguments: Arguments) -> str | None:
+    """Why the sets of some arguments are not known: one reason for all, or whose each one is."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in (dict(arguments.doubtful) | dict.fromkeys(arguments.unread, WRAPPED)).items():
+        reasons.setdefault(why, []).append(name)
+    if len(reasons) < 2:
+        return next(iter(reasons), None)
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
 
 
 def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch:
@@ -337,7 +342,7 @@ def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch
             if name not in call.arguments.doubtful
         },
         unread=(*call.arguments.unread, *call.arguments.doubtful),
-        unread_why=_why_unread(call.arguments),
+        unread_why=why_unread(call.arguments),
         assumed=call.arguments.assumed,
         wrapped={
             name: tuple(context.keys.show(layer.raw) for layer in layers[1:])

@@ -39,10 +39,9 @@ class Arguments:
     """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
 
     `assumed` are the arguments that were not read: a tensor made during the call has the keys of its device and layout.
-    `doubt` are further bits that some of them may carry, the `doubtful` ones, with the reason; nothing tells whether
-    they do. `unread`
-    are the arguments of which no set is known, `unrecorded` those of which the profiler tells nothing. `layers` are, by
-    argument, what was read of a tensor and of what it wraps.
+    `doubt` are further bits that some of them may carry; nothing tells whether they do. `doubtful` has the reason for
+    each of those. `unread` are the arguments of which no set is known, `unrecorded` those of which the profiler tells
+    nothing. `layers` are, by argument, what was read of a tensor and of what it wraps.
     """
 
     sets: Mapping[str, int]

@@ -14,8 +14,8 @@ import pytest
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch import operator_calls
-from ptexplore.resolve.dispatch.reasoning import reason
-from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
+from ptexplore.resolve.dispatch.reasoning import reason, why_unread
+from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, Arguments, excluded
 from ptexplore.resolve.merge import build
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import (
@@ -392,3 +392,18 @@ def test_what_a_frames_call_read_holds_for_the_next_one_in_it(small: Small) -> N
     named = builtin("torch", "mirror", op("aten::mirror", inputs=TWO), tls_exclude=off)
     claims = reasoned(small, frame("f", named, BLEND, file="/l/f.py", line=1))
     assert chain(claims) == [("CPU", "predicted")]
+
+
+@pytest.mark.parametrize(
+    "unread, doubtful, why",
+    [
+        ((), {}, None),
+        (("a", "b"), {}, "a function transform may have wrapped it"),
+        ((), {"c": "it may be Conjugate"}, "it may be Conjugate"),
+        (("a",), {"c": "None"}, "c: None; a: a function transform may have wrapped it"),
+    ],
+)
+def test_each_argument_that_was_not_read_has_its_own_reason(
+    unread: tuple[str, ...], doubtful: dict[str, str], why: str | None
+) -> None:
+    assert why_unread(Arguments({}, False, (), unread=unread, doubtful=doubtful)) == why
