@@ -331,9 +331,8 @@ def test_a_template_is_never_an_answer(sourced: Cli, sourced_command: InProcess)
     for name, text in by_name.items():
         told = [hop["source"] for hop in made["hops"] if hop["name"] == name]
         assert told
-        for (
-            source
-        ) in told:  # 2.6 writes the casts by a macro: which of its specialisations ran, their types do not tell
+        # 2.6 writes the casts by a macro: which of its specialisations ran, their types do not tell.
+        for source in told:
             assert source["path"] == "build/aten/src/ATen/core/TensorMethods.cpp"
             lines = [sourced.line_of(place) for place in source["candidates"] or [source]]
             assert source["precision"] == ("ambiguous" if len(lines) > 1 else "located")

@@ -262,3 +262,11 @@ def test_a_whole_trace_of_forward_and_backward(small: Small) -> None:
 
 def shape_of(hops: Any) -> str:
     return " ".join(one.name + (f"({shape_of(one.children)})" if one.children else "") for one in hops)
+
+
+def test_a_node_that_the_engine_reached_and_did_not_run_is_no_node(small: Small) -> None:
+    """The profiler's range is opened before the engine asks whether the node is needed: the event of apply tells."""
+    (reached,) = linked(small, claim("native", NODE, event={"type": "engine", "name": NODE}, phase="backward"))
+    assert (reached.hop.kind, reached.hop.name) == ("native", "torch::autograd::Engine::evaluate_function")
+    assert reached.hop.node is not None
+    assert reached.hop.node.reached == NODE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.resolve.dispatch.redispatch import MANUAL, calls_unguarded, onward
+from ptexplore.resolve.dispatch.redispatch import MANUAL, calls_unguarded, computes_tangent, onward
 from ptexplore.resolve.dispatch.starting_sets import BELOW, BELOW_AUTOGRAD, excluded
 from tests.unit.conftest import AUTOGRAD
 from tests.unit.resolve.making import KEYS, Small, registration
@@ -127,3 +127,11 @@ def test_what_an_autograd_kernel_calls_before_it_holds_its_guard(small: Small, o
     unguarded = registration("aten::blend_", "Autograd", **{**body, "guard": None})
     assert not calls_unguarded(small.tree, unguarded, op)
     assert not calls_unguarded(small.tree, None, op)
+
+
+def test_which_autograd_kernels_may_compute_a_tangent(small: Small) -> None:
+    line = small.line(VARIABLE, "blend_(c10::DispatchKeySet")
+    without = registration("aten::blend_", "Autograd", body_path=VARIABLE, body_line=line, body_end=line + 9)
+    assert not computes_tangent(small.tree, without), "its text sets no forward gradient"
+    assert computes_tangent(small.tree, registration("aten::copy_", "Autograd", at=(MANUAL, 7), origin="handwritten"))
+    assert not computes_tangent(small.tree, None)

@@ -185,3 +185,10 @@ def test_a_tensor_of_pythons_values_is_made_under_a_guard(
     found = inside_caller(small.context(), claim("python", "tensor", *calls), calls[first], READ)
     assert found.exclude == (GUARDED if guarded else 0)
     assert not found.certain
+
+
+def test_where_a_tensor_has_names_a_kernel_may_hold_a_guard() -> None:
+    """NoNamesGuard (aten/src/ATen/NamedTensorUtils.h) excludes Named; many hand-written kernels hold one."""
+    assert changed_by_hand(READ, "CPU") is READ
+    inside = changed_by_hand(READ, "CPU", named=True)
+    assert (inside.known, "NoNamesGuard" in inside.why) == (False, True)
