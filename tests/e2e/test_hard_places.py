@@ -526,3 +526,27 @@ def test_no_key_is_predicted_without_a_nested_argument(command: InProcess) -> No
     assert not [child for child in call["children"] if child["kind"] == "key"]
     # Without recorded overloads the call is of none that is known, and nothing more is said of it.
     assert call["op"] is None or any("the profiler tells nothing of self" in sentence for sentence in call["why"])
+
+
+def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) -> None:
+    """functionalizeFallback calls the operator anew, by a `callBoxed` that leaves no frame of its own.
+
+    Functorch's kernels take turns: the mode in front, the level's own key, the mode behind, what is left below it
+    (aten/src/ATen/functorch/DynamicLayer.cpp); each but the last calls the operator once more.
+    """
+    hops = command("trace", "torch.func.functionalize(lambda x: torch.add(x, x))(a)", "--json").hops
+    by_id = {hop["id"]: hop for hop in hops}
+    calls = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor"]
+
+    def around(hop: Any) -> Any:
+        """The innermost call of an operator that a hop is in."""
+        while (hop := by_id.get(hop["parent"])) is not None and hop["kind"] != "op":
+            pass
+        return hop["id"] if hop is not None else None
+
+    assert [around(call) for call in calls] == [None, *(call["id"] for call in calls[:-1])]
+    keys = [[hop["key"] for hop in hops if hop["kind"] == "key" and around(hop) == call["id"]] for call in calls]
+    modes = ["FuncTorchDynamicLayerFrontMode"], ["Functionalize"], ["FuncTorchDynamicLayerBackMode"]
+    assert keys == [*modes, ["AutogradCPU", "CPU"]]
+    assert all(hop["status"] == "observed" for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::add.Tensor")
+    assert [call["native"] is None for call in calls] == [False, False, True, False]

@@ -33,6 +33,7 @@ class Function:
     unit: str = ""  # the source file, without folders, that a local symbol was compiled from, where that is known
     is_global: bool = False  # its symbol is a global one: the function is neither inline nor made of a template
     code: PythonCode | None = None
+    inlined: bool = False  # it left no frame: what it calls, and nothing else calls so, was seen in its caller's
 
     @cached_property
     def name(self) -> Name:
@@ -42,6 +43,8 @@ class Function:
     @cached_property
     def landmark(self) -> Landmark:
         """What it is on the way through the dispatcher."""
+        if self.inlined:
+            return Landmark("boxed-call")
         return landmark(self.name) if self.code is None else Landmark("other")
 
     @cached_property
@@ -59,7 +62,7 @@ class Function:
 class NativeFrame:
     """One call. `number` counts calls in the order of entry; the calls below it are numbers up to `last`.
 
-    `builtin` is the name by which Python called a function of C.
+    `builtin` is the name by which Python called a function of C, `stub` the symbol of the dispatch stub that asked.
     """
 
     number: int
@@ -70,6 +73,7 @@ class NativeFrame:
     registers: tuple[int, ...] | None
     parent: NativeFrame | None
     builtin: str = ""
+    stub: str = ""
     last: int = 0
     children: list[NativeFrame] = field(default_factory=list)
 
@@ -129,18 +133,62 @@ def part(calls: SteppedCalls) -> SteppedPart:
     rows = zip(calls.function, calls.depth, calls.begin, calls.end, strict=True)
     for number, (function, depth, begin, end) in enumerate(rows):
         while len(stack) > depth:
-            stack.pop().last = number - 1
+            stack.pop()
         parent = stack[-1] if stack else None
         registers = calls.registers.get(str(number))
-        builtin = calls.builtins.get(str(number), "")
-        frame = NativeFrame(number, functions[function], begin, end, number in calls.tail, registers, parent, builtin)
+        builtin, stub = calls.builtins.get(str(number), ""), calls.stubs.get(str(number), "")
+        tail = number in calls.tail
+        frame = NativeFrame(number, functions[function], begin, end, tail, registers, parent, builtin, stub)
         if parent is not None:
             parent.children.append(frame)
         frames.append(frame)
         stack.append(frame)
-    for frame in stack:
-        frame.last = len(frames) - 1
-    return SteppedPart(calls, frames)
+    return SteppedPart(calls, _with_inlined_calls(frames))
+
+
+ASKS_FOR_CALLBACKS = "at::getStepCallbacksUnlessEmpty"
+CALL_OF_OPERATOR, BOXED_CALL_OF_OPERATOR = "c10::Dispatcher::call", "c10::Dispatcher::callBoxed"
+
+
+def _with_inlined_calls(frames: list[NativeFrame]) -> list[NativeFrame]:
+    """All frames in order of entry, numbered, with one more for each operator call that was compiled into its caller.
+
+    `Dispatcher::call` and `callBoxed` are inline: they ask who listens to operator calls, and dispatch
+    (aten/src/ATen/core/dispatch/Dispatcher.h). A kernel that sends a call on asks nobody.
+    """
+    for frame in frames:
+        if frame.function.name.plain == ASKS_FOR_CALLBACKS and frame.parent is not None:
+            _enclose(frame, frame.parent)
+    numbered: list[NativeFrame] = []
+    pending = [(frame, False) for frame in frames if frame.parent is None][::-1]
+    while pending:
+        frame, done = pending.pop()
+        if done:
+            frame.last = len(numbered) - 1
+            continue
+        frame.number = len(numbered)
+        numbered.append(frame)
+        pending.append((frame, True))
+        pending += [(child, False) for child in frame.children[::-1]]
+    return numbered
+
+
+def _enclose(asking: NativeFrame, caller: NativeFrame) -> None:
+    """Put the operator call that `asking` and the dispatch behind it belong to around both, if `caller` is not it."""
+    first = caller.children.index(asking)
+    marks = [(n, frame.function.landmark.kind) for n, frame in enumerate(caller.children) if n > first]
+    last, kind = next(((n, kind) for n, kind in marks if kind not in ("other", "lookup")), (first, "other"))
+    is_call = caller.function.landmark.kind in ("entry", "boxed-call") or caller.function.name.plain == CALL_OF_OPERATOR
+    if kind != "boundary" or is_call:
+        return
+    inside = caller.children[first : last + 1]
+    unboxed = inside[-1].function.demangled.startswith((_UNBOXED, _BOXING))
+    name = CALL_OF_OPERATOR if unboxed else BOXED_CALL_OF_OPERATOR
+    function = Function(caller.function.library, "", name, closed=False, inlined=True)
+    call = NativeFrame(0, function, asking.begin, inside[-1].end, False, None, caller, children=inside)
+    caller.children[first : last + 1] = [call]
+    for frame in inside:
+        frame.parent = call
 
 
 Kind = Literal["entry", "redispatch", "boxed-call", "boundary", "lookup", "node", "carrier", "other"]
@@ -194,7 +242,7 @@ def landmark(name: Name) -> Landmark:
 def _of_c10(qualified: str, name: Name) -> Landmark:
     if qualified == "c10::impl::OperatorEntry::lookup":
         return Landmark("lookup", register=1)
-    if qualified == "c10::Dispatcher::callBoxed":
+    if qualified == BOXED_CALL_OF_OPERATOR:
         return Landmark("boxed-call")
     if qualified == "c10::function_ref::callback_fn":
         return Landmark("carrier", kernel=_called(name))

@@ -12,13 +12,13 @@ from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
-from ptexplore.resolve.dispatch.operator_calls import BOXED_CALL
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites, third_party
 from ptexplore.resolve.python_places import function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
+INLINED_CALL = "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
 
@@ -61,6 +61,8 @@ class Seen:
         code = frame.function.code
         if code is not None:
             return function_place(self.context, code.file, code.line, code.name)
+        if frame.function.inlined:
+            return self.sites.named(frame.function.name)
         seen, source = frame.function.landmark, self.sites.of(frame)
         operator = self._operator(seen.name) if seen.kind in ("entry", "redispatch") else None
         return self.sites.entry(operator, seen.kind) or source if operator is not None else source
@@ -98,7 +100,8 @@ class Seen:
         """Whether all calls inside a frame were seen, and every one that may be torch's own has a name."""
         if self.part.calls.cut:
             return False
-        return all(frame.function.closed or frame.function.mangled for frame in region.descendants())
+        functions = (frame.function for frame in region.descendants())
+        return all(function.closed or function.mangled or function.inlined for function in functions)
 
     def stubs_called(self, region: NativeFrame) -> frozenset[str] | None:
         """The dispatch stubs that were called inside `region`, but for those of operators called in it.
@@ -108,7 +111,7 @@ class Seen:
         """
         owner = region.number if _owns(region) else self._owners[region.number]
         asked = [f for f in self._by_name.get(STUB_CALL, ()) if region.holds(f) and self._owners[f.number] == owner]
-        names = [self.part.calls.stubs.get(str(frame.number), "") for frame in asked]
+        names = [frame.stub for frame in asked]
         return frozenset(parse(name).plain for name in names) if all(names) else None
 
     @cached_property
@@ -131,7 +134,7 @@ class Seen:
         """The claim with what its frame tells; the source is that of the function that ran, if that is known better."""
         hop, source = claim.hop, self.sources[frame.number]
         if hop.operator is not None and frame.function.landmark.kind == "boxed-call":
-            hop = replace(hop, source=source, operator=replace(hop.operator, entry=BOXED_CALL))
+            hop = replace(hop, source=source, operator=replace(hop.operator, entry=frame.function.shown))
         if hop.operator is not None and hop.operator.entry is None and frame.function.landmark.kind == "entry":
             hop = replace(hop, operator=replace(hop.operator, entry=frame.function.name.qualified))
         is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
@@ -140,9 +143,10 @@ class Seen:
             hop,
             status="observed",
             source=source if is_better else hop.source,
-            native=_native_call(frame),
-            instructions=frame.instructions,
+            native=_native_call(frame) if not frame.function.inlined else None,
+            instructions=frame.instructions if not frame.function.inlined else None,
             evidence=self.evidence(claim),
+            why=(*hop.why, INLINED_CALL) if frame.function.inlined else hop.why,
         )
         return replace(claim, hop=changed)
 
@@ -157,6 +161,9 @@ class Seen:
             evidence = (self.part.calls.observation,)
             hop = Hop(0, "python", function.code.name, "observed", source, phase=self.phase, evidence=evidence)
             return Claim(hop, children=children)
+        if function.inlined:
+            hop = Hop(0, "native", function.shown, "inlined", source, phase=self.phase, why=(INLINED_CALL,))
+            return Claim(replace(hop, evidence=(self.part.calls.observation,)), children=children)
         library = third_party(function.name, function.unit) if source.path is None and not function.closed else None
         hop = Hop(
             id=0,

@@ -103,3 +103,39 @@ def test_a_function_without_a_name_is_named_by_its_library() -> None:
         ["libmkl.so", "function", "", ""],
     ]
     assert part(1, data).frames[0].function.shown == "a function of libmkl.so"
+
+
+BOXED = "c10::BoxedKernel::make_boxed_function<&(f(c10::OperatorHandle const&))>"
+UNBOXED = "c10::impl::wrap_kernel_functor_unboxed_<c10::F, at::Tensor ()>::call(c10::OperatorKernel*)"
+ASKED = "at::getStepCallbacksUnlessEmpty(at::RecordScope)"
+
+
+@pytest.mark.parametrize("boundary, name", [(BOXED, "c10::Dispatcher::callBoxed"), (UNBOXED, "c10::Dispatcher::call")])
+def test_an_operator_call_without_a_frame_is_where_a_kernel_asks_for_listeners(boundary: str, name: str) -> None:
+    text = f"kernel(int)\n before(int)\n {ASKED}\n keys(int)\n {boundary}\n  inner(int)\n after(int)\n"
+    stepped = part(1, calls(text))
+    (call,) = (frame for frame in stepped.frames if frame.function.inlined)
+    assert (call.function.shown, call.function.landmark.kind) == (name, "boxed-call")
+    assert call.parent is named(stepped, "kernel")
+    assert [frame.function.shown for frame in named(stepped, "kernel").children] == ["before", name, "after"]
+    assert [frame.function.demangled for frame in call.children] == [ASKED, "keys(int)", boundary]
+    assert [frame.number for frame in stepped.frames] == list(range(8))
+    assert (call.number, call.last, named(stepped, "kernel").last) == (2, 6, 7)
+    assert call.holds(named(stepped, "inner"))
+    assert not call.holds(named(stepped, "after"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"at::_ops::add_Tensor::call(at::Tensor const&)\n {ASKED}\n {UNBOXED}\n",
+        f"c10::Dispatcher::callBoxed(c10::OperatorHandle const&) const\n {ASKED}\n {BOXED}\n",
+        f"at::_ops::add_Tensor::call(int)\n at::Tensor c10::Dispatcher::call<at::Tensor>(int) const\n  {ASKED}\n  {UNBOXED}\n",
+        f"torch::autograd::call_function(int)\n {ASKED}\n torch::autograd::MulBackward0::apply(int)\n {UNBOXED}\n",
+        f"kernel(int)\n {BOXED}\n",
+        f"kernel(int)\n {ASKED}\n at::_ops::add_Tensor::call(int)\n",
+    ],
+    ids=["entry", "boxed", "outlined", "node", "redispatch", "another call"],
+)
+def test_a_call_with_a_frame_and_one_that_is_sent_on_are_no_such_call(text: str) -> None:
+    assert not [frame for frame in part(1, calls(text)).frames if frame.function.inlined]
