@@ -130,7 +130,7 @@ def test_an_operator_call_without_a_frame_is_where_a_kernel_asks_for_listeners(b
     [
         f"at::_ops::add_Tensor::call(at::Tensor const&)\n {ASKED}\n {UNBOXED}\n",
         f"c10::Dispatcher::callBoxed(c10::OperatorHandle const&) const\n {ASKED}\n {BOXED}\n",
-        f"at::_ops::add_Tensor::call(int)\n at::Tensor c10::Dispatcher::call<at::Tensor>(int) const\n  {ASKED}\n  {UNBOXED}\n",
+        f"at::_ops::add_Tensor::call(int)\n int c10::Dispatcher::call<int>(int) const\n  {ASKED}\n  {UNBOXED}\n",
         f"torch::autograd::call_function(int)\n {ASKED}\n torch::autograd::MulBackward0::apply(int)\n {UNBOXED}\n",
         f"kernel(int)\n {BOXED}\n",
         f"kernel(int)\n {ASKED}\n at::_ops::add_Tensor::call(int)\n",
