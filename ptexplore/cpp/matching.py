@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ptexplore.cpp.conditions import Conditions
 from ptexplore.cpp.names import without_angles
 from ptexplore.cpp.symbol_names import Name, split
-from ptexplore.cpp.types import concrete_types, plain_type, plain_types
+from ptexplore.cpp.types import CONDITIONAL, concrete_types, plain_type, plain_types
 from ptexplore.model.symbols import Symbol
 
 CODE = ("function", "class", "struct", "variable", "member")
@@ -46,10 +46,7 @@ class Matched:
 
 def match(symbols: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
     """Of all definitions of one qualified name those that can be meant. What is not known rules nothing out."""
-    definitions = {
-        (symbol.path, symbol.line): symbol for symbol in symbols if symbol.role == "definition" and symbol.kind in CODE
-    }
-    visible = [symbol for symbol in definitions.values() if not symbol.static or wanted.near == symbol.path]
+    visible = [symbol for symbol in definitions(symbols) if not symbol.static or wanted.near == symbol.path]
     left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path) is not False]
     ruled_out = len(visible) - len(left)
     if wanted.near is not None:
@@ -59,7 +56,17 @@ def match(symbols: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> 
         left = [
             symbol for symbol in left if symbol.parameters is not None and concrete_types(symbol.parameters) == types
         ] or left
-    return Matched(tuple(left), ruled_out)
+    return Matched(tuple({(symbol.path, symbol.line): symbol for symbol in left}.values()), ruled_out)
+
+
+def definitions(symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Those that define something in code, each once; a macro's line may define several functions of one name."""
+    kept = {
+        (symbol.path, symbol.line, symbol.parameters): symbol
+        for symbol in symbols
+        if symbol.role == "definition" and symbol.kind in CODE
+    }
+    return list(kept.values())
 
 
 def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
@@ -72,6 +79,8 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     if given is None or written is None or any("..." in given_type for given_type in written):
         return 1
     mine, theirs = plain_types(given), plain_types(written)
+    if any(parameter.startswith(CONDITIONAL) for parameter in written):
+        return 2 * _chosen(mine, written)
     if len(mine) != len(theirs):
         return 0
     if not name.is_template:
@@ -84,6 +93,15 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     ):
         return 0
     return 2 if [*map(without_angles, mine)] == [*map(without_angles, theirs)] else 1
+
+
+def _chosen(mine: Sequence[str], written: Sequence[str]) -> bool:
+    """Whether these are the types of a list with `#if`s inside, as some build takes it."""
+    if not written:
+        return not mine
+    plain, conditional = plain_type(written[0].removeprefix(CONDITIONAL)), written[0].startswith(CONDITIONAL)
+    taken = bool(mine) and mine[0] == plain and _chosen(mine[1:], written[1:])
+    return taken or (conditional and _chosen(mine, written[1:]))
 
 
 def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from ptexplore.cpp.brackets import closing_of, split
 from ptexplore.cpp.names import TIGHT, one_line
 from ptexplore.cpp.text import words
 
+CONDITIONAL = "#if "
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b.*$", re.MULTILINE)
+_OPENS, _CLOSES = "\x01", "\x02"
 _BEFORE_WORD = re.compile(r"([>&*])(?=[A-Za-z_])")
 _GLOBAL = re.compile(r"\b(const|volatile|typename|class|struct|enum|union)::")  # a name from the global scope on
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
@@ -51,11 +54,32 @@ _INNER_CONST = re.compile(r"(?<=[<(,])const (\w+(?: \w+)*)(?=[&*,>)])")  # a dem
 
 @lru_cache(maxsize=65536)
 def parameter_types(listed: str) -> tuple[str, ...]:
-    """The types of a parameter list given with its brackets; () for (void)."""
-    inside = one_line(listed)[1:-1].strip()
+    """The types of a parameter list given with its brackets; () for (void).
+
+    One that an `#if` inside the list may leave out begins with CONDITIONAL.
+    """
+    inside = one_line(_DIRECTIVE.sub(_mark, listed) if "#" in listed else listed)[1:-1].strip()
     if not inside or inside == "void":
         return ()
-    return tuple(_type(parameter) for parameter in split(inside))
+    return tuple(_conditional_types(inside) if _OPENS in inside else (_type(p) for p in split(inside)))
+
+
+def _mark(directive: re.Match[str]) -> str:
+    """A directive's line as one letter: that an arm of an `#if` begins or ends there; another arm has its own."""
+    return {"endif": _CLOSES, "else": f"{_CLOSES},{_OPENS}", "elif": f"{_CLOSES},{_OPENS}"}.get(directive[1], _OPENS)
+
+
+def _conditional_types(inside: str) -> Iterator[str]:
+    """The types of a list with marked `#if`s."""
+    depth = 0
+    for parameter in split(inside):
+        written = parameter.lstrip(f" {_OPENS}{_CLOSES}")
+        before, after = parameter[: len(parameter) - len(written)], written
+        depth += before.count(_OPENS) - before.count(_CLOSES)
+        plain = _type(written.replace(_OPENS, " ").replace(_CLOSES, " ").strip())
+        if plain:
+            yield f"{CONDITIONAL}{plain}" if depth else plain
+        depth += after.count(_OPENS) - after.count(_CLOSES)
 
 
 @lru_cache(maxsize=65536)

@@ -29,6 +29,7 @@ class Symbol(NamedTuple):
     `begin` the first line of the whole (template head, return type), `end_line` that of the closing brace or semicolon.
     `signature` is the parameter list as written, on one line, with what follows it ("(const Tensor& self) const");
     `parameters` the types alone, without names and defaults, spaces normalised; None where it has none to speak of.
+    One that an `#if` inside the list may leave out begins with "#if ".
     `guards` are the `#if` conditions around it, outermost first, without comments ("defined(USE_CUDA)",
     "!(AT_MKL_ENABLED())" for the `#else`); a header's own include guard is none. `macro` is the macro that made it
     (TORCH_IMPL_FUNC, IMPLEMENT_VML_KERNEL): then `line` is that of the invocation's argument that names it, or of the

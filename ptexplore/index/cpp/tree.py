@@ -395,10 +395,13 @@ class Reader:
             outer = self._around or outer
         static = outer.hidden or (outer.kind == "namespace" and "static" in head and "static" in head.split())
         signature = self.shown[self.in_file(listed_start) : self.in_file(function.end_byte - 1) + 1]
+        types = text[listed_start : listed.end_byte]
+        if "#if" in signature:  # the text that is parsed has no directives
+            types = self.shown[self.in_file(listed_start) : self.in_file(listed.end_byte - 1) + 1]
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
             signature=one_line(signature),
-            parameters=parameter_types(text[listed_start : listed.end_byte]), template=template, static=static,
+            parameters=parameter_types(types), template=template, static=static,
         )  # fmt: skip
 
     def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:

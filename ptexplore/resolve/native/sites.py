@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
-from ptexplore.cpp.matching import CODE, Wanted, fits, qualifiers, takes
+from ptexplore.cpp.matching import Wanted, definitions, fits, qualifiers, takes
 from ptexplore.cpp.names import without_angles
 from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split
 from ptexplore.cpp.text import Text
@@ -339,8 +338,7 @@ def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) 
     """The definitions of that name which this build compiles and whose linkage is the function's."""
     written = _as_written(name)
     symbols = source.definitions(written) or source.find(written, Wanted()).left
-    places = {(s.path, s.line): s for s in symbols if s.role == "definition" and s.kind in CODE}
-    left = [s for s in places.values() if source.conditions.holds(s.guards, s.path) is not False]
+    left = [s for s in definitions(symbols) if source.conditions.holds(s.guards, s.path) is not False]
     left = [s for s in left if not s.path.endswith(_DEVICE)] or left
     if not linkage.is_internal(name):
         left = [s for s in left if not s.static or _may_be_static(name, linkage.mangled, s)]
@@ -361,13 +359,12 @@ def _as_written(name: Name) -> str:
 
 
 def _fits(source: Source, name: Name, symbol: Symbol) -> int:
-    """As `fits`; a parameter list with `#if`s in it has as many parameters as the build gave it."""
+    """As `fits`, where a macro may hide the parameters."""
     rank = fits(name, symbol)
-    lines = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD] if rank == 0 else ()
     if rank == 0 and any(_USED_MACRO.match(parameter) for parameter in symbol.parameters or ()):
+        lines = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD]
         return _by_arguments(name, symbol, " ".join(lines).partition("{")[0])
-    head = takewhile(lambda line: "{" not in line, lines)  # up to the line at which the body opens
-    return rank or int(any(line.startswith("#if") for line in head))
+    return rank
 
 
 def _by_arguments(name: Name, symbol: Symbol, head: str) -> int:
@@ -391,5 +388,6 @@ def _refs(source: Source, symbols: Sequence[Symbol], name: Name, how: str) -> So
     mine = qualifiers(name.text)
     symbols = [symbol for symbol in symbols if takes(name, symbol)] or symbols
     alike = [symbol for symbol in symbols if len(symbols) == 1 or qualifiers(symbol.signature) == mine] or symbols
-    places = [source.ref(symbol.path, symbol.line, symbol.end_line) for symbol in alike]
+    extents = dict.fromkeys((symbol.path, symbol.line, symbol.end_line) for symbol in alike)
+    places = [source.ref(*extent) for extent in extents]
     return several(places, f"{name.qualified} has {len(places)} definitions {how}")

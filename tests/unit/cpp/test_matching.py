@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ptexplore.cpp.conditions import Conditions
 from ptexplore.cpp.matching import Wanted, fits, match
 from ptexplore.cpp.symbol_names import parse
@@ -46,6 +48,30 @@ def test_overloads_by_their_types() -> None:
     assert lines(many, Wanted(("const at::Tensor &", "at::IntArrayRef"))) == ([9], 0)
     assert lines(many, Wanted(("double",))) == ([1, 9], 0), "types that fit none rule none out"
     assert lines(many) == ([1, 9], 0)
+
+
+def test_a_macros_line_may_define_several() -> None:
+    """As the operators of c10/core/SymInt.cpp: for one line, the types tell which is meant, and the place is one."""
+    both = [symbol(1, parameters=("const SymInt&", "int32_t")), symbol(1, parameters=("int32_t", "const SymInt&"))]
+    wanted = Wanted(parameters=("const SymInt&", "int"))
+    assert match(both, wanted, KNOWN).left == (both[0],)
+    assert lines(both, wanted) == ([1], 0)
+    assert lines(both) == ([1], 0)
+
+
+@pytest.mark.parametrize(
+    "given, rank",
+    [
+        ("int, void*, void*", 2),
+        ("int, void*", 2),
+        ("int", 2),
+        ("int, void*, void*, void*", 0),
+        ("void*", 0),
+        ("int, bool", 0),
+    ],
+)
+def test_parameters_that_an_if_leaves_out(given: str, rank: int) -> None:
+    assert fits(parse(f"n::f({given})"), symbol(1, parameters=("const int", "#if void*", "#if void*"))) == rank
 
 
 def test_behind_a_star_stays_a_pointer_and_behind_an_ampersand_a_reference() -> None:

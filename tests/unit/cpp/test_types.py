@@ -96,3 +96,16 @@ def test_aliases_stand_for_what_the_source_declares() -> None:
     different = {name: found for name, found in declared.items() if plain_type(name) not in found}
     assert {"SymIntArrayRef", "IntArrayRef", "TensorList", "Variable", "OptionalSymIntArrayRef"} <= declared.keys()
     assert different.keys() <= {"loop_t", "loop2d_t", "MaterializedITensorListRef"}
+
+
+@pytest.mark.parametrize(
+    "listed, types",
+    [
+        ("(int a\n#ifdef WIDE\n , void *w\n#endif\n)", ("int", "#if void*")),
+        ("(int a,\n#if WIDE\n bool b, char c,\n#endif\n float d)", ("int", "#if bool", "#if char", "float")),
+        ("(int a,\n#if WIDE\n long b\n#else\n short b\n#endif\n)", ("int", "#if long", "#if short")),
+        ("(int a\n#if A\n , long b\n# if B\n , short c\n# endif\n#endif\n)", ("int", "#if long", "#if short")),
+    ],
+)
+def test_a_parameter_that_an_if_may_leave_out(listed: str, types: tuple[str, ...]) -> None:
+    assert parameter_types(listed) == types
