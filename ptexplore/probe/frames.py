@@ -40,7 +40,18 @@ class FrameRecorder:
         self._mine = threading.local()
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
-        """The profile function: enter and leave markers in step with Python."""
+        """The profile function: enter and leave markers in step with Python.
+
+        Torch.compile would compile what it calls, as it does every function that Python calls meanwhile.
+        """
+        compiler = api.set_frame_compiler(None)
+        try:
+            self._happened(frame, event, argument)
+        finally:
+            if compiler is not None:
+                api.set_frame_compiler(compiler)
+
+    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
             self._read_sets(frame)
             if self._is_wanted(frame.f_code):
@@ -195,6 +206,7 @@ def _identity(builtin: Any) -> tuple[int, str]:
 def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
     """Hook this thread's calls, and those of threads that it starts, while the context is open."""
     recorder = FrameRecorder(user_files)
+    api.compile_never(FrameRecorder.hook.__code__)
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)
     sys.setprofile(recorder.hook)

@@ -13,6 +13,7 @@ import operator
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from types import CodeType
 from typing import Any
 
 import torch
@@ -131,6 +132,21 @@ def local_bits() -> tuple[int, int]:
 def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
     inside = repr(keys).partition("(")[2].rpartition(")")[0]
     return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
+
+
+_EVAL_FRAME = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+# Sets what torch.compile runs each new Python frame of this thread through, and gives what it was: None while nothing
+# compiles. No function of ours, which would be a frame itself; `get_eval_frame_callback` of 2.6 loses a reference.
+set_frame_compiler: Callable[[Any], Any] = getattr(_EVAL_FRAME, "set_eval_frame", lambda _: None)
+
+
+def compile_never(code: CodeType) -> None:
+    """Have torch.compile run a function as it is; what it calls may still be compiled."""
+    if hasattr(_EVAL_FRAME, "skip_code"):
+        _EVAL_FRAME.skip_code(code)
+    elif hasattr(_EVAL_FRAME, "set_code_exec_strategy"):
+        skip, default = _EVAL_FRAME._FrameAction.SKIP, _EVAL_FRAME._FrameAction.DEFAULT
+        _EVAL_FRAME.set_code_exec_strategy(code, _EVAL_FRAME._FrameExecStrategy(skip, default))
 
 
 def transforms() -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ KINDS: Mapping[str, HopKind] = {
 }
 
 NO_SOURCE = {
-    "op": "a range that a hand-written kernel marks for the profiler (RECORD_FUNCTION)",
+    "op": "a range marked for the profiler, in C++ by RECORD_FUNCTION or in Python by _RecordFunctionFast",
     "user": "a range that Python code marks for the profiler (record_function)",
     "script": "a function that TorchScript's interpreter runs",
     "engine": "the engine reached a node and did not run it",

@@ -529,7 +529,7 @@ def test_no_key_is_predicted_without_a_nested_argument(command: InProcess) -> No
 
 
 def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) -> None:
-    """functionalizeFallback calls the operator anew, by a `callBoxed` that leaves no frame of its own.
+    """functionalizeFallback calls the operator anew, in 2.13 by a `callBoxed` that leaves no frame of its own.
 
     Functorch's kernels take turns: the mode in front, the level's own key, the mode behind, what is left below it
     (aten/src/ATen/functorch/DynamicLayer.cpp); each but the last calls the operator once more.
@@ -549,4 +549,27 @@ def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) 
     modes = ["FuncTorchDynamicLayerFrontMode"], ["Functionalize"], ["FuncTorchDynamicLayerBackMode"]
     assert keys == [*modes, ["AutogradCPU", "CPU"]]
     assert all(hop["status"] == "observed" for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::add.Tensor")
-    assert [call["native"] is None for call in calls] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["torch.compile(lambda x: x * 2 + 1, backend='eager')(a)", "torch.cond(b.sum() > 0, torch.sin, torch.cos, (a,))"],
+)
+def test_what_compiles_does_not_compile_our_recorder(command: InProcess, expression: str) -> None:
+    """torch.compile runs every Python function through Dynamo, a profile function's too."""
+    recorded = torch_says(
+        f"a, b = torch.ones(3), torch.ones(3)\nrun = lambda: {expression}\nrun()\n"
+        "with torch.profiler.profile() as profile: run()\n"
+        "names = [event.name for event in profile.events()]\n"
+        "regions = [name for name in names if name.startswith('Torch-Compiled Region')]\n"
+        "print(json.dumps([len(regions), [name for name in names if name in ('aten::mul', 'aten::sin')]]))"
+    )
+    setup = "a, b = torch.ones(3), torch.ones(3)"
+    made = command("trace", expression, "--setup", setup, "--no-native", "--json")
+    assert made.code == 0, made
+    assert not [finding for finding in made.data["findings"] if finding["kind"] == "perturbed"], made.data["findings"]
+    names = [hop["name"] for hop in made.hops]
+    regions = [name for name in names if name.startswith("Torch-Compiled Region")]
+    ops = [hop["op"].partition(".")[0] for hop in made.hops if hop["kind"] == "op" and hop["op"] is not None]
+    assert [len(regions), [op for op in ops if op in ("aten::mul", "aten::sin")]] == recorded
+    assert not [hop for hop in made.hops if "ptexplore" in json.dumps(hop["source"])]
