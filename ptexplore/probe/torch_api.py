@@ -134,7 +134,7 @@ def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
     return int(keys.raw_repr()), [name for name in inside.split(", ") if name]
 
 
-_EVAL_FRAME = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+_EVAL_FRAME: Any = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
 # Sets what torch.compile runs each new Python frame of this thread through, and gives what it was: None while nothing
 # compiles. No function of ours, which would be a frame itself; `get_eval_frame_callback` of 2.6 loses a reference.
 set_frame_compiler: Callable[[Any], Any] = getattr(_EVAL_FRAME, "set_eval_frame", lambda _: None)
