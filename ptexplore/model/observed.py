@@ -108,7 +108,8 @@ class Event(Recorded, frozen=True):
     tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it; of `sets`: from here on
     tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
     transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
-    tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then: what its caller holds, each tensor with what it wraps
+    # Then, and where Python has dispatched: what its caller holds, or a `frame` itself, each with what it wraps.
+    tensors: tuple[tuple[TensorLayer, ...], ...] = ()
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
     def __post_init__(self) -> None:

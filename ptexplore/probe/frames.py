@@ -20,7 +20,9 @@ from typing import Any
 from . import torch_api as api
 
 LIMIT = 50_000  # markers of one pass
-WRAPPED = 256  # tensors of one caller that are looked into while a transform is on
+WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
+DISPATCHES = "__torch_dispatch__"
+OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands its arguments to the dispatcher
 GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -38,6 +40,7 @@ class FrameRecorder:
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
         self._mine = threading.local()
+        self._dispatched = False  # Python has dispatched operators: a tensor may be of a class that does
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function: enter and leave markers in step with Python.
@@ -114,6 +117,7 @@ class FrameRecorder:
         if read == getattr(self._mine, "sets", None):
             return
         self._mine.sets = read
+        self._dispatched = self._dispatched or bool(include & api.python_key())
         data = {"type": "sets", "tls_include": include, "tls_exclude": exclude, "transforms": transforms}
         if frame is not None:
             self._leave_sets(frame)
@@ -166,6 +170,8 @@ class FrameRecorder:
 
     def _frame(self, frame: FrameType) -> dict[str, Any]:
         code, back = frame.f_code, frame.f_back
+        self._dispatched = self._dispatched or code.co_name == DISPATCHES
+        given = self._dispatched and code.co_name == "__call__" and code.co_filename.endswith(OPERATORS)
         while back is not None and not self._is_wanted(back.f_code):
             back = back.f_back  # a hook of the user's own between two frames of torch
         return {
@@ -175,6 +181,7 @@ class FrameRecorder:
             "function": code.co_name,
             "qualname": getattr(code, "co_qualname", code.co_name),  # co_qualname is new in Python 3.11
             "caller_line": back.f_lineno if back is not None else None,
+            **({"tensors": _layers(None, frame)} if given else {}),
         }
 
     def _builtin(self, builtin: Any, known: tuple[str, str], caller: FrameType) -> dict[str, Any]:
@@ -191,7 +198,8 @@ class FrameRecorder:
             "table": table,
             "method": method,
             "qualname": api.public_name(table, method),
-            **({"transforms": transforms, "tensors": _layers(owner, caller)} if transforms else {}),
+            **({"transforms": transforms} if transforms else {}),
+            **({"tensors": _layers(owner, caller)} if transforms or self._dispatched else {}),
             "self": bound,
             "tls_include": include,
             "tls_exclude": exclude,
@@ -218,13 +226,13 @@ def recording(user_files: tuple[str, ...] = ()) -> Iterator[FrameRecorder]:
         recorder.unwind()
 
 
-def _layers(owner: Any, caller: FrameType) -> list[list[dict[str, Any]]]:
-    """The layers of each tensor that a call can have been given: its owner, and what the caller's names hold.
+def _layers(owner: Any, frame: FrameType) -> list[list[dict[str, Any]]]:
+    """The layers of each tensor that a call can have been given: its owner, and what names in a frame hold.
 
-    A profile function is not told the arguments of a builtin.
+    A profile function is not told the arguments of a builtin: the frame is its caller's.
     """
     tensors: dict[int, Any] = {}
-    for value in (owner, *caller.f_locals.values()):
+    for value in (owner, *frame.f_locals.values()):
         items = value if type(value) in (list, tuple) else value.values() if type(value) is dict else (value,)
         for item in items:
             if issubclass(type(item), api.TENSOR_BASE) and len(tensors) < WRAPPED:

@@ -123,6 +123,12 @@ def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
     return _bits_and_names(sets[0]), _bits_and_names(sets[1])
 
 
+@functools.cache
+def python_key() -> int:
+    """The bit of the key by which operators go to `__torch_dispatch__`."""
+    return int(torch._C.DispatchKeySet(torch._C.DispatchKey.Python).raw_repr())
+
+
 def local_bits() -> tuple[int, int]:
     """This thread's include and exclude sets, raw."""
     include, exclude = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()

@@ -65,11 +65,25 @@ def _recorded(
     """For each operator call the graph's node and its derivative, if the operator makes such a node."""
     recorded: dict[OperatorCallKey, tuple[GraphNode, Derivative]] = {}
     for number, node in graph.items():
-        for claim in forward.get(number, []) if number is not None else ():
-            derivative = context.store.derivative(claim.hop.op) if claim.hop.op else None
-            if derivative is not None and derivative.node == node.name:
-                recorded[claim.hop.op, claim.hop.evidence] = (node, derivative)
+        made = _maker(context, forward, number if number is not None else -1, node.name)
+        if made is not None:
+            recorded[made[0].hop.op, made[0].hop.evidence] = (node, made[1])
     return recorded
+
+
+def _maker(
+    context: Context, forward: Mapping[int, list[Claim]], number: int, node: str
+) -> tuple[Claim, Derivative] | None:
+    """The forward call that made a node, by the number of both, and its derivative.
+
+    A call that records nothing leaves the number to the next one, and so does what a composite calls before: the node
+    is of the last that makes such nodes.
+    """
+    for call in reversed(forward.get(number, [])):
+        derivative = context.store.derivative(call.hop.op) if call.hop.op else None
+        if derivative is not None and derivative.node == node:
+            return call, derivative
+    return None
 
 
 def _forward_kernel(
@@ -140,11 +154,9 @@ def _derivatives(
     context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
 ) -> tuple[list[Derivative], tuple[str, ...]]:
     """The derivatives.yaml entry of the forward call that made this node; else every entry that makes such a node."""
-    sequence = -1 if claim.event.sequence is None else claim.event.sequence
-    for call in forward.get(sequence, []):
-        derivative = context.store.derivative(call.hop.op) if call.hop.op else None
-        if derivative is not None and derivative.node == claim.hop.name:
-            return [derivative], (f"made by the call of {call.hop.op}, which has the same sequence number",)
+    made = _maker(context, forward, -1 if claim.event.sequence is None else claim.event.sequence, claim.hop.name)
+    if made is not None:
+        return [made[1]], (f"made by the call of {made[0].hop.op}, which has the same sequence number",)
     derivatives = context.store.derivative_of_node(claim.hop.name)
     return derivatives, (f"{len(derivatives)} entries of derivatives.yaml make this node",) if derivatives else ()
 

@@ -78,7 +78,7 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
                 claims.append(_claim(_reading(event, sets), children, agreed))
             else:
                 claims += children
-            if goes_on:
+            if goes_on and by_python:
                 sets = last or sets
         return tuple(claims), sets
 

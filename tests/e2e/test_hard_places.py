@@ -573,3 +573,47 @@ def test_what_compiles_does_not_compile_our_recorder(command: InProcess, express
     ops = [hop["op"].partition(".")[0] for hop in made.hops if hop["kind"] == "op" and hop["op"] is not None]
     assert [len(regions), [op for op in ops if op in ("aten::mul", "aten::sin")]] == recorded
     assert not [hop for hop in made.hops if "ptexplore" in json.dumps(hop["source"])]
+
+
+def test_a_tensor_that_python_dispatches_has_its_keys(command: InProcess) -> None:
+    """Inside a dispatch mode a tensor made before is none of the CPU's own, and Python's last call left other sets."""
+    inside = "with FakeTensorMode():\n  t = torch.randn(2, 3)\n  "
+    expected = torch_says(
+        f"from torch._subclasses import FakeTensorMode\n{inside}"
+        "sets = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_keys(t)\n"
+        "print(json.dumps([sorted(repr(keys)[len('DispatchKeySet('):-1].split(', ')) for keys in sets]))"
+    )
+    setup = "from torch._subclasses import FakeTensorMode\ndef f():\n " + inside.replace("\n", "\n ") + "return t.neg()"
+    hops = command("trace", "f()", "--setup", setup, "--no-native", "--json").hops
+    calls = [hop for hop in hops if hop["kind"] == "op" and hop["name"].startswith("aten::neg")]
+    first = next(hop for hop in hops if hop["kind"] == "key" and hop["parent"] == calls[0]["id"])
+    told = first["dispatch"]["tls_include"], first["dispatch"]["arguments"]["self"]
+    assert [sorted(keys.split(", ")) for keys in told] == expected
+    assert first["key"] == "PythonTLSSnapshot"
+
+
+def test_a_call_that_records_nothing_holds_no_node(command: InProcess) -> None:
+    """The profiler gives it the number that the next node gets."""
+    expression = "(a > 0).sum() + a.sum()"
+    expected = torch_says(
+        "a = torch.ones(3, requires_grad=True)\n"
+        f"made = (a > 0).sum().grad_fn, a.sum().grad_fn, ({expression}).grad_fn\n"
+        "print(json.dumps([node and node.name() for node in made]))"
+    )
+    hops = command("trace", expression, "--grad", "--no-native", "--json").hops
+    by_id = {hop["id"]: hop for hop in hops}
+
+    def recorded(call: Any) -> Any:
+        """The node that a call's own kernel recorded."""
+        for hop in hops:
+            around = hop
+            while hop["kind"] == "node" and (around := by_id.get(around["parent"])) is not None:
+                if around["kind"] == "op":
+                    break
+            if hop["kind"] == "node" and around is call:
+                return hop["name"]
+        return None
+
+    by_python = [hop for hop in hops if hop["kind"] == "op" and by_id.get(hop["parent"], {}).get("kind") != "kernel"]
+    outer = [hop for hop in by_python if hop["name"].startswith(("aten::sum", "aten::add"))]
+    assert [recorded(call) for call in outer] == expected

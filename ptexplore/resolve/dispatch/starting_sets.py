@@ -28,9 +28,11 @@ from ptexplore.resolve.keyset import BACKENDS, KeySets, union
 
 LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+PYTHON = ("Python", "PythonTLSSnapshot")
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
 FRESH = "the tensor was made during the call; a tensor of its device and layout carries these keys"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
+VIEW = "what it is a view of may"
 WRAPPED = "a function transform may have wrapped it"
 
 
@@ -61,6 +63,15 @@ class Arguments:
         return union(self.sets.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """A tensor as it was read at one moment: since which operator's position, in which observation, what it wraps."""
+
+    since: int
+    observation: int
+    layers: tuple[TensorLayer, ...]
+
+
 @dataclass(frozen=True)
 class KnownTensors:
     """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position.
@@ -74,7 +85,7 @@ class KnownTensors:
     inputs: Sequence[Sequence[RecordedInput]]  # by position, of the pass whose addresses by_impl has
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
     made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
-    layered: Mapping[int, tuple[int, int, tuple[TensorLayer, ...]]]  # of the base tree: address -> since, by, layers
+    layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -115,10 +126,12 @@ class KnownTensors:
         both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
         for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
-            read_since, reading, read = self.layered.get(of_base.impl, (position + 1, 0, ()))
-            if read_since <= position:
-                known, since, seen = read[0].raw, read_since, reading
-                layers[name] = read
+            last = next(
+                (reading for reading in reversed(self.layered.get(of_base.impl, ())) if reading.since <= position), None
+            )
+            if last is not None:
+                known, since, seen = last.layers[0].raw, last.since, last.observation
+                layers[name] = last.layers
             if known is not None and since <= position:
                 evidence.append(seen)
             elif transformed:
@@ -171,13 +184,19 @@ class KnownTensors:
         """The bits that a tensor which nobody read has for certain, those it may carry, and why it may."""
         known, doubt = self.fresh(tensor), self._doubt(tensor, position)
         keys = ", ".join(self.keys.names(doubt))
-        why = f"made during the call, it may carry {keys}, as what it is a view of may" if doubt else ""
+        of = "a class that dispatches in Python may have made it" if doubt & self._python else VIEW
+        why = f"made during the call, it may carry {keys}: {of}" if doubt else ""
         left = known & ~self._autograd
         if not inference or left == known:
             return known, doubt, why
         lacking = [key for key in self.keys.names(known) if key not in self.keys.names(left)]
         why = f"{why}; " if why else ""
         return left, doubt | known, f"{why}{' and '.join(lacking)} only if it was not made in inference mode"
+
+    @cached_property
+    def _python(self) -> int:
+        """The bits of a tensor whose class dispatches in Python."""
+        return self.keys.raw(PYTHON)
 
     @cached_property
     def _undefined(self) -> int:
@@ -209,17 +228,14 @@ class KnownTensors:
         return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
 
 
-def _layered(base: Sequence[Event]) -> dict[int, tuple[int, int, tuple[TensorLayer, ...]]]:
-    """What was read while a transform was on, by address: since which operator's position, in which observation.
-
-    A later reading of an address is of another tensor, which is told as such only from there on: the first counts.
-    """
-    layered: dict[int, tuple[int, int, tuple[TensorLayer, ...]]] = {}
+def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
+    """What was read while a transform was on or Python dispatched, by address, each since an operator's position."""
+    layered: dict[int, list[Layered]] = {}
     position = 0
     for event in base:
         for layers in event.tensors:
             for number, layer in enumerate(layers):
-                layered.setdefault(layer.impl, (position, event.observation, layers[number:]))
+                layered.setdefault(layer.impl, []).append(Layered(position, event.observation, layers[number:]))
         position += event.is_operator
     return layered
 
@@ -243,7 +259,18 @@ def _made(context: Context) -> dict[str, int]:
         for argument in call.arguments:
             if argument.impl is not None:
                 first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
-    return first
+    dispatched = _dispatched_in_python(context)
+    return first | dict.fromkeys(PYTHON, dispatched) if dispatched is not None else first
+
+
+def _dispatched_in_python(context: Context) -> int | None:
+    """The position of the first operator that came after Python had begun to dispatch; None if it never did."""
+    python, position = context.keys.functionality(PYTHON[0]), 0
+    for event in context.base:
+        if event.function == "__torch_dispatch__" or (event.tls_include or 0) & python:
+            return position - 1
+        position += event.is_operator
+    return None
 
 
 def _tensors(names: Sequence[str], inputs: Sequence[RecordedInput]) -> Iterator[tuple[str, RecordedTensor]]:

@@ -111,6 +111,13 @@ def test_a_kernel_that_recorded_nothing_holds_no_node(small: Small, claims: Any,
     assert not [one for one in linked(small, *claims, graph=graph) if one.hop.kind == "node"]
 
 
+def test_a_call_that_recorded_nothing_leaves_the_number_to_the_next(small: Small) -> None:
+    """As a sum of what needs no gradient before one of what does: both have the number that the node gets."""
+    linked_claims = linked(small, forward(7, evidence=(1,)), forward(7, evidence=(2,)), graph=[recorded(7)])
+    kernels = [item for item in linked_claims if item.hop.kind == "kernel"]
+    assert [shape((kernel,)) for kernel in kernels] == ["VariableType::blend", f"VariableType::blend({NODE})"]
+
+
 def test_of_the_calls_of_one_number_the_one_that_makes_the_node(small: Small) -> None:
     """A composite and the operator inside share the number of the call that recorded."""
     inner = forward(7, evidence=(5,))
