@@ -108,8 +108,7 @@ class Event(Recorded, frozen=True):
     tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it; of `sets`: from here on
     tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
     transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
-    # Then, and where Python has dispatched: what its caller holds, or a `frame` itself, each with what it wraps.
-    tensors: tuple[tuple[TensorLayer, ...], ...] = ()
+    tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then, or if Python dispatches: what its caller holds
     call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
 
     def __post_init__(self) -> None:

@@ -39,6 +39,10 @@ class Claim:
         return walk((self,))
 
 
+# Modules of torch that make a torch.Generator and use it.
+MAKES_GENERATORS = ("/torch/utils/data/", "/torch/quasirandom.py", "/torch/_lobpcg.py", "/torch/autograd/gradcheck.py")
+
+
 @dataclass(frozen=True)
 class Context:
     """What every pass may look at. A pass adds to `findings` what you must know beside the hops.
@@ -84,6 +88,18 @@ class Context:
         return any(call.forward_level is not None for call in self.calls) or any(
             event.name == "aten::_make_dual" for event in self.base
         )
+
+    @cached_property
+    def may_give_generators(self) -> bool:
+        """Whether Python may have given an operator a torch.Generator, of which the profiler tells nothing.
+
+        Torch's own Python gives none that it was not given, but for a few modules (those that make one).
+        """
+        options = self.session.options
+        texts = (self.session.expression, *options.setup, *options.contexts, *(text for _, text in options.variables))
+        if options.script is not None or any("enerator" in text for text in texts):
+            return True
+        return any(part in (event.file or "") for event in self.base for part in MAKES_GENERATORS)
 
     @cached_property
     def has_names(self) -> bool:

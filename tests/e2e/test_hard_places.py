@@ -617,3 +617,16 @@ def test_a_call_that_records_nothing_holds_no_node(command: InProcess) -> None:
     by_python = [hop for hop in hops if hop["kind"] == "op" and by_id.get(hop["parent"], {}).get("kind") != "kernel"]
     outer = [hop for hop in by_python if hop["name"].startswith(("aten::sum", "aten::add"))]
     assert [recorded(call) for call in outer] == expected
+
+
+def test_the_key_of_a_generator_counts(command: InProcess) -> None:
+    """`MultiDispatchKeySet` of DispatchKeyExtractor.h takes a Generator's; the profiler records none."""
+    setup = "g = torch.Generator().manual_seed(0)"
+    hops = command("trace", "torch.randn(3, generator=g)", "--setup", setup, "--json").hops
+    read = next(hop for hop in hops if hop["kind"] == "key")["dispatch"]
+    assert "CPU" in read["set"].split(", "), "what the stepped run's register held"
+    predicted = command("trace", "torch.randn(3, generator=g)", "--setup", setup, "--no-native", "--json").hops
+    dispatch = next(hop for hop in predicted if hop["kind"] == "key")["dispatch"]
+    assert dispatch["unread"] == ["generator"]
+    plain = command("trace", "torch.randn(3)", "--no-native", "--json").hops
+    assert next(hop for hop in plain if hop["kind"] == "key")["dispatch"]["unread"] == []

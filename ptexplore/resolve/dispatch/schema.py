@@ -91,6 +91,12 @@ def missing(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tupl
     )
 
 
+def generators(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
+    """The names of arguments that may have been given a Generator, which the profiler records as it does None."""
+    pairs = zip(wanted, inputs, strict=False)
+    return tuple(argument.name for argument, value in pairs if argument.type.startswith("Generator") and value is None)
+
+
 def _fits(argument: Argument, value: RecordedInput) -> bool:
     if isinstance(value, RecordedTensor):
         return argument.type in ("Tensor", "Tensor?")

@@ -5,7 +5,8 @@ tensor: TensorImpl's constructor in c10/core/TensorImpl.cpp, which adds ADInplac
 its autocast key to the backend's own key. Source of what is doubted: _conj and _neg_view of
 aten/src/ATen/native/UnaryOps.cpp turn a key of an alias over, which views of that keep; ZeroTensorFallback.cpp for the
 tensors of _efficientzerotensor; c10/core/InferenceMode.h and the same constructor for tensors made in inference mode;
-UndefinedTensorImpl of c10/core for what a kernel hands on where an optional tensor is missing.
+UndefinedTensorImpl of c10/core for what a kernel hands on where an optional tensor is missing;
+MultiDispatchKeySet of aten/src/ATen/core/dispatch/DispatchKeyExtractor.h for a Generator's.
 
 Thread-local sets: read at calls from Python, then changed by guards. Source of the knowledge:
 aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
@@ -33,6 +34,7 @@ MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_eff
 FRESH = "the tensor was made during the call; a tensor of its device and layout carries these keys"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 VIEW = "what it is a view of may"
+GENERATOR = "a torch.Generator, if one was given: the key of its device counts, and nothing tells"
 WRAPPED = "a function transform may have wrapped it"
 
 
@@ -86,6 +88,7 @@ class KnownTensors:
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
     made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
+    generators: bool = False  # whether an operator may have been given one
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -100,7 +103,8 @@ class KnownTensors:
                 if argument.impl is not None:
                     by_impl.setdefault(argument.impl, (argument.raw, start, call.observation))
         inputs = [event.inputs for event in dispatched]
-        return cls(context.keys, by_impl, inputs, position, _made(context), _layered(context.base))
+        made, layered = _made(context), _layered(context.base)
+        return cls(context.keys, by_impl, inputs, position, made, layered, context.may_give_generators)
 
     def arguments(
         self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
@@ -146,6 +150,9 @@ class KnownTensors:
         missing = () if by_python else schema.missing(named, inputs)
         doubt |= self._undefined if missing else 0
         doubtful |= dict.fromkeys(missing, UNDEFINED)
+        generators = schema.generators(named, inputs) if self.generators else ()
+        doubt |= self.keys.raw(("CPU",)) if generators else 0
+        doubtful |= dict.fromkeys(generators, GENERATOR)
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
         why = (f"{', '.join(certain)}: {FRESH}",) if certain else ()
         if unread:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ptexplore.resolve.dispatch.schema import arguments, fits, is_aliasing
+from ptexplore.resolve.dispatch.schema import arguments, fits, generators, is_aliasing
 from tests.unit.resolve.making import recorded
 
 TENSOR = {"impl": 1, "device": "cpu", "layout": "strided", "dtype": "float32", "sizes": [3]}
@@ -81,3 +81,9 @@ def test_fits(schema: str, inputs: list, expected: bool) -> None:
 )
 def test_whether_a_result_is_or_may_be_an_argument(schema: str, expected: bool) -> None:
     assert is_aliasing(schema) is expected
+
+
+@pytest.mark.parametrize("value, names", [(None, ("generator",)), (1, ())])
+def test_a_generator_is_recorded_as_none(value: int | None, names: tuple[str, ...]) -> None:
+    wanted = arguments("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None) -> Tensor")
+    assert generators(wanted, (None, value, None)) == names
