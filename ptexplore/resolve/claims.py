@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from ptexplore.model.observed import UNSEEN, Event, RecordedTensor, UserCall, op
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Finding, Hop, Session, walk
-from ptexplore.resolve.keyset import KeySets
+from ptexplore.resolve.keyset import BACKENDS, KeySets
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.tree import SourceTree
@@ -118,8 +119,15 @@ class Context:
 
     @cached_property
     def devices(self) -> frozenset[str]:
-        """The device types of all recorded tensors."""
-        return frozenset(tensor.device.split(":")[0] for tensor in self._tensors)
+        """The device types of all recorded tensors, and of those that the names and the result are told to be."""
+        told = " ".join([self.session.result.description, *(name.description for name in self.session.bound)])
+        named = {device for device in BACKENDS if re.search(rf"\b{device}\b", told)}
+        return frozenset(tensor.device.split(":")[0] for tensor in self._tensors) | named
+
+    @cached_property
+    def are_quantized(self) -> bool:
+        """Whether a recorded tensor is quantized."""
+        return any(tensor.dtype.removeprefix("torch.").startswith(("qint", "quint")) for tensor in self._tensors)
 
     @cached_property
     def layouts(self) -> frozenset[str]:

@@ -630,3 +630,41 @@ def test_the_key_of_a_generator_counts(command: InProcess) -> None:
     assert dispatch["unread"] == ["generator"]
     plain = command("trace", "torch.randn(3)", "--no-native", "--json").hops
     assert next(hop for hop in plain if hop["kind"] == "key")["dispatch"]["unread"] == []
+
+
+def _chains(hops: list[Any]) -> list[tuple[str, list[str]]]:
+    """The operator calls in order, each with the keys that it went through itself."""
+    by_id = {hop["id"]: hop for hop in hops}
+    chains: dict[int, tuple[str, list[str]]] = {}
+    for hop in hops:
+        if hop["kind"] == "op":
+            chains[hop["id"]] = ((hop["op"] or hop["name"]).partition(".")[0], [])
+        around = by_id.get(hop["parent"]) if hop["kind"] == "key" else None
+        while around is not None and around["kind"] != "op":
+            around = by_id.get(around["parent"])
+        if around is not None:
+            chains[around["id"]][1].append(hop["key"])
+    return list(chains.values())
+
+
+PACKED = (
+    "def f(x):\n with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2):\n"
+    "  return (x * x).sum()"
+)
+ASSIGNED = "def f(x):\n y = x.clone()\n y[y < 0] = 0.5\n return y"
+DUAL = (
+    "import torch.autograd.forward_ad as fwAD\n"
+    "def f(x):\n with fwAD.dual_level():\n  return fwAD.make_dual(x, torch.ones_like(x)).exp()"
+)
+ON_META = "def f(x):\n with torch.device('meta'):\n  return torch.ones(2)"
+
+
+@pytest.mark.parametrize("setup", [PACKED, ASSIGNED, DUAL, ON_META] if THOROUGH else [PACKED])
+def test_what_is_predicted_is_what_the_registers_held(command: InProcess, setup: str) -> None:
+    """A hook on what is saved, a number that is assigned, a forward gradient, a mode that names a device."""
+    arguments = ("trace", "f(a)", "--setup", setup, "--grad", "--json")
+    predicted, read = (_chains(command(*arguments, *more).hops) for more in (("--no-native",), ()))
+    assert [op for op, _ in predicted] == [op for op, _ in read]
+    wrong = [(op, told, ran) for (op, told), (_, ran) in zip(predicted, read, strict=True) if told != ran[: len(told)]]
+    assert not wrong
+    assert any(told and told == ran for (_, told), (_, ran) in zip(predicted, read, strict=True)) or setup is ON_META

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from ptexplore.model.operators import Registration, TableEntry
 from ptexplore.model.trace import Dispatch, Hop, OperatorRef, Status, TransformLayer
 from ptexplore.resolve.claims import NOT_YET, Claim, Context, rewrite
@@ -35,6 +37,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     guard_of,
     inside_caller,
     inside_kernel,
+    lifted,
     state_at,
 )
 
@@ -68,11 +71,14 @@ def _descend(
     if claim.hop.kind in ("binding", "python"):
         children = []
         for child in claim.children:
-            around = inside_caller(context, claim, child, state)
+            before = state_at(child, state) if claim.hop.kind == "python" else state
+            called, around = child, inside_caller(context, claim, child, state)
+            if lifted(claim, child):  # C++ between Python and the call changed what Python read
+                unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
+                called, around = replace(child, event=unread), inside_caller(context, claim, child, before)
             direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
-            children.append(_descend(context, tensors, child, around, by_python=direct))
-            if claim.hop.kind == "python":  # what the frame did before it read them holds for its next call as well
-                state = state_at(child, state)
+            children.append(_descend(context, tensors, called, around, by_python=direct))
+            state = before  # what the frame did before it read them holds for its next call as well
         return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
@@ -82,12 +88,12 @@ def _descend(
     if passing is not None:
         return replace(claim, children=(_through_python(context, tensors, call, passing),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
-    inner: dict[int, list[Claim]] = {}
+    inner: dict[tuple[int, bool], list[Claim]] = {}
     for child in claim.children:
-        number, called, around = _caller(context, call, child, innermost)
-        inner.setdefault(number, []).append(_descend(context, tensors, called, around))
+        place, around = _caller(context, call, child, innermost)
+        inner.setdefault(place, []).append(_descend(context, tensors, child, around))
     if not call.steps:
-        return replace(claim, children=tuple(inner.get(0, ()))).but(claim.hop, *call.unsaid)
+        return replace(claim, children=tuple(inner.get((0, False), ()))).but(claim.hop, *call.unsaid)
     return replace(claim, children=(_chain(context, call, inner),))
 
 
@@ -111,8 +117,8 @@ def _through_python(context: Context, tensors: KnownTensors, call: OperatorCall,
     emptied = tuple(_swapped(child, passing, sending) for child in call.claim.children)
     held = [_descend(context, tensors, child, outer) for child in emptied]
     called = [_descend(context, tensors, child, inner) for child in passing.children]
-    further = _chain(context, call, {len(call.steps) - 1: called}, 1)
-    first = _chain(context, replace(call, steps=call.steps[:1]), {0: held})
+    further = _chain(context, call, {(len(call.steps) - 1, False): called}, 1)
+    first = _chain(context, replace(call, steps=call.steps[:1]), {(0, False): held})
     return rewrite((first,), lambda claim: further if claim.hop is gap.hop else claim)[0]
 
 
@@ -161,26 +167,36 @@ def _inside_steps(
     return changed_by_hand(inside, steps[-1].key, context.has_names)
 
 
-def _caller(context: Context, call: OperatorCall, child: Claim, innermost: LocalState) -> tuple[int, Claim, LocalState]:
-    """The number of the step whose kernel called an operator; the operator; the thread-local sets at that call.
+def _caller(
+    context: Context, call: OperatorCall, child: Claim, innermost: LocalState
+) -> tuple[tuple[int, bool], LocalState]:
+    """The number of the step whose kernel called something, whether after the next step; the thread-local sets then.
 
     It is the last step, whose sets are `innermost`. If an outer kernel's own text calls the operator without the
-    kernel's guard, before it or for a forward gradient, either kernel may have called it.
+    kernel's guard, before it or for a forward gradient, either kernel may have called it. Python functions that a
+    generated kernel runs are hooks on what it saves for backward: those of SavedVariable, which is outside of the guard
+    (torch/csrc/autograd/saved_variable.cpp).
     """
     for number, step in enumerate(call.steps[:-1]):
+        saves = (
+            step.key.startswith("Autograd") and step.registration is not None and step.registration.guard is not None
+        )
+        if saves and child.hop.kind == "python" and call.steps[-1].registration is not None:
+            return (number, False), _inside_steps(context, call.state, call.steps[:number], step.key)
         if child.hop.kind == "native" and step.registration is not None and step.registration.path == MANUAL:
-            return number, child, innermost  # a range that the kernel opens around its redispatch
+            return (number, False), innermost  # a range that the kernel opens around its redispatch
         if child.hop.kind != "op":
             continue
+        tangent = False
         if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
             what = "own text calls it"
         elif context.forward_mode and computes_tangent(context.tree, step.registration):
-            what = "own text computes a forward gradient"
+            what, tangent = "own text computes a forward gradient", True
         else:
             continue
         why = f"the {step.key} kernel's {what}, and nothing tells whether that called it or the kernel below"
-        return number, child, replace(innermost, certain=False, known=False, why=why)
-    return max(0, len(call.steps) - 1), child, innermost
+        return (number, tangent), replace(innermost, certain=False, known=False, why=why)
+    return (max(0, len(call.steps) - 1), False), innermost
 
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
@@ -230,8 +246,9 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         if then is None:
             return
         if then.computed:
-            if context.devices - {"cpu"} or context.layouts - {"strided"} or "sparse" in op:
-                return  # which device and layout the options name is not recorded
+            elsewhere = context.devices - {"cpu"} or context.layouts - {"strided"} or context.are_quantized
+            if elsewhere or "sparse" in op or "quantized" in op:
+                return  # which device, layout and dtype the options name is not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:
             current &= context.keys.after(then.after)
@@ -278,13 +295,15 @@ class OperatorCall:
         return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
 
 
-def _chain(context: Context, call: OperatorCall, inner: Mapping[int, Sequence[Claim]], number: int = 0) -> Claim:
-    """Nest the steps from this number on: a kernel holds the operators of its number in `inner`, then the next key."""
+def _chain(
+    context: Context, call: OperatorCall, inner: Mapping[tuple[int, bool], Sequence[Claim]], number: int = 0
+) -> Claim:
+    """Nest the steps from this number on: a kernel holds what `inner` has of its number, around the next key."""
     step = call.steps[number]
     kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
-    held = tuple(inner.get(number, ()))
+    held = tuple(inner.get((number, False), ()))
     if number < len(call.steps) - 1:
-        held = (*held, _chain(context, call, inner, number + 1))
+        held = (*held, _chain(context, call, inner, number + 1), *inner.get((number, True), ()))
     else:
         placed = "the profiler saw these operators inside the call; that this kernel called them is derived"
         kernel = kernel.but(kernel.hop, *((placed,) if number > 0 and held else ()), *call.unsaid)

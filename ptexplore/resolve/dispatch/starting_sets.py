@@ -11,7 +11,8 @@ MultiDispatchKeySet of aten/src/ATen/core/dispatch/DispatchKeyExtractor.h for a 
 Thread-local sets: read at calls from Python, then changed by guards. Source of the knowledge:
 aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
 torch/csrc/autograd/generated/variable_factories.h for factories, which hold one around the operator call;
-torch/csrc/utils/tensor_new.cpp for tensors of Python's values (internal_new_from_data: to(), then lift_fresh()).
+torch/csrc/utils/tensor_new.cpp for tensors of Python's values (internal_new_from_data: to(), then lift_fresh()) and
+torch/csrc/autograd/python_variable_indexing.cpp for a number that is assigned (valueToTensor: lift_fresh()).
 """
 
 from __future__ import annotations
@@ -317,6 +318,7 @@ TRACER = "torch/csrc/jit/frontend/tracer.cpp"
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 VALUES = "torch/csrc/utils/tensor_new.cpp"
+ASSIGNED = "torch/csrc/autograd/python_variable_indexing.cpp"
 LIFTED = ("aten::to.device", "aten::lift_fresh")
 FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 # In a binding: the comment that names the operator a branch calls, and the call of a factory.
@@ -426,8 +428,9 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
 
     Factories hold a guard. What a hand-written body, or a frame between two readings, does to the sets is not known.
     """
-    if _lifted(binding, operator):
-        why = f"inside internal_new_from_data ({VALUES}), which holds {BELOW} around to() and lift_fresh()"
+    maker = lifted(binding, operator)
+    if maker:
+        why = f"inside {maker}, which holds {BELOW}"
         exclude = state.exclude | excluded(context.keys, BELOW)
         return replace(state, exclude=exclude, observed=False, why=why, certain=False)
     if binding.hop.kind == "python":
@@ -453,11 +456,14 @@ def _inside_written(context: Context, binding: Claim, state: LocalState) -> Loca
     return replace(state, observed=False, why=why, certain=False)
 
 
-def _lifted(caller: Claim, operator: Claim) -> bool:
-    """Whether an operator is one of the two that make a tensor of Python's values; nothing else calls this pair."""
+def lifted(caller: Claim, operator: Claim) -> str:
+    """The function of C++ that makes a tensor of Python's values, if an operator is one of those it calls; else ""."""
     called = [claim for claim in caller.children if claim.hop.kind == "op"]
     pairs = [pair for pair in pairwise(called) if tuple(claim.hop.op for claim in pair) == LIFTED]
-    return any(operator is claim for pair in pairs for claim in pair)
+    if any(operator is claim for pair in pairs for claim in pair):
+        return f"internal_new_from_data ({VALUES}), around to() and lift_fresh(),"
+    by_name = (caller.event.file or "").endswith("torch/_ops.py")  # torch.ops.aten.lift_fresh
+    return f"valueToTensor ({ASSIGNED})" if operator.hop.op == LIFTED[1] and not by_name else ""
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:

@@ -85,5 +85,5 @@ def test_whether_a_result_is_or_may_be_an_argument(schema: str, expected: bool) 
 
 @pytest.mark.parametrize("value, names", [(None, ("generator",)), (1, ())])
 def test_a_generator_is_recorded_as_none(value: int | None, names: tuple[str, ...]) -> None:
-    wanted = arguments("aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None) -> Tensor")
+    wanted = arguments("aten::randn.g(SymInt[] size, *, Generator? generator, ScalarType? dtype=None) -> Tensor")
     assert generators(wanted, (None, value, None)) == names

@@ -174,13 +174,17 @@ def test_a_python_frame_may_have_changed_them_since(small: Small) -> None:
         (("aten::to.device", "aten::lift_fresh"), 0, True),
         (("aten::to.device", "aten::lift_fresh"), 1, True),
         (("aten::to.device", "aten::mirror"), 0, False),
-        (("aten::lift_fresh", "aten::to.device"), 0, False),
+        (("aten::lift_fresh", "aten::to.device"), 1, False),
+        (("aten::lift_fresh", "aten::mirror"), 0, True),
     ],
 )
 def test_a_tensor_of_pythons_values_is_made_under_a_guard(
     small: Small, called: tuple[str, str], first: int, guarded: bool
 ) -> None:
-    """internal_new_from_data of torch/csrc/utils/tensor_new.cpp: to() and lift_fresh(), one after the other."""
+    """internal_new_from_data of torch/csrc/utils/tensor_new.cpp: to() and lift_fresh(), one after the other.
+
+    valueToTensor of torch/csrc/autograd/python_variable_indexing.cpp: lift_fresh() alone.
+    """
     calls = [claim("op", name, op=name) for name in called]
     found = inside_caller(small.context(), claim("python", "tensor", *calls), calls[first], READ)
     assert found.exclude == (GUARDED if guarded else 0)
