@@ -21,7 +21,7 @@ REFUSED = {
     "name": (NAMES, '--var NAME="torch.randn(3, 4)" binds a name'),
     "attribute": ("it was looked for before anything ran", "ptexplore op NAME knows torch's operators"),
     "variable": ("a --var is evaluated once, before the expression", '--var a="torch.randn(3, 4)"'),
-    "setup": ("--setup is run once, before the expression", '--setup "m = nn.LSTM(3, 4)"'),
+    "setup": ("--setup is run before the expression, in each run anew", '--setup "m = nn.LSTM(3, 4)"'),
     "script": ("Python's own parser refuses it", "ptexplore trace --script FILE"),
     "context": ("--with takes an expression that gives a context manager", '--with "torch.inference_mode()"'),
     "backward": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import torch_api as api
@@ -23,7 +23,11 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
     events: list[dict[str, Any]] = []
     roots = api.event_roots(profile)
     threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
-    stack: list[tuple[Any, int | None, str]] = [(event, None, "forward") for event in reversed(roots)]
+    began = _backward_began(roots)
+    stack: list[tuple[Any, int | None, str]] = [
+        (event, None, "forward" if event.start_tid in threads or event.start_time_ns < began else "backward")
+        for event in reversed(roots)
+    ]
     left = LIMIT
     while stack:
         event, parent, phase = stack.pop()
@@ -40,6 +44,17 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
             phase = "backward"
         stack += [(child, parent, phase) for child in reversed(event.children)]
     return _telling(events), False
+
+
+def _backward_began(roots: Sequence[Any]) -> float:
+    """When backward began, on the clock of the events; never, where it did not."""
+    pending, depth = list(roots), 0
+    while pending and depth < 3:  # the marker lies in that of the thread, in no event of torch's
+        for event in pending:
+            if event.name == api.MARK + BACKWARD:
+                return float(event.start_time_ns)
+        pending, depth = [c for e in pending if e.name.startswith(api.MARK) for c in e.children], depth + 1
+    return math.inf
 
 
 def _telling(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -87,7 +87,7 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
 
 def _reading(event: Event, sets: Event | None) -> Event:
     """The event with the thread-local sets that were read last before it, if it was called from Python."""
-    if sets is None or event.tls_include is not None:
+    if sets is None or event.tls_include is not None or sets.thread != event.thread:
         return event
     return structs.replace(
         event, tls_include=sets.tls_include, tls_exclude=sets.tls_exclude, transforms=sets.transforms

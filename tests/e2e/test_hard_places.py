@@ -668,3 +668,48 @@ def test_what_is_predicted_is_what_the_registers_held(command: InProcess, setup:
     wrong = [(op, told, ran) for (op, told), (_, ran) in zip(predicted, read, strict=True) if told != ran[: len(told)]]
     assert not wrong
     assert any(told and told == ran for (_, told), (_, ran) in zip(predicted, read, strict=True)) or setup is ON_META
+
+
+def test_another_threads_calls_say_so(command: InProcess) -> None:
+    setup = (
+        "import threading\ndef f(x):\n r = []\n t = threading.Thread(target=lambda: r.append(x.exp()))\n"
+        " t.start(); t.join()\n return r[0] + 1"
+    )
+    made = command("trace", "f(a)", "--setup", setup, "--no-native")
+    rows = made.out.splitlines()
+    if torch_says("print(json.dumps(torch.__version__))").startswith("2.6."):
+        assert "this torch's profiler records only one" in made.out
+        return
+    (told,) = (number for number, row in enumerate(rows) if "not in the one that ran the expression" in row)
+    assert "<lambda>" in rows[told - 1]
+    assert [row for row in rows[told:] if "aten::exp" in row]
+    assert not [row for row in rows[:told] if "aten::exp" in row]
+
+
+# Under these expressions: the binding that Python calls, and the frames that must be inside of it, outermost first.
+NESTED = [
+    ("a == b", [("torch.Tensor.__eq__", "THPVariable___eq__"), "THPVariable_eq", "aten::eq.Tensor"]),
+    ("a.to(memory_format=torch.preserve_format)", [("torch.Tensor.to", "THPVariable_to"), "aten::to"]),
+    ("torch.as_tensor([[1, 2]])", [("torch.as_tensor", "THPVariable_as_tensor"), "aten::lift_fresh"]),
+]
+
+
+@pytest.mark.parametrize("expression, chain", NESTED, ids=[expression for expression, _ in NESTED])
+def test_a_binding_is_around_what_it_calls(command: InProcess, expression: str, chain: list[Any]) -> None:
+    """By the generated bindings' own text: `__eq__` calls THPVariable_eq, and `to` is no at::Tensor::to."""
+    hops = command("trace", expression, "--json").hops
+    by_id = {hop["id"]: hop for hop in hops}
+    (python, c), *inside = chain
+    (binding,) = (hop for hop in hops if hop["binding"] is not None and hop["binding"]["python"] == python)
+    assert binding["name"].endswith(f"::{c}") or binding["name"] == c
+    assert binding["native"] is None or c in binding["native"]["symbol"]
+    around = binding["id"]
+    for name in inside:
+        hop = next(hop for hop in hops if name in hop["name"] and hop["id"] != binding["id"])
+        ancestors = set()
+        while hop is not None:
+            ancestors.add(hop["id"])
+            hop = by_id.get(hop["parent"])
+        assert around in ancestors, name
+        around = next(other["id"] for other in hops if name in other["name"] and other["id"] != binding["id"])
+    assert not [hop for hop in hops if c in hop["name"] and hop["id"] != binding["id"] and hop["kind"] == "native"]

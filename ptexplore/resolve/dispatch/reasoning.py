@@ -43,6 +43,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
 
 REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
 NO_KEY = "which key this call goes to"  # begins each sentence that says why no key is named
+ANOTHER_THREAD = "it ran in another thread, whose thread-local sets were not read"
 STEPS = 16  # no real call passes more keys than there are functionalities on the way
 
 
@@ -60,7 +61,11 @@ class TableLookup:
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Put the key chain and its kernels under every operator call."""
     tensors, state = KnownTensors.of(context), first_state(context)
-    return tuple(_descend(context, tensors, c, state, by_python=True) for c in claims)
+    elsewhere = replace(state, observed=False, certain=False, known=False, why=ANOTHER_THREAD, transforms=())
+    return tuple(
+        _descend(context, tensors, claim, elsewhere if claim.hop.thread else state, by_python=not claim.hop.thread)
+        for claim in claims
+    )
 
 
 def _descend(

@@ -423,14 +423,24 @@ class Conclusions:
 
     # --- what left no frame ---
 
+    def _around(self, claim: Claim, held: list[Branch]) -> Branch:
+        """A claim around neighbours: inside the frame whose type names its function, if it was compiled into that."""
+        frame = held[0].frame if len(held) == 1 and held[0].claim is None else None
+        if frame is None or self.seen.wrapped(frame) != claim.hop.name.rpartition("::")[2]:
+            return wrap(held, claim)
+        why = f"the type of {frame.function.shown} names it, and it has no frame: it was compiled into that one"
+        hop = replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim))
+        return fill(held[0], claim.but(hop, why))
+
     def _insert(self, draft: Draft, parent: Branch, after: Branch | None) -> Branch:
         """Find a place for a draft and all below it: around what it holds, else beside its neighbours."""
         if draft.branch is None:
             anchors = _anchors(draft)
             held = span(parent, anchors) if anchors else None
-            guessed = draft.claim.hop.kind == "python" and not self.seen.part.calls.ordered
-            held = entered(held, parent) if held and guessed else held
-            draft.branch = wrap(held, draft.claim) if held else insert(parent, draft.claim, after)
+            by_interpreter = draft.claim.hop.kind == "binding" or not self.seen.part.calls.ordered
+            if held and by_interpreter and draft.claim.hop.kind in ("binding", "python"):
+                held = entered(held, parent)
+            draft.branch = self._around(draft.claim, held) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:
             last = self._insert(child, draft.branch, last)

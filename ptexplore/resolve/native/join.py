@@ -125,6 +125,7 @@ def _replaced(claims: tuple[Claim, ...], old: Claim, new: tuple[Claim, ...]) -> 
 
 def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: list[FindingOf]) -> tuple[Claim, ...]:
     aligned = align(claims, seen.part.frames, seen.operator_named)
+    findings += _elsewhere(seen, claims, aligned)
     growth = grow(seen.part, seen.python | set(aligned.values()))
     work = Conclusions(context, seen, growth, {key: frame for key, frame in aligned.items() if frame in growth.of})
     joined = work.join(claims)
@@ -137,6 +138,21 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
     return joined
 
 
+def _elsewhere(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> Iterator[FindingOf]:
+    """What a whole phase that was stepped did not call, and the profiler saw: a function that changes as it warms up.
+
+    TorchScript's interpreter does: its first call records what later ones leave to one node.
+    """
+    if seen.part.calls.cut or seen.part.calls.part == "operator":
+        return
+    calls = (claim for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
+    missed = [claim for claim in calls if claim.event.thread == 0 and id(claim) not in aligned]
+    if missed:
+        names = ", ".join(dict.fromkeys(claim.hop.name for claim in missed))
+        text = f"the stepped run did not call {names}, which the profiler saw in a run before: the two differ"
+        yield Finding("nondeterministic", text), None
+
+
 # --- which call of the machine each event was: both are preorders of one tree ---
 
 
@@ -144,7 +160,8 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...], findings: l
 class Matchable:
     """One claim or frame that can be matched: an operator call, a node's apply, a binding, a Python function; its name.
 
-    A binding is named as Python calls it ("add") or, where Python's calls are not known, by its function of C.
+    A binding is a "builtin", named as Python calls it ("add"), or where Python does not tell its calls, as that of
+    operator syntax, a "binding", named by its function of C.
     """
 
     kind: str
@@ -160,7 +177,7 @@ def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
     if ordered and event == "frame":
         return Matchable("python", python_mark(claim.event.file, claim.event.line, claim.event.function))
     if ordered and event == "builtin" and claim.event.method:
-        return Matchable("binding", claim.event.method)
+        return Matchable("builtin", claim.event.method)
     if hop.kind == "op" and event == "op":
         return Matchable("op", hop.op or hop.name)
     if event == "engine":
@@ -196,8 +213,8 @@ def frame_mark(
         f.function.landmark.kind == "node" for f in frame.descendants()
     ):
         return Matchable("engine", UNNAMED)
-    names = (frame.builtin, _last(frame.function.name.qualified))
-    return next((Matchable("binding", name) for name in names if name and name in bindings), None)
+    name = frame.builtin or _last(frame.function.name.qualified)
+    return Matchable("builtin" if frame.builtin else "binding", name) if name in bindings else None
 
 
 def handle_below(frame: NativeFrame) -> int | None:
@@ -230,7 +247,7 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
-    names = {mark.name for _, mark in marked if mark.kind == "binding"}
+    names = {mark.name for _, mark in marked if mark.kind in ("builtin", "binding")}
     known = handles(frames, op_of)
     run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, names, known)) is not None]
     vague = any(claim.hop.op is None for claim, mark in marked if mark.kind == "op")

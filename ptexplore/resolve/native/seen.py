@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ptexplore.cpp.symbol_names import parse
+from ptexplore.cpp.symbol_names import parse, pointed
 from ptexplore.lazy import remembered
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
@@ -19,6 +19,7 @@ from ptexplore.resolve.python_places import function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
 INLINED_CALL = "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
+WRAPPER = "::TypeError_to_NotImplemented_"
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
 
@@ -177,6 +178,15 @@ class Seen:
             instructions=frame.instructions,
         )
         return Claim(hop, children=children)
+
+    def wrapped(self, frame: NativeFrame) -> str | None:
+        """The binding, without its namespace, that a wrapper's type names; None for other frames.
+
+        Comparisons of tensors go through TypeError_to_NotImplemented_ (tools/autograd/gen_python_functions.py).
+        """
+        name = frame.function.name
+        function = pointed(name.parts[-1].arguments or "") if name.parts and name.plain.endswith(WRAPPER) else None
+        return function.parts[-1].name if function is not None and function.parts else None
 
     def carried(self, frame: NativeFrame) -> Claim | None:
         """What a function_ref's callback runs, the call operator of the class that its type names; None otherwise."""

@@ -24,6 +24,7 @@ from ptexplore.view.trace.lines import (
 
 TO_READ = 3  # stops that a trace suggests
 LONG = 200  # characters of a command that are worth repeating
+IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,16 +318,17 @@ class RowContext:
     """Where a hop stands: inside how many operators and nodes, and what is known of the whole tree.
 
     `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
-    `hidden`: how many frames directly below a hop are not shown.
+    `hidden`: how many frames directly below a hop are not shown. `thread`: the one that what is around it ran in.
     """
 
     depth: int = 0
+    thread: int = 0
     opened: frozenset[int] = frozenset()
     hidden: Mapping[int, int] = field(default_factory=dict)
 
     def inside(self, hop: Hop) -> RowContext:
         """The place of a hop's children; whatever a node of the graph runs is deep inside."""
-        return replace(self, depth=self.depth + {"op": 1, "node": 2}.get(hop.kind, 0))
+        return replace(self, depth=self.depth + {"op": 1, "node": 2}.get(hop.kind, 0), thread=hop.thread)
 
     def is_deep(self, hop: Hop) -> bool:
         """Whether a frame belongs to an operator that another one called: there is one line for each."""
@@ -347,6 +349,8 @@ def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue
         row, hidden_below = _row(hop, place, full=complete)
+        if hop.thread != place.thread:
+            row = replace(row, lines=(*row.lines, Line("reason", IN_ANOTHER_THREAD.format(hop.thread))))
         hidden += hidden_below
         rows.append(row)
     return joined(rows, full=full), hidden
