@@ -211,7 +211,7 @@ def main() -> None:
 def _answer(make: Callable[[], Callable[[], Any]], root: str, *, warm: bool) -> str:
     """What a fork of this process records. With `warm` nothing, if the first call does not import modules.
 
-    A first call that does is passed over: ptexplore shows the second.
+    A first call that does is passed over: ptexplore shows a later one.
     """
     reader, writer = os.pipe()
     if os.fork() == 0:

@@ -56,10 +56,10 @@ def _warmed(
 ) -> tuple[ChildOutcome, dict[str, Any]]:
     """The first pass's outcome, and the request for all further ones.
 
-    Where the first call is asked for, that is what all passes see. Else an expression whose first call imports modules,
-    which may call thousands of operators of their own, is called once before every pass, so that all of them see the
-    second call, as the native pass does. What cannot run twice is not: its first call is told, and why; the native
-    pass, which runs it again and again, is then left out.
+    Where the first call is asked for, that is what all passes see. Else an expression whose first run imports modules,
+    which may call thousands of operators of their own, is run once before every pass, so that all of them see a later
+    run, as the native pass does; each run has names of its own. What cannot run twice is not: its first run is told,
+    and why; the native pass, which runs it again and again, is then left out.
     """
     outcome = _forked(recorder, request, known, channel)
     passed = PASSED.match(outcome.answer)

@@ -202,13 +202,13 @@ def entered(hop: Hop) -> str:
 
 
 def _which_call(captured: Captured) -> Iterator[str]:
-    """Which call is shown, where the first one imports modules."""
+    """Which run is shown, where the first one imports modules: every run has names of its own, --setup's too."""
     first = captured.first
     count, why = (first.imported, first.why) if first is not None else (captured.warm, "")
     if count:
         modules = f"{count:,} modules" if count > 1 else "a module"
-        shown = f"first, since the second {why}" if why else "second"
-        yield f"the first call imports {modules}; what is shown is the {shown}"
+        shown = f"the first, since the second {why}" if why else "a later one, on names made anew (--setup's too)"
+        yield f"the first run imports {modules}; what is shown is {shown}"
 
 
 def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
