@@ -330,6 +330,7 @@ class CallRecorder:
 
 
 _BUILTINS = ("builtin_function_or_method", "method_descriptor")
+_SLOTS = ("method-wrapper", "wrapper_descriptor")  # Python's own faces of a type's C functions: a.__setitem__
 _FORMS = {"method_descriptor": "method", "wrapper_descriptor": "slot", "getset_descriptor": "attribute"}
 
 
@@ -339,6 +340,9 @@ def of_call(function: Any) -> dict[str, Any]:
     if known is not None:
         table, method = known
         return {"kind": "builtin", "table": table, "method": method, "qualname": api.public_name(table, method)}
+    if type(function).__name__ in _SLOTS and function.__objclass__ is api.TENSOR_BASE:
+        name = function.__name__
+        return {"kind": "slot", "table": "Tensor", "method": name, "qualname": api.public_name("Tensor", name)}
     named = attribute(function, "__qualname__")
     qualname = named if isinstance(named, str) else type(function).__qualname__
     if issubclass(type(function), type):

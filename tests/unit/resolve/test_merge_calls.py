@@ -44,6 +44,13 @@ def test_an_operator_that_operator_syntax_led_to_is_wrapped_in_its_slot(small: S
     )
 
 
+def test_a_slot_that_is_called_by_its_name(small: Small) -> None:
+    """`a.__add__(b)`: a slot as well, but no operator's syntax."""
+    (binding,) = attached(small, [A], [event("call", A, call=1)], call(1, callable=ADD, source="a.__add__(b)"))
+    assert shape((binding,)) == "Tensor.__add__(aten::a)"
+    assert binding.hop.why[0].startswith("`a.__add__(b)` calls __add__ by its name; ")
+
+
 def test_a_builtin_that_was_recorded_is_the_call_itself(small: Small) -> None:
     torch_a = builtin("torch", "a", A)
     seen = session(frames=[torch_a], dispatch=[event("call", A, call=1)], calls=[call(1, callable={"method": "a"})])
