@@ -11,6 +11,7 @@ import functools
 import hashlib
 import operator
 import os
+import types
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from types import CodeType
@@ -279,8 +280,21 @@ def is_tensor_metadata(value: Any) -> bool:
     return isinstance(value, torch._C._profiler._TensorMetadata)
 
 
+def class_name(kind: type) -> str:
+    """A class as one writes it, by what it says of itself: torch.Size, list.
+
+    Classes that pybind11 made may have the module in their own name already: that of torch.jit.ScriptFunction.
+    """
+    module, name = str(kind.__module__), kind.__qualname__
+    return name if module == "builtins" or name.startswith(f"{module}.") else f"{module}.{name}"
+
+
 def identify(builtin: Any) -> tuple[str, str] | None:
-    """The table and method of a torch builtin ("torch", "add"); None for a builtin that is not torch's."""
+    """The table and method of a builtin: ("torch", "add"), ("torch._C._FunctionBase", "apply").
+
+    What an object of torch's has from a class that is not torch's is told by that class: ("object", "__reduce_ex__").
+    None for any other builtin that is not torch's.
+    """
     owner: Any = getattr(builtin, "__self__", None)
     name = getattr(builtin, "__name__", None)
     if not isinstance(name, str):
@@ -290,19 +304,44 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     kind = type(owner)
     if kind is torch._C._profiler._RecordFunctionFast:
         return None  # a marker of our own
-    if issubclass(kind, TENSOR_BASE):
-        return "Tensor", name
     if kind.__name__ == "module":
         module = str(owner.__name__)
         return (TABLES.get(module, module), name) if module.split(".", 1)[0] == "torch" else None
-    descriptor_class = getattr(builtin, "__objclass__", None)
-    if descriptor_class is not None:
-        if issubclass(TENSOR_BASE, descriptor_class) or issubclass(descriptor_class, TENSOR_BASE):
-            return ("Tensor", name) if descriptor_class is not object else None
-        kind = descriptor_class
-    if str(getattr(kind, "__module__", "")).split(".", 1)[0] == "torch":
-        return f"{kind.__module__}.{kind.__qualname__}", name
+    base = defining_class(builtin)
+    if base is not None and issubclass(base, TENSOR_BASE):
+        return "Tensor", name
+    if base is not None and (is_torchs(base) or is_torchs(kind) or issubclass(kind, TENSOR_BASE)):
+        return class_name(base), name
     return ("torch._C", name) if _traces(builtin, name) else None
+
+
+def defining_class(builtin: Any) -> type | None:
+    """The class that a builtin method is written in, whatever it was looked up on; None where no class has it.
+
+    A bound one names only what it is bound to, and its `__qualname__` is made of that.
+    """
+    if hasattr(builtin, "__objclass__"):
+        written_in: type = builtin.__objclass__
+        return written_in
+    owner, name = builtin.__self__, builtin.__name__
+    kind = type(owner)
+    bases: tuple[type, ...] = (*(type.mro(owner) if issubclass(kind, type) else ()), *kind.__mro__)
+    for base in bases:
+        value = vars(base).get(name)
+        if isinstance(value, types.MethodDescriptorType):
+            value = value.__get__(owner, kind)
+        elif isinstance(value, types.ClassMethodDescriptorType):
+            value = value.__get__(None, owner)
+        elif isinstance(value, staticmethod):
+            value = value.__func__
+        if isinstance(value, types.BuiltinFunctionType) and value == builtin:
+            return base
+    return None
+
+
+def is_torchs(kind: type) -> bool:
+    """Whether a class is of the torch package, by what it says of itself."""
+    return str(getattr(kind, "__module__", "")).split(".", 1)[0] == "torch"
 
 
 def _traces(builtin: Any, name: str) -> bool:
@@ -316,12 +355,18 @@ def is_internal(table: str) -> bool:
 
 
 def public_name(table: str, method: str) -> str:
-    """A builtin as a user would write it: torch.add, torch.Tensor.add_, torch._C._nn.linear."""
+    """A builtin as a user would write it: torch.add, torch.Tensor.add_, torch._C._nn.linear.
+
+    Where that name leads to a Python function around it, as torch.split does, the one that leads to itself.
+    """
     if table == "torch":
-        return f"torch.{method}"
+        functions = torch._C._VariableFunctions
+        own = getattr(torch, method, None) is getattr(functions, method, functions)
+        return f"torch.{method}" if own else f"torch._C._VariableFunctions.{method}"
     if table == "Tensor":
-        return f"torch.Tensor.{method}"
-    return f"{table}.{method}" if "." in table else f"torch._C._{table}.{method}"
+        own = method in vars(TENSOR_BASE) and method not in vars(torch.Tensor)
+        return f"torch.Tensor.{method}" if own else f"torch._C.TensorBase.{method}"
+    return f"torch._C._{table}.{method}" if table in TABLES.values() else f"{table}.{method}"
 
 
 def without_overrides() -> AbstractContextManager[Any]:

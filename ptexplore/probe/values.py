@@ -32,8 +32,7 @@ def describe(value: Any) -> str:
 
 def type_name(value: Any) -> str:
     """The value's type as one writes it; torch.Tensor, list, MyClass."""
-    kind = type(value)
-    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.").removeprefix("__ptexplore__.")
+    return api.class_name(type(value)).removeprefix("__ptexplore__.")
 
 
 def _describe(value: Any, depth: int) -> str:

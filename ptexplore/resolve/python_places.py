@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+import sys
 from dataclasses import replace
 
 from ptexplore.model.operators import Binding
@@ -24,6 +26,7 @@ TABLES = {
     "Tensor": ("extra_methods", "variable_methods"),
     "torch._C": ("TorchMethods",),
     "torch._C._EngineBase": ("THPEngine_methods",),
+    "torch._C._FunctionBase": ("THPFunction_methods",),
 }
 
 
@@ -85,10 +88,18 @@ def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Cla
     """A builtin of a PyMethodDef table that no generated file holds."""
     row = context.lookup.method(method, TABLES.get(table, ())) if method else None
     if row is None:
-        return claim.but(replace(claim.hop, source=unknown(context.lookup.no_text)))
+        return claim.but(replace(claim.hop, source=unknown(_others(table) or context.lookup.no_text)))
     name, entry, source = row
     hop = replace(claim.hop, name=name, source=source, binding=BindingRef(claim.hop.name, entry))
     return claim.but(hop, f"the table at {entry.path}:{entry.line} names {name}")
+
+
+def _others(table: str) -> str:
+    """Why a builtin of this class has no place in PyTorch: it is Python's own, or another package's; "" for torch's."""
+    package = table.partition(".")[0] if "." in table else ""
+    if hasattr(builtins, table) or package in sys.stdlib_module_names:
+        return f"no function of PyTorch's: Python's own class {table} has it"
+    return f"no function of PyTorch's: {table} has it, a class of {package}" if package not in ("", "torch") else ""
 
 
 FUNCTIONAL = "torch/nn/functional.py"

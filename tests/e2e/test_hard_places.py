@@ -528,6 +528,73 @@ def test_no_key_is_predicted_without_a_nested_argument(command: InProcess) -> No
     assert call["op"] is None or any("the profiler tells nothing of self" in sentence for sentence in call["why"])
 
 
+FUNCTION = """
+class M(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y): return x * y
+    @staticmethod
+    def backward(ctx, g): return g, g
+"""
+
+
+@pytest.mark.parametrize(
+    "setup, expression, written",
+    [
+        ("import copy; m = nn.Linear(2, 2)", "copy.deepcopy(m)", ("object", "__reduce_ex__")),
+        ("import io", "torch.save(a, io.BytesIO())", ("_pickle.Pickler", "dump")),
+        (FUNCTION, "M.apply(a, b)", ("torch._C._FunctionBase", "apply")),
+        ("", "torch.Tensor.split(a, 1)", ("torch._C._VariableFunctions", "split")),
+    ],
+)
+def test_a_builtin_is_named_by_the_class_that_it_is_written_in(
+    command: InProcess, setup: str, expression: str, written: tuple[str, str]
+) -> None:
+    """And by no name that leads Python elsewhere, or nowhere."""
+    made = command("trace", expression, "--setup", setup, "--no-native", "--full", "--json")
+    assert made.code == 0, made
+    rows = [hop for hop in made.hops if hop["kind"] == "binding"]
+    names = {(hop["binding"] or {}).get("python") or hop["name"] for hop in rows}
+    assert ".".join(written) in names
+    owner, name = written
+    found, wrong = torch_says(
+        "import _pickle, builtins, torch.nn as nn\n"
+        "def value(name):\n"
+        "    found = builtins\n"
+        "    for part in name.split('.'):\n"
+        "        found = {'torch': torch, '_pickle': _pickle}.get(part) if found is builtins and part != 'object'"
+        " else getattr(found, part, None)\n"
+        "    return found\n"
+        "kinds = type(torch.add), type(torch.Tensor.add)\n"
+        f"print(json.dumps([type(value({owner + '.' + name!r})) in kinds,"
+        f" [name for name in {sorted(n for n in names if '::' not in n)!r} if type(value(name)) not in kinds]]))"
+    )
+    assert found
+    assert not wrong
+    for hop in rows:
+        if hop["name"].startswith(("object.", "_pickle.")):
+            assert hop["source"]["reason"].startswith("no function of PyTorch's: Python's own class ")
+
+
+def test_a_slot_called_by_name_is_the_c_function_behind_it(command: InProcess) -> None:
+    """`a.__setitem__` is no Python function: Python wraps the type's slot, THPVariable_setitem."""
+    assert torch_says("print(json.dumps(type(torch.ones(1).__setitem__).__name__))") == "method-wrapper"
+    for expression in ("a.__setitem__((0, slice(None)), b[1])", "torch.Tensor.__setitem__(a, 0, b[1])"):
+        made = command("trace", expression, "--json")
+        rows = [hop for hop in made.hops if "setitem" in hop["name"]]
+        assert [(hop["kind"], hop["name"]) for hop in rows] == [("binding", "torch::autograd::THPVariable_setitem")]
+        assert rows[0]["binding"]["python"] == "torch.Tensor.__setitem__"
+
+
+def test_a_type_is_named_once(command: InProcess) -> None:
+    """Pybind11 wrote the module into this class's own name."""
+    traced = "torch.jit.trace(lambda x: x * 2, (a,))"
+    name = torch_says(
+        f"a = torch.ones(3)\nkind = type({traced})\n"
+        "print(json.dumps('torch.jit.ScriptFunction' if kind is torch.jit.ScriptFunction else repr(kind)))"
+    )
+    assert command("trace", traced, "--no-native", "--json").data["result"]["type"] == name
+
+
 def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) -> None:
     """functionalizeFallback calls the operator anew, in 2.13 by a `callBoxed` that leaves no frame of its own.
 

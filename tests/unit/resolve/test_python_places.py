@@ -120,6 +120,20 @@ def test_a_table_that_is_not_that_types_names_nothing(small: Small) -> None:
 
 
 @pytest.mark.parametrize(
+    "table, whose",
+    [
+        ("object", "no function of PyTorch's: Python's own class object has it"),
+        ("_pickle.Pickler", "no function of PyTorch's: Python's own class _pickle.Pickler has it"),
+        ("numpy.ndarray", "no function of PyTorch's: numpy.ndarray has it, a class of numpy"),
+        ("torch._C.Generator", None),
+        ("nn", None),
+    ],
+)
+def test_a_builtin_that_is_not_torchs_says_whose_it_is(small: Small, table: str, whose: str | None) -> None:
+    assert bound(small, table, "absent").hop.source.reason == (whose or small.context(None).lookup.no_text)
+
+
+@pytest.mark.parametrize(
     "source, assigned",
     [
         ("F.blend(a, b)", True),
