@@ -65,8 +65,8 @@ FAULTS = (
     # --- autograd, findings ---
     Fault(
         "resolve/autograd.py",
-        "if derivative is not None and derivative.node == node.name:\n                recorded[",
-        "if derivative is not None:\n                recorded[",
+        "if derivative is not None and derivative.node == node:\n            return call, derivative",
+        "if derivative is not None:\n            return call, derivative",
         "a forward kernel records a node only where its derivative makes that node",
     ),
     Fault(
@@ -132,8 +132,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "certain=False)\n\n\ndef _lifted",
-        "certain=True)\n\n\ndef _lifted",
+        "certain=False)\n\n\ndef lifted",
+        "certain=True)\n\n\ndef lifted",
         "a hand-written binding may hold a guard that is not followed",
     ),
     Fault(
