@@ -206,7 +206,7 @@ class SteppedCalls(Recorded, frozen=True):
     """Every call of one stepped part of the run, in the order of entry, as lists of one length."""
 
     part: Literal["forward", "backward", "operator"]  # a phase, or one operator call
-    instructions: Count  # how many were stepped
+    instructions: Count  # how many ran, without the profile function's that Python's calls are seen by
     functions: tuple[tuple[str, str, str, str], ...]  # library, kind of symbol, mangled and demangled name
     function: tuple[Count, ...]  # which of `functions` each call is of
     depth: tuple[Count, ...]  # how many calls each call is inside of
@@ -223,6 +223,9 @@ class SteppedCalls(Recorded, frozen=True):
     of: int | None = None  # how many calls of the operator there were
     cut: str | None = None  # why the lists end early
     warm_ups: int | None = None  # runs at full speed before
+    stepped: Count | None = None  # how many instructions were stepped, with the profile function's
+    seconds: float | None = None  # that stepping took
+    projected: float | None = None  # seconds that stepping all of it would take, as the fastest run foretells
     threads: int = 1  # how many torch had
     codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python's, and what they are
     builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C

@@ -76,9 +76,7 @@ class Captured:
     native: bool = False  # every C++ function that ran
     cold: bool = False  # of the very first call: with what only that does
     reason: str | None = None  # why there is no native pass
-    warm: int | None = (
-        None  # how many modules the first run imported, where all passes saw a later one, on names made anew
-    )
+    warm: int | None = None  # how many modules the first run imported, where all saw a later one, on names made anew
     first: FirstCall | None = None  # in its place, where all passes saw the first call
 
 

@@ -120,6 +120,7 @@ def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
         "part": data["what"],
         **{name: data.get(name) for name in KEPT},
         "instructions": root.end,
+        "stepped": int(data["instructions"]),
         **_listed(root, codes, symbols),
         "ordered": bool(logged),
         "unordered": LOST if names.lost else data.get("unprofiled") or None,

@@ -15,6 +15,7 @@ from ptexplore.view.trace.native_names import display
 from ptexplore.view.trace.native_rules import Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
+LONG = 5.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
 COLD = (
     "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
     "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
@@ -217,7 +218,8 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool) -> str:
     for part in parts:
         what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")
         call = f"call {part.number}" if part.number else "one call"
-        alone = f" ({call} of it alone)" if part.part == "operator" else ""
+        long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) >= LONG else ""
+        alone = f" ({call} of it alone{long})" if part.part == "operator" else ""
         cut = f", cut: {part.cut}" if part.cut else ""
         counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
     how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
