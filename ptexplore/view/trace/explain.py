@@ -11,7 +11,6 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopRow, Observation, Session, Trail, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.native_rules import ACTIONS
 from ptexplore.view.trace.saved import rows
 
 RECORDS = ("dispatch", "operator", "binding", "python", "kernel", "stub", "stub_kernel", "node", "native",
@@ -76,7 +75,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     ]
     if hop.op:
         facts.append(("operator", hop.op))
-    facts += _frame(hop)
+    facts += _frame(trail, hop)
     for record in RECORDS:
         facts += _known(getattr(hop, record))
     places = [("source", hop.source)]
@@ -105,14 +104,14 @@ def _shortened(observation: Observation) -> Observation:
     return replace(observation, data=data) if observation.recorder == "native" else observation
 
 
-def _frame(hop: Hop) -> list[tuple[str, str]]:
+def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:
     """A native frame's instructions, and what the readable tree does with it and why."""
     if hop.instructions is None:
         return []
     of_own = f", {hop.native.own:,} of its own" if hop.native is not None else ""
     facts = [("instructions", f"{hop.instructions:,} from entry to exit{of_own}")]
-    rule = native.rule_of(hop)
-    return [*facts, ("in the tree", f"{ACTIONS[rule.action]} ({rule.why})")] if rule is not None else facts
+    told = native.in_the_tree(trail, hop)
+    return [*facts, ("in the tree", told)] if told else facts
 
 
 def _known(record: Any) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, Observation, Session, Trail, walk
 from ptexplore.view.trace.native_names import display
-from ptexplore.view.trace.native_rules import Action, Rule, rule_for, rule_for_operator
+from ptexplore.view.trace.native_rules import ACTIONS, Action, Rule, rule_for, rule_for_operator
 
 WARM = "(first calls and parallel paths are not shown)"
 LONG = 5.0  # seconds of stepping; what takes longer is not stepped whole (PATIENCE of the probe)
@@ -41,6 +41,37 @@ def action(hop: Hop) -> Action:
     if rule is not None:
         return rule.action
     return "fold" if hop.kind == "closed" else "show"
+
+
+def in_the_tree(trail: Trail, hop: Hop) -> str:
+    """What the readable tree does with a hop, and why; "" for what no rule decides about."""
+    if not governed(hop) and rule_of(hop) is None:
+        return ""
+    inside = _folded_by(trail, hop)
+    if inside is not None:
+        return f"left out: it is inside of [{inside.id}] {shown_name(inside)}, which is {_reasoned(inside)}"
+    return _reasoned(hop)
+
+
+def _reasoned(hop: Hop) -> str:
+    rule = rule_of(hop)
+    return f"{ACTIONS[action(hop)]} ({rule.why if rule is not None else 'no rule names it'})"
+
+
+def _folded_by(trail: Trail, hop: Hop) -> Hop | None:
+    """The innermost caller whose inside is left out, and this hop with it; None where there is none."""
+    callers = {id(child): caller for caller in walk(trail.hops) for child in caller.children}
+    strict: Hop | None = None
+    is_chain = governed(hop) and action(hop) != "keep"
+    caller = callers.get(id(hop))
+    while caller is not None:
+        if action(caller) == "close":
+            return caller
+        is_chain = is_chain and governed(caller)
+        if is_chain and strict is None and action(caller) in ("fold", "keep", "hide"):
+            strict = caller
+        caller = callers.get(id(caller))
+    return strict
 
 
 @dataclass(slots=True)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import pytest
 
-from ptexplore.model.trace import Hop, NativeCall, walk
-from ptexplore.view.trace.native import condense, frames
+from ptexplore.capture.native.symbols import Elf
+from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, TorchInfo, Trail, walk
+from ptexplore.view.trace.native import condense, frames, in_the_tree
 from ptexplore.view.trace.native import shown_name as name_of
 from ptexplore.view.trace.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
 from tests.unit.view.conftest import Recorded
 
 # Functions that are frames of torch's in 2.6.0 (tests/e2e/test_native_readable.py, matched) and not in 2.13.0.
 OLDER = ("at::namedinference::", "at::getAccelerator", "at::NamesMode::", "at::cuda::detail::CUDAHooks::has",
-         "at::native::use_mkldnn_", "operator delete")  # fmt: skip
+         "at::native::use_mkldnn_", "operator delete", "at::impl::get_names", "at::impl::has_names",
+         "at::impl::internal_set_names_inplace")  # fmt: skip
 
 
 def functions(trees: Iterable[Recorded]) -> set[tuple[str, str]]:
@@ -37,8 +43,31 @@ def test_every_rule_says_why() -> None:
     assert len({rule.why for rule in RULES}) == len(RULES)
 
 
+def _is_in_a_library(name: str) -> bool:
+    """Whether a library of torch's has a function whose name begins so, by the mangled spelling; a lambda's, by its
+    function's."""
+    *around, last = name.partition("::{")[0].removesuffix("::").split("::")
+    spelled = "".join(f"{len(word)}{re.escape(word)}(?:12_GLOBAL__N_1)?L?" for word in around)
+    spelled += "C[12]" if last in around[-1:] else f"{'[0-9]+' if around else ''}{re.escape(last)}"
+    mangled = re.compile(spelled.encode())
+    return any(mangled.search(text) for text in _strings())
+
+
+@cache
+def _strings() -> tuple[bytes, ...]:
+    """The string tables of torch's libraries."""
+    folder = Path(importlib.util.find_spec("torch").submodule_search_locations[0], "lib")  # type: ignore[union-attr,index]
+    tables = []
+    for library in ("libtorch_cpu.so", "libtorch_python.so", "libc10.so"):
+        strings = next(one for one in Elf(str(folder / library)).sections if one.name == ".strtab")
+        with (folder / library).open("rb") as file:
+            file.seek(strings.offset)
+            tables.append(file.read(strings.size))
+    return tuple(tables)
+
+
 def test_no_rule_is_dead(recorded: Mapping[str, Recorded]) -> None:
-    """Each name of each rule decides about some function that really ran."""
+    """Each name of each rule decides about some function that really ran, or that the libraries have."""
     used: set[Rule] = set()
     for name, library in functions(recorded.values()):
         rule = rule_for(name, library)
@@ -49,10 +78,11 @@ def test_no_rule_is_dead(recorded: Mapping[str, Recorded]) -> None:
         for part in parts(rule):
             if part.operator:
                 assert any(one.startswith(part.operator[0]) for one in operators), part
-            elif part.prefix and part.prefix[0] in OLDER:
+            elif (part.exact or part.prefix or ("",))[0] in OLDER:
                 continue
             elif part.library != ("python",):  # a Python that is no library: some machines have one, some the other
-                dead += [part] if part not in used else []
+                name = (part.exact or part.prefix or ("",))[0]
+                dead += [part] if part not in used and not (name and _is_in_a_library(name)) else []
     assert not dead
 
 
@@ -64,6 +94,64 @@ def test_the_first_rule_that_fits_decides() -> None:
     assert rule_for("mine::kernel", "mine.so") is None
     assert rule_for_operator("aten::empty.memory_format").action == "close"  # type: ignore[union-attr]
     assert rule_for_operator("aten::empty_cache") is None
+
+
+# What makes, converts, wraps, casts or records a tensor: a row of its own, inside of nothing that is hidden.
+ROWS = ("THPModule_fromDLPack", "THPModule_toDLPackVersioned", "at::toDLPackVersioned", "at::fromDLPackVersioned",
+        "torch::utils::tensor_fromDLPack", "torch::utils::tensor_ctor", "torch::utils::tensor_from_numpy",
+        "torch::utils::internal_new_from_data", "torch::utils::tensor_to_numpy", "THPVariable_make_wrapper_subclass",
+        "THPVariable_make_subclass", "THPVariable_as_subclass", "THPVariable_set_backwards_hooks",
+        "THPVariable_set_data", "THPModule_setDefaultDtype", "torch::jit::tracer::addInputs",
+        "torch::jit::tracer::recordSourceLocation", "torch::jit::tracer::createGraphByTracing",
+        "at::functorch::makeBatched", "at::functorch::VmapInterpreterPtr::processImpl",
+        "at::functionalization::impl::replace_", "at::functionalization::impl::sync", "at::autocast::cached_cast",
+        "at::native::checkSetStorage", "at::detail::scalar_tensor_static", "ideep::tensor::feed_from")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_makes_or_changes_a_tensor_is_a_row(name: str) -> None:
+    rule = rule_for(name, "libtorch_cpu.so")
+    assert rule is None or rule.action in ("show", "fold")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("THPVariable_get_requires_grad", "asked"),
+        ("THPVariable_dealloc", "lets go"),
+        ("torch::jit::tracer::addInputs", "recording"),
+        ("at::autocast::cached_cast", "casts"),
+        ("at::functorch::makeBatched", "wraps"),
+        ("at::functionalization::impl::replace_", "changes"),
+        ("at::functionalization::impl::isFunctionalTensor", "asks"),
+        ("at::impl::PythonTorchFunctionTLS::set_state", "sets"),
+        ("at::Context::setDeterministicAlgorithms", "sets"),
+        ("pybind11::cpp_function::dispatcher", "calls the function"),
+    ],
+)
+def test_the_reason_is_true_of_the_function(name: str, word: str) -> None:
+    rule = rule_for(name, "libtorch_python.so")
+    assert rule is not None
+    assert word in rule.why
+
+
+def test_a_frame_inside_of_what_is_folded_is_said_to_be_left_out(recorded: Mapping[str, Recorded]) -> None:
+    """Its own rule says what is done with it elsewhere."""
+    trail = Trail("torch.add(g, g)", (), TorchInfo(), (), Captured(), ResultInfo(), (), hops=recorded["add"].hops)
+    shown = {hop.id for hop in walk(condense(trail.hops)[0])}
+    (folded,) = (hop for hop in walk(trail.hops) if hop.name.endswith("::collect_next_edges"))
+    inside = [hop for hop in walk(folded.children) if hop.id not in shown]
+    assert inside
+    for hop in inside:
+        assert in_the_tree(trail, hop).startswith("left out"), hop.name
+    assert f"[{folded.id}] torch::autograd::collect_next_edges" in in_the_tree(trail, folded.children[0])
+    for hop in walk(trail.hops):
+        told = in_the_tree(trail, hop)
+        assert hop.id in shown or told.startswith(("left out", "the frame is left out", "its callees")), (
+            hop.name,
+            told,
+        )
+        assert hop.id not in shown or not told.startswith(("left out", "the frame is")), (hop.name, told)
 
 
 DECIDES = {
