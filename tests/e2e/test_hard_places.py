@@ -585,6 +585,24 @@ def test_a_slot_called_by_name_is_the_c_function_behind_it(command: InProcess) -
         assert rows[0]["binding"]["python"] == "torch.Tensor.__setitem__"
 
 
+def test_what_makes_the_tensor_is_shown(cli: Cli) -> None:
+    """Of `torch.from_dlpack(a)`: all that PyTorch calls DLPack, but what speaks of types and devices alone."""
+    file = "dlpack.json"
+    made = cli("trace", "torch.from_dlpack(a)", "--json", "--save", file)
+    assert made.code == 0, made
+    if not made.data["captured"]["native"]:
+        pytest.skip(f"no native pass here: {made.data['captured']['reason']}")
+    names = {hop["name"] for hop in made.hops if hop["kind"] == "native" and "DLPack" in hop["name"]}
+    whole = {name for name in names if "::detail::" not in name and "{" not in name and "~" not in name}
+    makers = {name for name in whole if name.rpartition("::")[2].removeprefix("THPModule_").startswith(("to", "from"))}
+    assert any("fromDLPack" in name for name in makers)
+    shown = cli("trace", "--load", file, env={"COLUMNS": "400"}).out
+    assert not [name for name in makers if name not in shown], shown
+    inside = next(hop for hop in made.hops if hop["name"] == "torch::PythonArgParser::check_deprecated")
+    told = " ".join(cli("trace", "--load", file, "--explain", str(inside["id"])).out.split())
+    assert "in the tree left out: it is inside of [" in told
+
+
 def test_a_type_is_named_once(command: InProcess) -> None:
     """Pybind11 wrote the module into this class's own name."""
     traced = "torch.jit.trace(lambda x: x * 2, (a,))"

@@ -252,7 +252,7 @@ _PYTHON = (
          prefix=("torch::profiler::",)),
     Rule("hide", "Python asked for something that a tensor, a type or a device has",
          exact=("THPVariable_dtype", "THPVariable_device", "THPVariable_layout", "THPVariable_Check",
-                "THPDtype_itemsize", "THPDevice_type"),
+                "THPDtype_itemsize", "THPDevice_type", "THPDevice_index"),
          prefix=("THPVariable_get_", "THPVariable_is_", "THPDtype_is_")),
     Rule("hide", "Python asked for a setting, or for what this build or thread has",
          prefix=("THPModule_get", "THPModule_is", "THPModule_userEnabled")),
