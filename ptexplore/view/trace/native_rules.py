@@ -204,7 +204,9 @@ _PYTHON = (
     Rule("hide", "makes the Python object of a tensor, or hands out the one that it has",
          exact=("THPVariable_Wrap", "THPVariable_WrapList")),
     Rule("hide", "makes the Python object of a shape", prefix=("THPSize_New",)),
-    Rule("hide", "lets go of the Python object of a tensor", exact=("THPVariable_dealloc", "THPVariable_clear")),
+    Rule("hide", "lets go of the Python object of a tensor, or keeps it where C++ still has the tensor",
+         exact=("THPVariable_dealloc", "THPVariable_clear", "THPVariable_subclass_dealloc",
+                "THPVariable_subclass_clear", "isResurrectable")),
     Rule("hide", "hands warnings on to Python", prefix=("torch::PyWarningHandler::",)),
     Rule("hide", "counts references to Python's objects",
          exact=("torch::detail::ConcretePyInterpreterVTable::incref",
@@ -265,7 +267,8 @@ _CHECKS = (
                  "at::native::zero_numel_check_dims"),
          suffix=("_shape_check",)),
     Rule("hide", "the names of dimensions, where there are any: reckons, checks or carries them over",
-         exact=("at::impl::get_names", "at::impl::has_names", "at::impl::internal_set_names_inplace"),
+         exact=("at::impl::get_names", "at::impl::get_opt_names", "at::impl::has_names",
+                "at::impl::internal_set_names_inplace"),
          prefix=("at::namedinference::",)),
     Rule("hide", "oneDNN's word for a type", exact=("at::native::get_mkldnn_dtype",)),
     Rule("hide", "asks about threads", prefix=("at::get_num_threads", "at::get_thread_num", "at::in_parallel_region")),
@@ -284,7 +287,8 @@ _CHECKS = (
          prefix=("at::ThreadLocalState", "at::sequence_number::", "at::SavedTensorDefaultHooks::", "at::NamesMode::",
                  "at::impl::PythonTorchFunctionTLS::", "at::impl::ThreadLocalPythonObjects::", "at::impl::VmapMode::",
                  "at::impl::MaybeSetTLSOnEntryGuard::")),
-    Rule("hide", "asks whether a tensor is kept in a cache", exact=("at::caching::is_cached_tensor",)),
+    Rule("hide", "asks whether a tensor is kept in a cache, or how many hold it besides",
+         exact=("at::caching::is_cached_tensor", "at::caching::adjusted_use_count")),
 )  # fmt: skip
 
 _MODES = (

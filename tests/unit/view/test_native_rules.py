@@ -20,7 +20,8 @@ from tests.unit.view.conftest import Recorded
 
 # Functions that are frames of torch's in 2.6.0 (tests/e2e/test_native_readable.py, matched) and not in 2.13.0.
 OLDER = ("at::namedinference::", "at::getAccelerator", "at::NamesMode::", "at::cuda::detail::CUDAHooks::has",
-         "at::native::use_mkldnn_", "operator delete", "at::impl::get_names", "at::impl::has_names",
+         "at::native::use_mkldnn_", "operator delete", "at::impl::get_names", "at::impl::get_opt_names",
+         "at::impl::has_names", "isResurrectable", "THPVariable_subclass_dealloc", "THPVariable_subclass_clear",
          "at::impl::internal_set_names_inplace")  # fmt: skip
 
 
