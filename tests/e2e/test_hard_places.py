@@ -711,8 +711,9 @@ def test_the_key_of_a_generator_counts(command: InProcess) -> None:
     read = next(hop for hop in hops if hop["kind"] == "key")["dispatch"]
     assert "CPU" in read["set"].split(", "), "what the stepped run's register held"
     predicted = command("trace", "torch.randn(3, generator=g)", "--setup", setup, "--no-native", "--json").hops
-    dispatch = next(hop for hop in predicted if hop["kind"] == "key")["dispatch"]
-    assert dispatch["unread"] == ["generator"]
+    keys = [hop for hop in predicted if hop["kind"] == "key" and hop["op"] == "aten::randn.generator"]
+    assert keys or torch_says("print(json.dumps(torch.__version__))").startswith("2.6.")  # which tells no overload
+    assert not keys or keys[0]["dispatch"]["unread"] == ["generator"]
     plain = command("trace", "torch.randn(3)", "--no-native", "--json").hops
     assert next(hop for hop in plain if hop["kind"] == "key")["dispatch"]["unread"] == []
 
