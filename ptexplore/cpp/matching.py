@@ -80,7 +80,7 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
         return 1
     mine, theirs = plain_types(given), plain_types(written)
     if any(parameter.startswith(CONDITIONAL) for parameter in written):
-        return 2 * _chosen(mine, written)
+        return 2 if _chosen(mine, written, exactly=True) else int(_chosen(mine, written, exactly=False))
     if len(mine) != len(theirs):
         return 0
     if not name.is_template:
@@ -95,13 +95,15 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     return 2 if [*map(without_angles, mine)] == [*map(without_angles, theirs)] else 1
 
 
-def _chosen(mine: Sequence[str], written: Sequence[str]) -> bool:
-    """Whether these are the types of a list with `#if`s inside, as some build takes it."""
+def _chosen(mine: Sequence[str], written: Sequence[str], *, exactly: bool) -> bool:
+    """Whether these are, or else can be, the types of a list with `#if`s inside, as some build takes it."""
     if not written:
         return not mine
     plain, conditional = plain_type(written[0].removeprefix(CONDITIONAL)), written[0].startswith(CONDITIONAL)
-    taken = bool(mine) and mine[0] == plain and _chosen(mine[1:], written[1:])
-    return taken or (conditional and _chosen(mine, written[1:]))
+    alike = bool(mine) and (mine[0] == plain if exactly else not _differ(mine[:1], (plain,)))
+    if alike and _chosen(mine[1:], written[1:], exactly=exactly):
+        return True
+    return conditional and _chosen(mine, written[1:], exactly=exactly)
 
 
 def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:

@@ -40,8 +40,12 @@ class Claim:
         return walk((self,))
 
 
-# Modules of torch that make a torch.Generator and use it.
-MAKES_GENERATORS = ("/torch/utils/data/", "/torch/quasirandom.py", "/torch/_lobpcg.py", "/torch/autograd/gradcheck.py")
+# Modules of torch that make a torch.Generator (those whose text calls it, in 2.13.0), and the import of any other one.
+MAKES_GENERATORS = (
+    "/torch/utils/data/", "/torch/distributed/", "/torch/quasirandom.py", "/torch/_lobpcg.py",
+    "/torch/autograd/gradcheck.py", "/torch/_dynamo/debug_utils.py",
+)  # fmt: skip
+_OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")
 
 
 @dataclass(frozen=True)
@@ -94,11 +98,11 @@ class Context:
     def may_give_generators(self) -> bool:
         """Whether Python may have given an operator a torch.Generator, of which the profiler tells nothing.
 
-        Torch's own Python gives none that it was not given, but for a few modules (those that make one).
+        Torch's own Python gives none that it was not given, but for a few modules; what others do is not seen here.
         """
         options = self.session.options
         texts = (self.session.expression, *options.setup, *options.contexts, *(text for _, text in options.variables))
-        if options.script is not None or any("enerator" in text for text in texts):
+        if options.script is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
             return True
         return any(part in (event.file or "") for event in self.base for part in MAKES_GENERATORS)
 

@@ -18,6 +18,7 @@ torch/csrc/autograd/python_variable_indexing.cpp for a number that is assigned (
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -131,9 +132,7 @@ class KnownTensors:
         both = zip_longest(_tensors(names, inputs), _tensors(names, base), fillvalue=("", RecordedTensor()))
         for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
-            last = next(
-                (reading for reading in reversed(self.layered.get(of_base.impl, ())) if reading.since <= position), None
-            )
+            last = self._last_reading(of_base.impl, position)
             if last is not None:
                 known, since, seen = last.layers[0].raw, last.since, last.observation
                 layers[name] = last.layers
@@ -171,6 +170,12 @@ class KnownTensors:
             unrecorded=schema.unrecorded(named, inputs),
             layers=layers,
         )
+
+    def _last_reading(self, impl: int, position: int) -> Layered | None:
+        """What was read last at an address before an operator; what was read earlier may be another tensor."""
+        readings = self.layered.get(impl, ())
+        before = bisect_right(readings, position, key=lambda reading: reading.since)
+        return readings[before - 1] if before else None
 
     def _inputs(
         self, claim: Claim, position: int
@@ -243,7 +248,9 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
     for event in base:
         for layers in event.tensors:
             for number, layer in enumerate(layers):
-                layered.setdefault(layer.impl, []).append(Layered(position, event.observation, layers[number:]))
+                readings = layered.setdefault(layer.impl, [])
+                if not readings or readings[-1].layers != layers[number:]:
+                    readings.append(Layered(position, event.observation, layers[number:]))
         position += event.is_operator
     return layered
 

@@ -66,7 +66,8 @@ def test_a_macros_line_may_define_several() -> None:
         ("int, void*", 2),
         ("int", 2),
         ("int, void*, void*, void*", 0),
-        ("void*", 0),
+        ("n::Alias", 1),
+        ("n::Alias, void*", 1),
         ("int, bool", 0),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ptexplore.resolve.claims import number, numbers, rewrite
 from tests.unit.conftest import ATEN
 from tests.unit.resolve.making import Rows, Small, claim, entry, op, place, session, tensor
@@ -82,3 +84,13 @@ def test_a_definition_is_told_from_its_overloads_by_its_declaration(small: Small
     cpu = f"{ATEN}/RegisterCPU_0.cpp"
     caller = (cpu, small.line(cpu, "wrapper_CPU__twice("))
     assert context.lookup.declaration("at::native::blend_many", caller) is not None
+
+
+@pytest.mark.parametrize(
+    "setup, may",
+    [("g = torch.Generator()", True), ("import mine", True), ("from mine import f", True), ("import torch.fx", False),
+     ("x = 1", False)],
+)  # fmt: skip
+def test_a_generator_may_come_from_the_setup_or_what_it_imports(small: Small, setup: str, may: bool) -> None:
+    seen = session([op("aten::a", inputs=[])])
+    assert small.context(replace(seen, options=replace(seen.options, setup=(setup,)))).may_give_generators is may
