@@ -6,7 +6,6 @@ The expected values are asked of the torch under test, in a process that knows n
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -17,14 +16,9 @@ from ptexplore.model.places import Runtime
 from ptexplore.source.python_names import PythonLookup
 from ptexplore.source.tree import runtime_tree
 from tests.harness import TARGET, THOROUGH, Cli, InProcess
+from tests.torch_says import torch_says
 
 pytestmark = pytest.mark.e2e
-
-
-def torch_says(code: str) -> Any:
-    """What `code` prints as JSON where torch and json are imported."""
-    command = [TARGET or sys.executable, "-I", "-W", "ignore", "-c", f"import torch, json\n{code}"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def test_every_bit_of_the_threads_sets_has_a_name(command: InProcess) -> None:
@@ -636,10 +630,11 @@ def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) 
     assert all(hop["status"] == "observed" for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::add.Tensor")
 
 
-@pytest.mark.parametrize(
-    "expression",
-    ["torch.compile(lambda x: x * 2 + 1, backend='eager')(a)", "torch.cond(b.sum() > 0, torch.sin, torch.cos, (a,))"],
-)
+COMPILED = "torch.compile(lambda x: x * 2 + 1, backend='eager')(a)"
+CONDITIONAL = "torch.cond(b.sum() > 0, torch.sin, torch.cos, (a,))"
+
+
+@pytest.mark.parametrize("expression", [COMPILED, CONDITIONAL] if THOROUGH else [CONDITIONAL])
 def test_what_compiles_does_not_compile_our_recorder(command: InProcess, expression: str) -> None:
     """torch.compile runs every Python function through Dynamo, a profile function's too."""
     recorded = torch_says(
