@@ -630,6 +630,33 @@ def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) 
     assert all(hop["status"] == "observed" for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::add.Tensor")
 
 
+NORMED = """
+torch.set_num_threads(1)  # as while stepping: with more of them the kernel goes another way
+a = torch.ones(2, 3, 4, 4)
+norm = torch.nn.BatchNorm2d(3)
+norm(a)
+with torch.profiler.profile() as profile: norm(a)
+(call,) = [event for event in profile.events() if event.name == "aten::native_batch_norm"]
+print(json.dumps([child.name for child in call.cpu_children]))
+"""
+
+
+def test_calls_of_one_operator_by_several_functions_of_a_kernel_are_told_apart(command: InProcess) -> None:
+    """C++ has functions of its own that are called as Python's builtins are (`size`): they are none of those calls."""
+    recorded = torch_says(NORMED)
+    made = command("trace", "norm(a)", "--setup", "a = torch.ones(2, 3, 4, 4)\nnorm = nn.BatchNorm2d(3)", "--json")
+    assert not made.data["findings"], made.data["findings"]
+    (call,) = [hop for hop in made.hops if hop["op"] == "aten::native_batch_norm" and hop["kind"] == "op"]
+
+    def inside(hop: dict[str, Any]) -> list[str]:
+        below: list[str] = []
+        for child in hop["children"]:
+            below += [child["op"]] if child["kind"] == "op" else inside(child)
+        return below
+
+    assert [name.partition(".")[0] for name in inside(call)] == [name.partition(".")[0] for name in recorded]
+
+
 COMPILED = "torch.compile(lambda x: x * 2 + 1, backend='eager')(a)"
 CONDITIONAL = "torch.cond(b.sum() > 0, torch.sin, torch.cos, (a,))"
 

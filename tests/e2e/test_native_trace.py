@@ -150,6 +150,8 @@ PREDICTED: list[tuple[tuple[str, ...], set[str]]] = [
         ("torch.bincount(i), torch.tensor([1.0]), a[[0, 2]]", "--var", "i=torch.arange(3)"),
         {"aten::bincount", "aten::min", "aten::lift_fresh"},
     ),
+    # what is made of a NumPy array is lifted where no guard is held
+    (("torch.from_numpy(n)", "--setup", "n = np.ones(3)"), {"aten::lift_fresh"}),
     # a conjugate view on the way; a layout that no record tells
     (("torch.fft.hfft(a), a.to_sparse()",), {"aten::_fft_c2r", "aten::sparse_coo_tensor.indices_size"}),
     # what is written over is saved before the guard; views of conjugate views in the backward

@@ -468,9 +468,11 @@ def lifted(caller: Claim, operator: Claim) -> str:
     called = [claim for claim in caller.children if claim.hop.kind == "op"]
     pairs = [pair for pair in pairwise(called) if tuple(claim.hop.op for claim in pair) == LIFTED]
     if any(operator is claim for pair in pairs for claim in pair):
-        return f"internal_new_from_data ({VALUES}), around to() and lift_fresh(),"
-    by_name = (caller.event.file or "").endswith("torch/_ops.py")  # torch.ops.aten.lift_fresh
-    return f"valueToTensor ({ASSIGNED})" if operator.hop.op == LIFTED[1] and not by_name else ""
+        return f"internal_new_from_data ({VALUES}), around to() and lift_fresh()"
+    # A slot leaves no builtin. What is made of a NumPy array is lifted by its own builtin, which holds no guard.
+    slot = caller.event.type == "frame" and not (caller.event.file or "").endswith("torch/_ops.py")
+    assigned = slot or caller.event.method == "__setitem__"
+    return f"valueToTensor ({ASSIGNED})" if operator.hop.op == LIFTED[1] and assigned else ""
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:

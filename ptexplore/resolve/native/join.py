@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -197,9 +197,12 @@ def _last(name: str) -> str:
 
 
 def frame_mark(
-    frame: NativeFrame, op_of: OpOf, bindings: Iterable[str], handles: Mapping[int, str]
+    frame: NativeFrame, op_of: OpOf, bindings: Container[Matchable], handles: Mapping[int, str]
 ) -> Matchable | None:
-    """How a frame can be recognised among the claims; None if it can't."""
+    """How a frame can be recognised among the claims; None if it can't.
+
+    `bindings` are those of the claims, of builtins too: C++ has functions of its own that are called as a builtin is.
+    """
     seen, code = frame.function.landmark, frame.function.code
     if code is not None:
         return Matchable("python", python_mark(code.file, code.line, code.name))
@@ -214,7 +217,8 @@ def frame_mark(
     ):
         return Matchable("engine", UNNAMED)
     name = frame.builtin or _last(frame.function.name.qualified)
-    return Matchable("builtin" if frame.builtin else "binding", name) if name in bindings else None
+    mark = Matchable("builtin" if frame.builtin else "binding", name)
+    return mark if mark in bindings else None
 
 
 def handle_below(frame: NativeFrame) -> int | None:
@@ -247,9 +251,9 @@ def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
-    names = {mark.name for _, mark in marked if mark.kind in ("builtin", "binding")}
+    bindings = {mark for _, mark in marked if mark.kind in ("builtin", "binding")}
     known = handles(frames, op_of)
-    run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, names, known)) is not None]
+    run = [(frame, mark) for frame in frames if (mark := frame_mark(frame, op_of, bindings, known)) is not None]
     vague = any(claim.hop.op is None for claim, mark in marked if mark.kind == "op")
     mine = [_loose(mark, vague) for _, mark in marked]
     theirs = [_loose(mark, vague) for _, mark in run]

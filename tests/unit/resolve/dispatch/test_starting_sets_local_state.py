@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -168,25 +169,33 @@ def test_a_python_frame_may_have_changed_them_since(small: Small) -> None:
     assert inside_caller(small.context(), frame, call, assumed).why == assumed.why, "nothing was read"
 
 
+BUILTIN = {"type": "builtin", "table": "torch", "method": "tensor", "tls_include": 0, "tls_exclude": 0}
+FRAME = {"type": "frame", "file": "user.py", "line": 1, "function": "f"}
+
+
 @pytest.mark.parametrize(
-    "called, first, guarded",
+    "called, first, caller, guarded",
     [
-        (("aten::to.device", "aten::lift_fresh"), 0, True),
-        (("aten::to.device", "aten::lift_fresh"), 1, True),
-        (("aten::to.device", "aten::mirror"), 0, False),
-        (("aten::lift_fresh", "aten::to.device"), 1, False),
-        (("aten::lift_fresh", "aten::mirror"), 0, True),
+        (("aten::to.device", "aten::lift_fresh"), 0, BUILTIN, True),
+        (("aten::to.device", "aten::lift_fresh"), 1, BUILTIN, True),
+        (("aten::to.device", "aten::mirror"), 0, BUILTIN, False),
+        (("aten::lift_fresh", "aten::to.device"), 1, BUILTIN, False),
+        (("aten::lift_fresh", "aten::mirror"), 0, BUILTIN, False),
+        (("aten::lift_fresh", "aten::mirror"), 0, BUILTIN | {"method": "__setitem__"}, True),
+        (("aten::lift_fresh", "aten::mirror"), 0, FRAME, True),
+        (("aten::lift_fresh", "aten::mirror"), 0, FRAME | {"file": "torch/_ops.py"}, False),
     ],
 )
 def test_a_tensor_of_pythons_values_is_made_under_a_guard(
-    small: Small, called: tuple[str, str], first: int, guarded: bool
+    small: Small, called: tuple[str, str], first: int, caller: dict[str, Any], guarded: bool
 ) -> None:
     """internal_new_from_data of torch/csrc/utils/tensor_new.cpp: to() and lift_fresh(), one after the other.
 
-    valueToTensor of torch/csrc/autograd/python_variable_indexing.cpp: lift_fresh() alone.
+    valueToTensor of torch/csrc/autograd/python_variable_indexing.cpp: lift_fresh() alone, called by a slot, which no
+    builtin tells of, or by `__setitem__`. tensor_from_numpy of torch/csrc/utils/tensor_numpy.cpp holds no guard.
     """
     calls = [claim("op", name, op=name) for name in called]
-    found = inside_caller(small.context(), claim("python", "tensor", *calls), calls[first], READ)
+    found = inside_caller(small.context(), claim("python", "tensor", *calls, event=caller), calls[first], READ)
     assert found.exclude == (GUARDED if guarded else 0)
     assert not found.certain
 
