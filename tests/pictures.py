@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from textual.pilot import Pilot
 
+from ptexplore.annotations.folders import load_folders
 from ptexplore.annotations.load import NoteLibrary as Notes
 from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.marks import marks
@@ -62,6 +63,7 @@ def library_over(folder: Path, notes_dir: Path) -> Library:
 def with_notes(library: Library, notes: Notes) -> Library:
     """The same with these notes alone, placed anew each time."""
     library.workspace.library = notes
+    library.workspace.folder_pages = load_folders(notes.layers)
     library.workspace.marks = lambda trees: {  # type: ignore[method-assign]
         indexed.tree.info.name: marks(notes, indexed.tree, indexed.store) for indexed in trees
     }
@@ -122,7 +124,7 @@ async def until(pilot: Pilot[None], ready: Callable[[], Any], seconds: float = 3
 async def tour(app: Browser, pilot: Pilot[None]) -> None:
     """A stop of a tour, its source beside it."""
     app.post_message(OpenTour("blending", "token"))
-    await until(pilot, lambda: app.reader.place is not None and app.reader.source.file.parsed)  # type: ignore[union-attr]
+    await until(pilot, lambda: app.reader.source.file is not None and app.reader.source.file.parsed)
 
 
 async def search(app: Browser, pilot: Pilot[None]) -> None:

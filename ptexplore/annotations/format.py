@@ -149,17 +149,23 @@ def is_note(data: bytes) -> bool:
     return data.removeprefix(b"\xef\xbb\xbf")[:4] in (b"---\n", b"---\r")
 
 
-def _front(reading: _Reading, kind: Kind) -> tuple[int, dict[str, Field]]:
-    """The line that ends the front matter, and its fields. Raises Unreadable."""
-    ends = (number for number, line in enumerate(reading.lines[1:], 2) if line.rstrip() == "---")
-    end = next(ends, None) if reading.lines[0].rstrip() == "---" else None
+def front_matter(lines: Sequence[str], known: Sequence[str], needed: Sequence[str]) -> tuple[int, dict[str, Field]]:
+    """The line that ends the front matter of a file, and its fields, `baseline` among them. Raises Unreadable."""
+    ends = (number for number, line in enumerate(lines[1:], 2) if line.rstrip() == "---")
+    end = next(ends, None) if lines[0].rstrip() == "---" else None
     if end is None:
         raise Unreadable(1, "the file must begin with front matter: ---, its keys, ---")
-    fields = read_fields(reading.source(2, end - 1), 2, _KEYS[kind], _NEEDED[kind], block=1)
-    if not blocks.ID.fullmatch(fields["id"].text()):
-        raise Unreadable(fields["id"].line, "an id has lower-case letters, digits and hyphens")
+    fields = read_fields("\n".join(lines[1 : end - 1]), 2, known, needed, block=1)
     if not _BASELINE.fullmatch(fields["baseline"].text()):
         raise Unreadable(fields["baseline"].line, "the baseline is the release that it was written on: v2.6.0")
+    return end, fields
+
+
+def _front(reading: _Reading, kind: Kind) -> tuple[int, dict[str, Field]]:
+    """The line that ends the front matter, and its fields. Raises Unreadable."""
+    end, fields = front_matter(reading.lines, _KEYS[kind], _NEEDED[kind])
+    if not blocks.ID.fullmatch(fields["id"].text()):
+        raise Unreadable(fields["id"].line, "an id has lower-case letters, digits and hyphens")
     return end, fields
 
 

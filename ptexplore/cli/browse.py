@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ptexplore.tui.app import Start
     from ptexplore.tui.jobs import Job
     from ptexplore.tui.library import Library
-    from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
 EPILOG = """\
@@ -48,8 +47,6 @@ sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
 from ptexplore.cli.app import entry
 entry()"""
 _MESSAGE = re.compile(r"^(error|why|try): +(.*)$")
-
-_AREAS = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}  # folders by a short name
 
 
 def browse(
@@ -111,6 +108,7 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     """What the target means. Raises PtexploreError where it means nothing: before the screen is taken."""
     from ptexplore.annotations.blocks import ID
     from ptexplore.tui.app import Start
+    from ptexplore.view.notes.folder import find_folder
     from ptexplore.view.notes.tour import find_stop, find_tour
     from ptexplore.view.search.show import candidates, nothing
     from ptexplore.workspace.saved_traces import load_trace
@@ -122,9 +120,9 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     target = name.strip()
     if not target:
         raise PtexploreError("there is nothing to open", "the target is empty", "ptexplore browse aten", USAGE)
-    folder = _folder(library.trees, target)
+    folder = find_folder(library.trees, target)
     if folder is not None:
-        return folder
+        return Start("folder", folder[1], tree=folder[0].tree.info.name)
     tour_id, _, stop = target.partition("#")
     # Reading all notes takes a moment: only for what can be the id of one.
     if ID.fullmatch(tour_id) and library.notes.tours.get(tour_id) is not None:
@@ -134,22 +132,6 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     if not named:
         raise nothing(library.trees, target, None)
     return Start("candidates", target, candidates=named)
-
-
-def _folder(trees: Sequence[IndexedTree], target: str) -> Start | None:
-    """A folder of the first tree that has it: one of the short names, or a path."""
-    from ptexplore.tui.app import Start
-
-    if "/" not in target and target not in _AREAS:
-        return None
-    path = _AREAS.get(target, target.rstrip("/"))
-    for indexed in trees:
-        if indexed.store.has_folder(path):
-            return Start("folder", path, tree=indexed.tree.info.name)
-    if target in _AREAS:
-        why = f"no tree here has {path}"
-        raise PtexploreError(f"there is no {target} to browse", why, "ptexplore fetch", FAILED)
-    return None
 
 
 # --- commands behind the screens: each in a process of its own, so that it can be stopped and blocks nothing ---

@@ -12,6 +12,7 @@ from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.render.terminal.search import LocateIn
+    from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.search.show import ShowView
 
 
@@ -37,7 +38,7 @@ def show(
 ) -> int:
     """
     TARGET: add_kernel, at::native::add_kernel, torch.nn.functional.relu, aten::add.Tensor, BinaryOps.cpp,
-    BinaryOps.cpp:120, BinaryOps.cpp:10-40, VariableType_2.cpp.
+    BinaryOps.cpp:120, BinaryOps.cpp:10-40, VariableType_2.cpp; a folder: aten, c10, csrc, torch, torch/optim, "."
     """
     name = target.strip()
     if not name:
@@ -45,6 +46,10 @@ def show(
     with open_workspace(python, tree) as workspace:
         if in_editor:
             _open(workspace.show(name, kind=kind, everything=every, kernels=False, notes=False))
+            return 0
+        folder = workspace.folder(name) if kind is None else None
+        if folder is not None:
+            _print_folder(folder, every=every, as_json=as_json, paged=not no_pager)
             return 0
         view = workspace.show(name, kind=kind, everything=every, every_key=full, notes=not no_notes)
         if as_json:
@@ -54,6 +59,19 @@ def show(
         else:
             _print(view, workspace.locate, limit, paged=not no_pager)
     return 0
+
+
+def _print_folder(view: FolderView, *, every: bool, as_json: bool, paged: bool) -> None:
+    if as_json:
+        from ptexplore.view.notes.folder import folder_to_document
+
+        print_json(folder_to_document(view))
+        return
+    from ptexplore.render.terminal.console import captured
+    from ptexplore.render.terminal.folder import print_folder
+    from ptexplore.render.terminal.pager import page
+
+    page(captured(print_folder, open_console(), view, everything=every), wanted=paged)
 
 
 def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None:

@@ -5,6 +5,7 @@ The installed torch's tree, the runtime tree, is its generated C++ over the file
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
@@ -80,6 +81,21 @@ class SourceTree:
         """The file that holds `path` and the line there: an installed header can lie lower than in the repository."""
         file = self.read(path)
         return (file.file, line + file.shift) if file else None
+
+    def folders_in(self, path: str) -> list[str]:
+        """The folders right inside a folder ("": of the whole tree) of a layer that keeps the repository's own folders.
+
+        Links are none. A checkout is such a layer; the installed torch lies in other folders, and gives none.
+        """
+        folders: set[str] = set()
+        for layer in self.layers:
+            if layer.layer != "checkout" or (path and not is_plain(path)):
+                continue
+            for root in layer.roots:
+                with contextlib.suppress(OSError), os.scandir(f"{root}/{path}") as entries:
+                    folders.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        folders.discard(".git")
+        return sorted(f"{path}/{name}" if path else name for name in folders)
 
     @remembered
     def aid(self, name: str) -> str | None:

@@ -17,8 +17,18 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask
 from ptexplore.tui.jobs import JobRunner, end_with_terminal
-from ptexplore.tui.messages import OpenDefinition, OpenOperator, OpenPlace, OpenTour, OpenTrail
+from ptexplore.tui.messages import (
+    GoHome,
+    OpenDefinition,
+    OpenOperator,
+    OpenPlace,
+    OpenTour,
+    OpenTrail,
+    ShowFolder,
+    Trace,
+)
 from ptexplore.tui.navigation import Navigator
+from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
 
@@ -37,9 +47,12 @@ _TRAIL = "trail"  # the name of the screen with what ran last
 
 @dataclass(frozen=True)
 class Start:
-    """What is opened first: one of `candidates` (where there are several the reader chooses), a folder, a tour, …"""
+    """What is opened first: one of `candidates` (where there are several the reader chooses), a folder, a tour, …
 
-    kind: Literal["home", "folder", "candidates", "tour", "trail"] = "home"
+    A map is the page of all of the first tree.
+    """
+
+    kind: Literal["map", "folder", "candidates", "tour", "trail"] = "map"
     name: str = ""  # a folder's path, a tour's id, what was asked for
     tree: str = ""
     stop: str | None = None
@@ -128,17 +141,15 @@ class Browser(App[None]):
 
     def _open(self, start: Start) -> None:
         if start.kind == "folder":
-            self.reader.files.reveal(start.tree, start.name, folder=True)
-            self.reader.files.focus()
+            self.reader.go(Place(start.tree, start.name, FOLDER))
         elif start.kind == "candidates":
             self.navigator.choose(start.name, start.candidates)
         elif start.kind == "tour":
             self.touring.open(start.name, start.stop)
         elif start.trail is not None:
             self.post_message(OpenTrail(start.trail))
-        else:
-            self.reader.files.focus()
-            self.action_home()
+        elif self.library.trees:
+            self.reader.go(Place(self.library.trees[0].tree.info.name, "", FOLDER))
 
     def _settle(self) -> None:
         with contextlib.suppress(PtexploreError):  # whoever needs them says so
@@ -150,6 +161,18 @@ class Browser(App[None]):
     def on_open_place(self, event: OpenPlace) -> None:
         """A line of a file."""
         self.navigator.show_reader().go(event.place)
+
+    def on_show_folder(self, event: ShowFolder) -> None:
+        """A folder's page, beside the files."""
+        self.reader.show_folder(event.place)
+
+    def on_go_home(self, _event: GoHome) -> None:
+        """What to read next."""
+        self.action_home()
+
+    def on_trace(self, event: Trace) -> None:
+        """What runs when the expression does."""
+        self._trace(event.expression)
 
     def on_open_definition(self, event: OpenDefinition) -> None:
         """The definition of what the cursor is on."""

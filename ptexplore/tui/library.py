@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import NoteLibrary as Notes
     from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Lab, Stop, Tour
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ptexplore.tui.jobs import Job
     from ptexplore.tui.places import Place
     from ptexplore.view.card import Card
+    from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
@@ -66,6 +68,19 @@ class Library:
     def reopened_trees(self) -> list[IndexedTree]:
         """The trees with connections of their own: for a thread whose questions must not make the screen wait."""
         return [indexed.reopened() for indexed in self.trees]
+
+    def folder(self, tree: str, path: str) -> FolderView:
+        """The page of a folder of a tree. Raises PtexploreError where a folder of notes cannot be read."""
+        from ptexplore.view.notes.folder import folder_view
+
+        indexed = self.tree(tree)
+        assert indexed is not None
+        return folder_view(indexed, path, self.folder_pages, self.notes)
+
+    @property
+    def folder_pages(self) -> FolderPages:
+        """What was written about folders. Raises PtexploreError where a folder of notes cannot be read."""
+        return self.workspace.folder_pages
 
     @property
     def notes(self) -> Notes:

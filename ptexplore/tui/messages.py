@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenPlace(Message):
-    """Show a line of a file of a tree."""
+    """Show a line of a file of a tree, or a folder's page."""
+
+    place: Place
+
+
+@dataclass
+class ShowFolder(Message):
+    """Show a folder's page beside the files, which keep the keys."""
 
     place: Place
 
@@ -41,6 +48,18 @@ class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
     trail: Trail
+
+
+@dataclass
+class GoHome(Message):
+    """Show what to read next: the learning path and the tours."""
+
+
+@dataclass
+class Trace(Message):
+    """Trace an expression, and show what ran."""
+
+    expression: str
 
 
 @dataclass

@@ -12,6 +12,7 @@ from typing import Any
 from ptexplore.locations import recent_file
 from ptexplore.writing import keep_whole
 
+FOLDER = 0  # the line of a place that is a folder
 _HISTORY = 500  # places to go back to
 FORMAT = 1
 _RECENT = 30  # places that are kept
@@ -21,7 +22,10 @@ _LONGEST = 1000  # characters of a path or name
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader is, or was: a line (1-based) and a column (0-based) of a file of a tree."""
+    """Where a reader is, or was: a line (1-based) and a column (0-based) of a file of a tree.
+
+    A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER.
+    """
 
     tree: str
     path: str

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.trace import Session, Trail
@@ -42,6 +43,7 @@ class SiteContents:
     trees: Sequence[IndexedTree]
     torch: InstalledTorch | None
     library: NoteLibrary
+    folder_pages: FolderPages
     marks_by_tree: MarksByTree
     traces: Sequence[tuple[str, Trail, Session | None]]
     names: DefinitionsByName

@@ -41,6 +41,7 @@ from ptexplore.workspace.opening import (
 )
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.capture.probing import TraceRequest
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from ptexplore.view.new_note import NewNote
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
+    from ptexplore.view.notes.folder import FolderView
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
@@ -350,6 +352,24 @@ class Workspace:
     # --- notes and tours ---
 
     @cached_property
+    def folder_pages(self) -> FolderPages:
+        """What was written about folders. Raises PtexploreError if a folder of notes is not there."""
+        from ptexplore.annotations.folders import load_folders
+
+        return load_folders(self._note_folders())
+
+    def folder(self, target: str) -> FolderView | None:
+        """The page of a folder: one of the short names (aten, c10, csrc, torch), a path, or "." for all of a tree.
+
+        None if the target is no folder of the trees in use. Raises PtexploreError if no tree has what a short name
+        stands for.
+        """
+        from ptexplore.view.notes.folder import find_folder, folder_view
+
+        place = find_folder(self.trees, target)
+        return folder_view(*place, self.folder_pages, self.library) if place is not None else None
+
+    @cached_property
     def library(self) -> NoteLibrary:
         """Every tour and note. Raises PtexploreError if a folder of notes is not there."""
         from ptexplore.annotations.load import load
@@ -418,6 +438,7 @@ class Workspace:
         from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
         from ptexplore.annotations.concepts import load_path
         from ptexplore.view.notes.check import Checked, CheckView
+        from ptexplore.view.notes.folder import folder_problems
 
         library = self.library
         for name in only:
@@ -427,7 +448,9 @@ class Workspace:
         indexed = self.main_tree
         resolver = Resolver(indexed.tree, indexed.store)
         placed = resolve_all(library, resolver, list(only) or None)
-        problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems)
+        pages = self.folder_pages
+        of_folders = () if only else (*pages.problems, *folder_problems(indexed, pages))
+        problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems, *of_folders)
         anchors = tuple(Checked(*row) for row in placed)
         labs = []
         with_labs = [(anchor.tour, anchor.stop) for anchor in anchors if run_labs and anchor.stop.labs]
@@ -555,4 +578,4 @@ class Workspace:
         library, marks_by_tree = self.library, self.marks(trees)
         torch = self.torch if runtime is not None and not alone else None
         names = DefinitionsByName([indexed.store for indexed in trees])
-        return SiteContents(trees, torch, library, marks_by_tree, load_traces(traces), names)
+        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, load_traces(traces), names)

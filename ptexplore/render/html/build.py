@@ -94,8 +94,9 @@ def _write(
     tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names)
     tours.write(_counts(contents, site))
     traces.write()
-    problems = [f"{problem.where}: {problem.text}" for problem in (*library.problems, *path.problems)]
-    lists.folders(site, out)
+    wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
+    problems = [f"{problem.where}: {problem.text}" for problem in wrong]
+    lists.folders(site, out, contents.folder_pages, library)
     lists.operators(site, out, runtime=contents.torch is not None)
     lists.about(site, out, problems)
     write_search(site, out, contents.names, tours, traces, base, progress)

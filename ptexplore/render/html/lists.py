@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from ptexplore import __version__
 from ptexplore.render.html.pages import render
+from ptexplore.render.html.prose import html_of
+from ptexplore.view.notes.folder import line_named, map_rows, tours_through
 from ptexplore.view.site.site import Site, folder_url, operator_names, safe, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
+    from ptexplore.annotations.load import NoteLibrary
     from ptexplore.render.html.output import Output
 
 _LICENCE = 200_000  # characters
 
 
-def folders(site: Site, out: Output) -> None:
-    """A page a folder, and the one of all."""
+def folders(site: Site, out: Output, pages: FolderPages, library: NoteLibrary) -> None:
+    """A page a folder, and the one of all: what was written about it, and what of it is on the site."""
     files: defaultdict[str, list[str]] = defaultdict(list)
     inside: defaultdict[str, set[str]] = defaultdict(set)
     count: Counter[str] = Counter()
@@ -34,13 +40,50 @@ def folders(site: Site, out: Output) -> None:
         parts = folder.split("/") if folder else []
         parents = [("source", folder_url(""))] if folder else []
         parents += [(part, folder_url("/".join(parts[:n]))) for n, part in enumerate(parts[:-1], 1)]
+        written = pages.pages.get(folder)
         page = render(
             site, "folder.html", folder_url(folder), kind="folder", id=folder, folders=parents,
-            title=parts[-1] if parts else "Source",
-            inside=[(each.rsplit("/", 1)[-1], folder_url(each), f"{count[each]:,}") for each in sorted(inside[folder])],
+            title=written.title if written is not None else parts[-1] if parts else "Source", page=written,
+            intro=_prose(written.intro if written is not None else ""),
+            build=_prose(written.build if written is not None else ""),
+            newer=[(version, _prose(text)) for version, text in written.newer] if written is not None else [],
+            start=_start(site, folder, written),
+            map=[(row, folder_url(row.folder)) for row in map_rows(pages) if count[row.folder]] if not folder else [],
+            inside=_inside(pages, sorted(inside[folder]), count),
             files=[(path.rsplit("/", 1)[-1], site.sources[path]) for path in files[folder]],
+            tours=tours_through(folder, library),
         )  # fmt: skip
         out.write(folder_url(folder), page)
+
+
+def _prose(text: str) -> Markup:
+    """A page's Markdown, which has no pictures; its links lead out of the site alone."""
+    return html_of(text, lambda url: url if url.startswith("http") else None, lambda _url: None) if text else Markup()
+
+
+def _start(site: Site, folder: str, page: FolderPage | None) -> list[tuple[FileToRead, str | None, Markup]]:
+    """Each file to begin with, the way to it from the folder's page if it is on the site, and why."""
+    if page is None:
+        return []
+    ways = []
+    for entry in page.start:
+        indexed = site.trees[site.owner.get(entry.path, 0)]
+        line = line_named(indexed, entry) if entry.path in site.sources else None
+        ways.append((entry, site.place(folder_url(folder), entry.path, line), _prose(entry.why)))
+    return ways
+
+
+def _inside(
+    pages: FolderPages, paths: Sequence[str], count: Mapping[str, int]
+) -> list[tuple[str, str, str, Markup, bool]]:
+    """The folders inside: name, page, how many files are on the site, what was written, whether it is rarely needed."""
+    rows = []
+    for path in paths:
+        sentence = pages.sentence(path)
+        text = _prose(sentence.text) if sentence is not None else Markup()
+        rare = sentence is not None and sentence.rare
+        rows.append((path.rpartition("/")[2], folder_url(path), f"{count[path]:,}", text, rare))
+    return sorted(rows, key=lambda row: row[4])
 
 
 def operators(site: Site, out: Output, *, runtime: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ def environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     templates.filters["plain"] = lambda text: clean_lines(str(text))  # escaped after that as any other
+    templates.filters["shell"] = lambda text: shlex.quote(str(text))
     templates.globals |= {
         "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command
     }  # fmt: skip

@@ -112,7 +112,12 @@ def print_intro(console: Console, tour: Tour) -> None:
     folded(console, styled((tour.title, "bold cyan")), "", "  ")
     if tour.intro:
         console.print()
-        _rows(console, _rendered(console, prose(tour.intro), min(console.width, _LONGEST)))
+        print_prose(console, tour.intro)
+
+
+def print_prose(console: Console, text: str) -> None:
+    """Markdown that nothing stands beside."""
+    _rows(console, _rendered(console, prose(text), min(console.width, _LONGEST)))
 
 
 # --- prose ---

@@ -44,6 +44,13 @@ class IndexStore(IndexSearch):
         rows = self.rows(f"{_FILE} WHERE path = ?", path)
         return IndexedFile(*rows[0]) if rows else None
 
+    def files_below(self, folder: str) -> list[IndexedFile]:
+        """Every file below that folder ("": every file), by path."""
+        if not folder:
+            return self.files()
+        query = f"{_FILE} WHERE path > ? AND path < ? ORDER BY path"
+        return [IndexedFile(*row) for row in self.rows(query, f"{folder}/", f"{folder}0")]
+
     def has_folder(self, path: str) -> bool:
         """Whether some file lies below that canonical path."""
         return bool(self.rows("SELECT 1 FROM file WHERE path > ? AND path < ? LIMIT 1", f"{path}/", f"{path}0"))

@@ -18,8 +18,9 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask
 from ptexplore.tui.messages import Moved, OpenUses, Tell
 from ptexplore.tui.open_file import OpenFile
-from ptexplore.tui.places import History, Place, Recent, keep_recent
+from ptexplore.tui.places import FOLDER, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
+from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
@@ -82,6 +83,7 @@ class ReadingScreen(Screen[None]):
         self.history = History()
         self.files = FileTree(library)
         self.source = SourceView()
+        self.folder = FolderPane(library)
         self.uses = Uses(library)
         self.notes = NotesPane(library)
         self._side = Vertical(self.notes, id="side")
@@ -99,23 +101,28 @@ class ReadingScreen(Screen[None]):
         yield Static(id="notice")
         with Horizontal(id="panes"):
             yield self.files
-            yield Vertical(self.source, self.uses, id="middle")
+            yield Vertical(self.source, self.folder, self.uses, id="middle")
             yield self._side
         yield Static(id="status")
         yield Footer(show_command_palette=False, compact=True)
 
     @property
     def place(self) -> Place | None:
-        """Where the cursor is; None while nothing is open."""
-        return self.source.place
+        """Where the cursor is, or the folder whose page is shown; None while nothing is open."""
+        return self.folder.place or self.source.place
+
+    @property
+    def _shown_file(self) -> OpenFile | None:
+        """The file that is read; None while a folder's page is."""
+        return self.source.file if self.folder.place is None else None
 
     # --- panes ---
 
     def action_files(self) -> None:
-        """Show or hide the files; shown, they have the keys."""
-        self._wants_files = not self.files.display
+        """Give the files the keys, shown if they are not; where they have them, hide the files."""
+        self._wants_files = not self.files.has_focus
         self._arrange()
-        (self.files if self._wants_files else self.source).focus()
+        (self.files if self._wants_files else self._middle).focus()
 
     def action_notes(self) -> None:
         """Show or hide the notes."""
@@ -132,12 +139,17 @@ class ReadingScreen(Screen[None]):
         """Close what lies over the source, and give it the keys."""
         if self.uses.display:
             self.uses.display = False
-        elif self.has_class("-small") and self.files.display and self.source.file is not None:
+        elif self.has_class("-small") and self.files.display and self.place is not None:
             self._wants_files = None
         self.source.finding.text = ""
         self._arrange()
         self.source.refresh()
-        self.source.focus()
+        self._middle.focus()
+
+    @property
+    def _middle(self) -> SourceView | FolderPane:
+        """What is read: a file, or a folder's page."""
+        return self.source if self.folder.place is None else self.folder
 
     def _arrange(self, width: int | None = None) -> None:
         width = width or self.size.width
@@ -145,7 +157,7 @@ class ReadingScreen(Screen[None]):
         self.set_class(small, "-small")
         self.set_class(width < ROOMY and not small, "-tight")
         self.set_class(width < NARROW, "-narrow")
-        empty = self.source.file is None
+        empty = self.place is None
         files = self._wants_files if self._wants_files is not None else not small
         self.files.display = files or empty
         self.set_class(small and self.files.display, "-choosing")
@@ -161,8 +173,13 @@ class ReadingScreen(Screen[None]):
         left = self.place
         if remember and left is not None and (left.tree, left.path, left.line) != (place.tree, place.path, place.line):
             self.history.leave(left)
-        file = self._file(place.tree, place.path)
         self._told = ""
+        if place.line == FOLDER:
+            self._go_to_folder(place)
+            return
+        file = self._file(place.tree, place.path)
+        self.folder.leave()
+        self.source.display = True
         self.source.show(file, place.line, place.column, lit)
         self.warn("; ".join(file.notices))
         if self.has_class("-small"):  # the files go away once one was chosen
@@ -175,12 +192,43 @@ class ReadingScreen(Screen[None]):
         self.source.focus()
         self.set_timer(_STAYS, lambda: self._remember(place), name="recent")
 
+    def _go_to_folder(self, place: Place) -> None:
+        """Show a folder's page, and the folder among the files."""
+        self.show_folder(place)
+        if self.has_class("-small"):
+            self._wants_files = None
+        self._arrange()
+        self.folder.focus()
+        self.call_after_refresh(self._after_folder, place)
+
+    def _after_folder(self, place: Place) -> None:
+        self.files.reveal(place.tree, place.path, folder=True)
+        self._ask_for_notes()
+
+    def show_folder(self, place: Place) -> None:
+        """Show a folder's page; the keys stay where they are."""
+        try:
+            self.folder.show(place)
+        except PtexploreError as error:
+            self.tell(error.one_line)
+            return
+        self.uses.display = False
+        self.source.display = False
+        self.warn("")
+        self.notes.follow(place)
+        self._crumb()
+        self._status()
+
     def _afterwards(self, file: OpenFile, *, elsewhere: bool) -> None:
         if elsewhere:
             self.files.reveal(file.indexed.tree.info.name, file.path)
         if not file.parsed and file.there:
             self.run_worker(partial(self._prepare, file.parse), thread=True, group="colour", exclusive=True)
-        if not self.library.marked:  # the first file asks for the notes
+        self._ask_for_notes()
+
+    def _ask_for_notes(self) -> None:
+        """What is opened first asks for the notes."""
+        if not self.library.marked:
             self.run_worker(partial(self._prepare, self.library.read_marks), thread=True, group="notes")
 
     def _prepare(self, work: Callable[[], object]) -> None:
@@ -241,7 +289,7 @@ class ReadingScreen(Screen[None]):
         self._status()
 
     def _status(self) -> None:
-        file, place = self.source.file, self.place
+        file, place = self._shown_file, self.place
         text = self._told or (file.standing if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)
@@ -253,9 +301,11 @@ class ReadingScreen(Screen[None]):
         self.query_one("#crumb", Static).update(self._path_and_definition())
 
     def _path_and_definition(self) -> Content:
-        file, place = self.source.file, self.place
+        file, place = self._shown_file, self.place
         if self.size.width < NARROW:
             return Content(f"{self.size.width} columns: widen")
+        if self.folder.place is not None:
+            return Content.styled(clean(self.folder.title), "bold")
         if file is None or place is None:
             return Content(EMPTY)
         symbol = file.around(place.line)
@@ -288,7 +338,7 @@ class ReadingScreen(Screen[None]):
 
     def action_find(self) -> None:
         """Search in this file."""
-        if self.source.file is None:
+        if self._shown_file is None:
             self.tell("no file is open")
             return
         self.app.push_screen(Ask("find in this file", self.source.finding.text), self._find)
@@ -307,7 +357,7 @@ class ReadingScreen(Screen[None]):
 
     def action_line(self) -> None:
         """Go to a line."""
-        if self.source.file is not None:
+        if self._shown_file is not None:
             self.app.push_screen(Ask("go to line"), self._line)
 
     def _line(self, text: str | None) -> None:
@@ -322,7 +372,7 @@ class ReadingScreen(Screen[None]):
     # --- outside ---
 
     def _where(self) -> tuple[str, int] | None:
-        file, place = self.source.file, self.place
+        file, place = self._shown_file, self.place
         if file is None or place is None:
             return None
         return file.indexed.tree.place_of(place.path, place.line)
@@ -342,7 +392,7 @@ class ReadingScreen(Screen[None]):
 
     def action_permalink(self) -> None:
         """Copy the permalink of the line; shown as well, since not every terminal copies."""
-        file, place = self.source.file, self.place
+        file, place = self._shown_file, self.place
         if file is None or place is None:
             return
         url, why = file.permalink(place.line)

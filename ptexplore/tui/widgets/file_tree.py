@@ -14,8 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ptexplore.safe_text import clean
-from ptexplore.tui.messages import OpenPlace
-from ptexplore.tui.places import Place
+from ptexplore.tui.messages import OpenPlace, ShowFolder
+from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets import colours
 
 if TYPE_CHECKING:
@@ -193,10 +193,12 @@ class FileTree(ScrollView, can_focus=True):
             self.post_message(OpenPlace(Place(row.tree, row.path)))
         elif row.open:
             self._close(row)
-        elif row.tree in self._top:
-            self._reveal(row.tree, row.path, folder=True)
         else:
-            self.reveal(row.tree, row.path, folder=True)
+            self.post_message(ShowFolder(Place(row.tree, row.path, FOLDER)))
+            if row.tree in self._top:
+                self._reveal(row.tree, row.path, folder=True)
+            else:
+                self.reveal(row.tree, row.path, folder=True)
 
     def action_inside(self) -> None:
         """Open a folder; on into it where it is open."""

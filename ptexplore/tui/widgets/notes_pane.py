@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
+from ptexplore.tui.places import FOLDER
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import TONES
 from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code, lab_facts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.tour import StopView
 
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
+OF_A_FOLDER = "Enter opens what the cursor is on, h the folder around. a lists everything. ctrl+p searches, ? is help."
 READING = "the notes are being read …"
 _PAUSE = 0.15  # seconds between two notes that are drawn
 TOUR = "> next  < before  = its source  c contents  J K scroll"
@@ -72,8 +74,13 @@ class NotesPane(VerticalScroll):
         """The cursor is at this place now."""
         if self.stop is not None:
             return
+        if place.line == FOLDER:
+            if self._shown != (OF_A_FOLDER,):
+                self._shown = (OF_A_FOLDER,)
+                self._replace([Static(Content.styled(OF_A_FOLDER, "dim"))])
+            return
         if not self._library.marked:  # it is not known yet whether there is one
-            if self._shown is None:
+            if self._shown in (None, (OF_A_FOLDER,)):
                 self._shown = (READING,)
                 self._replace([Static(Content.styled(READING, "dim"))])
             return

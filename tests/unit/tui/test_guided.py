@@ -59,6 +59,8 @@ def with_notes(library: Library, folder: Path) -> Library:
 
 def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
     async def reading(app, pilot):
+        await until(pilot, lambda: "the learning path and the tours" in screen(app))
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Home))
         shown = screen(app)
         for part in ("Learning path  0/2", "Basic use  0/1", "○ Mixing  ← next", "0/4  How things are blended",

@@ -1,0 +1,232 @@
+"""Welcome pages of folders: what a folder of PyTorch is for, where to start in it, a sentence for each subfolder.
+
+A page is `folders/*.md` of a folder of notes. Everything that it names is found by name; nothing is a line number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptexplore.annotations.files import read_bytes
+from ptexplore.annotations.format import LARGEST, decode, front_matter, without_controls
+from ptexplore.annotations.load import Layer
+from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
+from ptexplore.annotations.records import Problem, Unreadable, Where
+from ptexplore.source.tree import is_plain
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+    from ptexplore.annotations.blocks import Field
+
+FOLDERS = "folders"
+_KEYS = ("folder", "title", "summary", "baseline", "try")
+_NEEDED = ("folder", "title", "summary", "baseline")
+_START, _FOLDERS, _RARE, _BUILD, _NEWER = "start here", "folders", "rarely needed", "in a build", "in "
+_ENTRY = re.compile(r"`([^`]+)`(?: at `([^`]+)`)?: +(\S.*)", re.DOTALL)
+_VERSION = re.compile(r"in ([0-9]+\.[0-9]+\.[0-9]+)")
+_MOST = 500  # pages of one folder of notes
+
+
+@dataclass(frozen=True, slots=True)
+class FileToRead:
+    """A file to begin with, and why. `symbol` is the name in it to look at, "" for its beginning."""
+
+    where: Where
+    path: str  # in the repository
+    symbol: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subfolder:
+    """A sentence about a folder inside. `rare` says that a reader seldom needs it."""
+
+    where: Where
+    path: str  # in the repository
+    text: str
+    rare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPage:
+    """What was written about one folder. `folder` is its path in the repository, "" for all of it.
+
+    `intro`, `build` and the text of `newer` are Markdown; `newer` is what differs in a later release: (version, text).
+    `expression` can be traced, and runs through the folder; "" where there is none.
+    """
+
+    where: Where
+    folder: str
+    title: str
+    summary: str
+    baseline: str
+    expression: str = ""
+    intro: str = ""
+    start: tuple[FileToRead, ...] = ()
+    subfolders: tuple[Subfolder, ...] = ()
+    build: str = ""
+    newer: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class FolderPages:
+    """Every page by its folder: a later layer's replaces an earlier one's. `problems` is what is wrong with them."""
+
+    pages: dict[str, FolderPage] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def sentence(self, folder: str) -> Subfolder | None:
+        """What the page of the folder around it says of a folder; else the summary of its own page."""
+        around = self.pages.get(folder.rpartition("/")[0])
+        for subfolder in around.subfolders if around is not None else ():
+            if subfolder.path == folder:
+                return subfolder
+        page = self.pages.get(folder)
+        return Subfolder(page.where, folder, page.summary) if page is not None else None
+
+
+def load_folders(layers: Sequence[Layer]) -> FolderPages:
+    """Read the pages of every layer; what is wrong with one is told, and the rest is there."""
+    made = FolderPages()
+    for layer in layers:
+        own: dict[str, FolderPage] = {}
+        for shown, file in _files(layer):
+            page, problems = _read(shown, file)
+            made.problems += problems
+            if page is None:
+                continue
+            if page.folder in own:
+                text = f"the folder {page.folder!r} has the page {own[page.folder].where.file} already"
+                made.problems.append(Problem(page.where, text))
+            else:
+                own[page.folder] = page
+        made.pages |= own
+    return made
+
+
+def _files(layer: Layer) -> Iterator[tuple[str, Path]]:
+    """The name to show and the path of each page's file."""
+    try:
+        names = sorted(os.listdir(layer.root / FOLDERS))
+    except OSError:
+        return
+    for name in [name for name in names if name.lower().endswith(".md") and name.lower() != "readme.md"][:_MOST]:
+        yield f"{layer.shown}/{FOLDERS}/{name}", layer.root / FOLDERS / name
+
+
+def _read(shown: str, file: Path) -> tuple[FolderPage | None, list[Problem]]:
+    try:
+        data = read_bytes(file, LARGEST)
+    except OSError as error:
+        return None, [Problem(Where(shown, 1), f"it cannot be read: {error.strerror or error}")]
+    return parse(data, shown)
+
+
+def parse(data: bytes, shown: str) -> tuple[FolderPage | None, list[Problem]]:
+    """The page in `data`, None where its front matter cannot be used, and everything that is wrong with it."""
+    problems: list[Problem] = []
+    try:
+        text, controls = without_controls(decode(data))
+        left_out = "the control character {} is left out"
+        problems += [Problem(Where(shown, line), left_out.format(code)) for line, code in controls]
+        lines = text.split("\n")
+        end, front = front_matter(lines, _KEYS, _NEEDED)
+        folder = _folder(front["folder"])
+        document = tokens("\n" * end + "\n".join(lines[end:]))
+    except Unreadable as error:
+        return None, [*problems, Problem(Where(shown, error.line), str(error))]
+    except (RecursionError, ValueError) as error:
+        return None, [*problems, Problem(Where(shown, 1), f"this is no Markdown that can be read: {str(error)[:80]}")]
+    problems += [Problem(Where(shown, line), trouble) for line, trouble in troubles(document)]
+    if len(problems) > len(controls):
+        return None, problems  # what may not be shown is in it somewhere
+    page = _Page(shown, folder, lines)
+    for section in sections(document, ("h2",), len(lines)):
+        page.take(section)
+    first = next((line_of(token) for token in document if token.type == "heading_open"), len(lines) + 1)
+    intro = "\n".join(lines[end : first - 1]).strip()
+    if not intro:
+        page.problem(end, "a page begins with what the folder is for")
+    made = FolderPage(
+        Where(shown, 1), folder, front["title"].text(), front["summary"].text(), front["baseline"].text(),
+        front["try"].code() if "try" in front else "", intro,
+        tuple(page.start), tuple(page.subfolders), page.build, tuple(page.newer),
+    )  # fmt: skip
+    return made, [*problems, *page.problems]
+
+
+def _folder(given: Field) -> str:
+    """The folder that a page is about; "" is written as '""'. Raises Unreadable."""
+    if given.node.id == "scalar" and given.node.value == "":
+        return ""
+    path = given.text().rstrip("/")
+    if not is_plain(path):
+        raise Unreadable(given.line, f"{path!r} is no path inside the tree")
+    return path
+
+
+@dataclass
+class _Page:
+    """The sections of one page as they are read."""
+
+    shown: str
+    folder: str
+    lines: list[str]
+    start: list[FileToRead] = field(default_factory=list)
+    subfolders: list[Subfolder] = field(default_factory=list)
+    build: str = ""
+    newer: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def problem(self, line: int, text: str) -> None:
+        """Note something wrong at a line (1-based)."""
+        self.problems.append(Problem(Where(self.shown, line), text))
+
+    def take(self, section: HeadedSection) -> None:
+        """Read one section by its title."""
+        title = section.title.lower()
+        version = _VERSION.fullmatch(title)
+        prose = "\n".join(self.lines[section.body - 1 : section.last]).strip()
+        if title == _START:
+            for line, path, symbol, text in self._entries(section):
+                self.start.append(FileToRead(Where(self.shown, line), path, symbol, text))
+        elif title in (_FOLDERS, _RARE):
+            for line, path, symbol, text in self._entries(section):
+                if symbol:
+                    self.problem(line, "a folder has no name to look at: `folder`: a sentence")
+                self.subfolders.append(Subfolder(Where(self.shown, line), path, text, rare=title == _RARE))
+        elif title == _BUILD:
+            self.build = prose
+        elif version is not None:
+            self.newer.append((version[1], prose))
+        else:
+            known = "Start here, Folders, Rarely needed, In a build, In 2.13.0"
+            self.problem(section.first, f"there is no section {section.title!r}; there are {known}")
+
+    def _entries(self, section: HeadedSection) -> Iterator[tuple[int, str, str, str]]:
+        """Line, path in the repository, name and sentence of each entry of a section's list."""
+        for line, token in _items(section):
+            match = _ENTRY.fullmatch(token.content.strip())
+            path = match[1].strip().rstrip("/") if match is not None else ""
+            whole = path.removeprefix("/") if path.startswith("/") or not self.folder else f"{self.folder}/{path}"
+            if match is None or not is_plain(whole):
+                self.problem(line, "an entry is `path`: a sentence, or `path` at `name`: a sentence")
+            else:
+                yield line, whole, match[2] or "", " ".join(match[3].split())
+
+
+def _items(section: HeadedSection) -> Iterator[tuple[int, Token]]:
+    """The text of each item of the lists in a section, with its line."""
+    line, is_open = section.first, False
+    for token in section.tokens:
+        if token.type == "list_item_open":
+            line, is_open = line_of(token), True
+        elif token.type == "inline" and is_open:
+            is_open = False
+            yield line, token

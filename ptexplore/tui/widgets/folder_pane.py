@@ -1,0 +1,219 @@
+"""A folder's page in the middle of the reading screen: what it is for, and everything in it that one can open."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets.option_list import Option
+
+from ptexplore.safe_text import clean
+from ptexplore.tui.asking import Choices
+from ptexplore.tui.messages import GoHome, OpenPlace, OpenTour, Trace
+from ptexplore.tui.places import FOLDER, Place
+from ptexplore.view.notes.folder import map_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ptexplore.tui.library import Library
+    from ptexplore.view.notes.folder import FolderRow, FolderView
+
+_CODE = re.compile(r"`([^`]+)`")
+_NAMES = 26  # columns of the names that sentences are lined up after
+
+
+class _Leads(Option):
+    """A line that opens something."""
+
+    def __init__(self, text: Content, message: Message) -> None:
+        super().__init__(text)
+        self.message = message
+
+
+class FolderPane(Choices):
+    """The page of one folder. `place` is that folder; None while no page is shown."""
+
+    DEFAULT_CSS = """
+    FolderPane { display: none; padding: 0 2; text-wrap: wrap; text-overflow: fold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "Open"),
+        Binding("l,right", "select", show=False),
+        Binding("h,left", "around", show=False),
+        Binding("a", "everything", "All of it"),
+    ]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(id="folder")
+        self._library = library
+        self._view: FolderView | None = None
+        self._everything = False
+        self.place: Place | None = None
+
+    def show(self, place: Place) -> None:
+        """Show the page of a folder; `place.line` is FOLDER."""
+        kept = place == self.place
+        self._view = self._library.folder(place.tree, place.path)
+        self._everything = self._everything and kept
+        self.place = place
+        self.display = True
+        self.fill(list(self._page_lines(self._view)), keep=kept)
+        if not kept:
+            self.scroll_home(animate=False)
+
+    def leave(self) -> None:
+        """Show no page any more."""
+        self.place = None
+        self.display = False
+
+    @property
+    def title(self) -> str:
+        """What stands above the panes: the folder's path, and what the page calls it."""
+        view = self._view
+        if view is None:
+            return ""
+        name = view.folder or view.spot.tree.label
+        return f"{name}  ›  {view.title}" if view.page is not None and view.folder else name
+
+    # --- what is on it ---
+
+    def _page_lines(self, view: FolderView) -> Iterator[Option]:
+        page = view.page
+        if page is None:
+            yield _read(Content.styled("Nobody has written about this folder yet.", "dim"))
+        else:
+            yield from _prose(page.intro)
+        yield from self._map(view)
+        if view.start:
+            yield _heading("Start here")
+            for number, row in enumerate(view.start, 1):
+                symbol = f"  {row.entry.symbol}" if row.entry.symbol else ""
+                missing = "" if row.spot is not None else "  not in this tree"
+                text = Content.assemble(
+                    (f"{number}  ", "dim"), (clean(row.entry.path), "bold $text-primary"), (clean(symbol), "dim"),
+                    (missing, "$text-warning"), "\n   ", _coded(row.entry.why),
+                )  # fmt: skip
+                ref = row.spot.ref if row.spot is not None else None
+                if ref is None or ref.path is None:
+                    yield _read(text)
+                else:
+                    yield _Leads(text, OpenPlace(Place(view.spot.tree.name, ref.path, ref.line or 1)))
+        yield from self._inside(view)
+        if view.tours:
+            yield _heading("Tours through here")
+            for through in view.tours:
+                stops = f"  {through.stops} of {len(through.tour.stops)} stops"
+                text = Content.assemble((clean(through.tour.title), "$text-primary"), (stops, "dim"))
+                yield _Leads(text, OpenTour(through.tour.id, through.first))
+        if page is not None and page.expression:
+            yield _heading("Try")
+            text = Content.assemble(("trace ", "dim"), (clean(page.expression), "bold $text-accent"))
+            yield _Leads(text, Trace(page.expression))
+        if page is not None and page.build:
+            yield _heading("In a build")
+            yield from _prose(page.build)
+        if view.newer:
+            yield _heading(f"In {clean(view.spot.tree.version)}")
+            yield from _prose(view.newer)
+        for fact in view.facts:
+            yield _read(Content.styled(f"\n{clean(fact)}", "dim"))
+
+    def _map(self, view: FolderView) -> Iterator[Option]:
+        """The way from Python to the machine, from folder to folder: on the page of all of it."""
+        if view.folder:
+            return
+        rows = [row for row in map_rows(self._library.folder_pages) if self._has(view, row.folder)]
+        yield _heading("Learn")
+        home = Content.assemble(("the learning path and the tours", "$text-primary"), ("  H", "dim"))
+        yield _Leads(home, GoHome())
+        if rows:
+            yield _heading("From Python to the machine")
+        for number, row in enumerate(rows):
+            arrow = "" if number == len(rows) - 1 else "\n   │"
+            says = Content.assemble("\n   ", _coded(row.text)) if row.text else ""
+            text = Content.assemble(
+                "   ", (clean(row.folder), "bold $text-primary"), (f"  {clean(row.name)}", "dim"), says, (arrow, "dim")
+            )
+            yield _Leads(text, OpenPlace(Place(view.spot.tree.name, row.folder, FOLDER)))
+
+    def _has(self, view: FolderView, folder: str) -> bool:
+        indexed = self._library.tree(view.spot.tree.name)
+        return indexed is not None and indexed.store.has_folder(folder)
+
+    def _inside(self, view: FolderView) -> Iterator[Option]:
+        """Folders, those that are rarely needed in one line; then the files that lie here."""
+        common = [row for row in view.folders if self._everything or not row.rare]
+        rare = [row for row in view.folders if row.rare and not self._everything]
+        if common:
+            yield _heading("Folders")
+            yield from (self._folder(view, row) for row in common)
+        if rare:
+            names = ", ".join(clean(row.name) for row in rare)
+            yield _read(Content.styled(f"rarely needed: {names}  (a shows them)", "dim"))
+        if view.files and self._everything:
+            yield _heading("Files")
+            for file in view.files:
+                name = clean(file.path.rpartition("/")[2])
+                text = Content.assemble((name, "$text-primary"), (f"  {file.lines:,} lines", "dim"))
+                yield _Leads(text, OpenPlace(Place(view.spot.tree.name, file.path)))
+        elif view.files:
+            more = f"{len(view.files):,} files lie here  (a lists them; e shows them on the left)"
+            yield _read(Content.styled(more, "dim"))
+
+    def _folder(self, view: FolderView, row: FolderRow) -> Option:
+        count = f"{row.files:,}" if row.files else "-"
+        text = Content.assemble(
+            (f"{clean(row.name):<{_NAMES}}", "$text-primary"), (f"{count:>6}  ", "dim"), _coded(row.text)
+        )  # fmt: skip
+        if not row.files:
+            return _read(text)
+        return _Leads(text, OpenPlace(Place(view.spot.tree.name, row.path, FOLDER)))
+
+    # --- keys ---
+
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
+        """Open what the line leads to."""
+        event.stop()
+        if isinstance(event.option, _Leads):
+            self.app.post_message(event.option.message)
+
+    def action_around(self) -> None:
+        """The folder around this one."""
+        if self.place is not None and self.place.path:
+            around = self.place.path.rpartition("/")[0]
+            self.post_message(OpenPlace(Place(self.place.tree, around, FOLDER)))
+
+    def action_everything(self) -> None:
+        """Also what is rarely needed, and every file; or no longer."""
+        self._everything = not self._everything
+        if self._view is not None:
+            self.fill(list(self._page_lines(self._view)), keep=True)
+
+
+def _read(text: Content) -> Option:
+    """A line that is only there to be read."""
+    return Option(text, disabled=True)
+
+
+def _heading(text: str) -> Option:
+    return _read(Content.assemble("\n", (text, "bold $text-accent")))
+
+
+def _prose(text: str) -> Iterator[Option]:
+    """Paragraphs, one option each."""
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
+        yield _read(Content.assemble("\n" if number else "", _coded(" ".join(paragraph.split()))))
+
+
+def _coded(text: str) -> Content:
+    """A sentence, its code told apart by colour."""
+    parts: list[Content] = []
+    at = 0
+    for match in _CODE.finditer(text):
+        parts += [Content(clean(text[at : match.start()])), Content.styled(clean(match[1]), "$text-accent")]
+        at = match.end()
+    return Content.assemble(*parts, clean(text[at:]))

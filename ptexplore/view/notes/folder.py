@@ -1,0 +1,265 @@
+"""A folder's page: what it is for, where to start, its subfolders, the tours that pass through; and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ptexplore.annotations.anchors import is_baseline
+from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
+from ptexplore.annotations.load import NoteLibrary
+from ptexplore.annotations.records import Problem, Tour
+from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.model.symbols import IndexedFile
+from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.trees import IndexedTree, Spot, project, spot
+
+# Folders by a short name: what a reader calls them.
+SHORT_NAMES = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}
+ROOT = "."  # how all of a tree is asked for
+
+
+# The way of a call from Python to the machine: what each folder is on it, by the folder.
+MAP = {
+    "torch": "Python",
+    "torch/csrc": "bindings",
+    "torch/csrc/autograd": "autograd",
+    "aten/src/ATen/core": "dispatcher",
+    "aten/src/ATen/native": "operators",
+    "aten/src/ATen/native/cpu": "kernels",
+    "c10": "foundations",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A folder of MAP: what it is on the way, and a sentence about it."""
+
+    folder: str
+    name: str
+    text: str
+
+
+def map_rows(pages: FolderPages) -> list[MapRow]:
+    """The way from Python to the machine, with what the pages say of each folder on it."""
+    written = {folder: page.summary for folder, page in pages.pages.items()}
+    return [MapRow(folder, name, written.get(folder, "")) for folder, name in MAP.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRow:
+    """A folder inside: how many files the tree has below it (0: none is part of this tree), and a sentence about it."""
+
+    path: str
+    files: int
+    text: str = ""
+    rare: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class StartRow:
+    """A file to begin with. `spot` is where it is in the tree, with the line of its name; None if it is not there."""
+
+    entry: FileToRead
+    spot: Spot | None
+
+
+@dataclass(frozen=True, slots=True)
+class TourThrough:
+    """A tour that passes through the folder: how many of its stops are in it, and the id of the first of them."""
+
+    tour: Tour
+    stops: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderView:
+    """A folder of one tree. `page` is None if nobody wrote one; `folder` is "" for the whole tree.
+
+    `total` counts the files in it and below. `facts` is what a reader must know of what was written. `newer` is what
+    the page says of the version of this tree.
+    """
+
+    spot: Spot
+    folder: str
+    page: FolderPage | None
+    total: int
+    folders: tuple[FolderRow, ...]
+    files: tuple[IndexedFile, ...]
+    start: tuple[StartRow, ...] = ()
+    tours: tuple[TourThrough, ...] = ()
+    facts: tuple[str, ...] = ()
+    newer: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the page calls it, else its path."""
+        return self.page.title if self.page is not None else self.folder or self.spot.tree.label
+
+
+def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree, str] | None:
+    """The first tree that has the folder, and its path: one of SHORT_NAMES, a path, or "." for all of the first tree.
+
+    None for what is no folder's name. Raises PtexploreError where no tree here has one of SHORT_NAMES.
+    """
+    if target == ROOT and trees:
+        return trees[0], ""
+    if "/" not in target and target not in SHORT_NAMES:
+        return None
+    path = SHORT_NAMES.get(target, target.rstrip("/"))
+    for indexed in trees:
+        if indexed.store.has_folder(path):
+            return indexed, path
+    if target in SHORT_NAMES:
+        why = f"no tree here has {path}"
+        raise PtexploreError(f"there is no folder {target} here", why, "ptexplore fetch", FAILED)
+    return None
+
+
+def folder_view(indexed: IndexedTree, folder: str, pages: FolderPages, library: NoteLibrary) -> FolderView:
+    """The page of a folder of a tree; the pages and tours of PyTorch say nothing of another project's folders."""
+    ours = project(indexed) == "pytorch"
+    page = pages.pages.get(folder) if ours else None
+    files, inside = _contents(indexed, folder)
+    info = indexed.tree.info
+    version = info.version.partition("+")[0].removeprefix("v")
+    newer = next((text for at, text in page.newer if at == version), "") if page is not None else ""
+    facts = [] if page is None or is_baseline(info, page.baseline) or newer else [f"written on {page.baseline}"]
+    return FolderView(
+        spot(indexed, folder, None), folder, page, sum(inside.values()) + len(files),
+        tuple(_rows(inside, page, pages)), tuple(files),
+        tuple(StartRow(entry, _place(indexed, entry)) for entry in page.start) if page is not None else (),
+        tuple(tours_through(folder, library)) if ours else (), tuple(facts), newer,
+    )  # fmt: skip
+
+
+def _contents(indexed: IndexedTree, folder: str) -> tuple[list[IndexedFile], Counter[str]]:
+    """The files that lie in a folder itself, and how many lie below each folder inside, by its path."""
+    files: list[IndexedFile] = []
+    inside: Counter[str] = Counter()
+    prefix = f"{folder}/" if folder else ""
+    for file in indexed.store.files_below(folder):
+        first, _, rest = file.path.removeprefix(prefix).partition("/")
+        if rest:
+            inside[prefix + first] += 1
+        else:
+            files.append(file)
+    return files, inside
+
+
+def _rows(inside: Counter[str], page: FolderPage | None, pages: FolderPages) -> Iterator[FolderRow]:
+    """The folders inside: as the page has them, then those that it does not name; rare ones last."""
+    written = [subfolder.path for subfolder in page.subfolders] if page is not None else []
+    rows = []
+    for path in dict.fromkeys([*written, *sorted(inside, key=str.lower)]):
+        sentence = pages.sentence(path) if page is not None or path in pages.pages else None
+        rows.append(FolderRow(path, inside[path], sentence.text if sentence else "", bool(sentence and sentence.rare)))
+    yield from (row for row in rows if not row.rare)
+    yield from (row for row in rows if row.rare)
+
+
+def _place(indexed: IndexedTree, entry: FileToRead) -> Spot | None:
+    """Where a file to begin with is; at its name's definition, where one thing in it is called so."""
+    if indexed.store.file(entry.path) is None:
+        return None
+    return spot(indexed, entry.path, line_named(indexed, entry))
+
+
+def line_named(indexed: IndexedTree, entry: FileToRead) -> int | None:
+    """The line of the name that an entry gives, in its file; None if it gives none, or nothing there is called so."""
+    if not entry.symbol:
+        return None
+    named = [symbol for symbol in indexed.store.outline(entry.path) if _ends(symbol.qualified, entry.symbol)]
+    named.sort(key=lambda symbol: (symbol.role != "definition", symbol.line))
+    if named:
+        return named[0].line
+    dialect = [row for row in indexed.store.dialect_in(entry.path) if entry.symbol in (row.name, row.kind)]
+    if dialect:
+        return min(row.line for row in dialect)
+    last = entry.symbol.rpartition("::")[2].rpartition(".")[2]
+    lines = indexed.tree.lines(entry.path)
+    return next((number for number, line in enumerate(lines, 1) if last in line), None)
+
+
+def _ends(qualified: str, name: str) -> bool:
+    """Whether a qualified name ends in `name`, whole parts alone."""
+    whole, part = qualified.replace(".", "::"), name.replace(".", "::")
+    return whole == part or whole.endswith(f"::{part}")
+
+
+def tours_through(folder: str, library: NoteLibrary) -> list[TourThrough]:
+    """Tours with stops about something in the folder, those with most of them first."""
+    through = []
+    for tour in library.tours.values():
+        prefix = f"{folder}/" if folder else ""
+        stops = [stop.id for stop in tour.stops if stop.anchor.path.startswith(prefix)]
+        if stops and tour.kind == "tour":
+            through.append(TourThrough(tour, len(stops), stops[0]))
+    return sorted(through, key=lambda row: (-row.stops, row.tour.id))
+
+
+def plain_sentence(text: str) -> str:
+    """A sentence of a list without Markdown's signs: code is told by its looks alone."""
+    return text.replace("`", "").replace("**", "")
+
+
+def folder_problems(indexed: IndexedTree, pages: FolderPages) -> Iterator[Problem]:
+    """Paths and names of the pages that a tree does not have, and folders that they leave out.
+
+    Only of pages that were written on this very tree: another version may have other files.
+    """
+    for page in pages.pages.values():
+        if not is_baseline(indexed.tree.info, page.baseline) or indexed.checkout is None:
+            continue
+        if page.folder and page.folder not in indexed.tree.folders_in(page.folder.rpartition("/")[0]):
+            yield Problem(page.where, f"there is no folder {page.folder}")
+            continue
+        for entry in page.start:
+            if not indexed.tree.exists(entry.path):
+                yield Problem(entry.where, f"there is no file {entry.path}")
+            elif entry.symbol and indexed.store.file(entry.path) and line_named(indexed, entry) is None:
+                yield Problem(entry.where, f"nothing in {entry.path} is called {entry.symbol}")
+        known = set(indexed.tree.folders_in(page.folder))
+        for subfolder in page.subfolders:
+            if subfolder.path not in known:
+                yield Problem(subfolder.where, f"there is no folder {subfolder.path}")
+        if page.subfolders:
+            missing = sorted(known - {subfolder.path for subfolder in page.subfolders})
+            if missing:
+                yield Problem(page.where, f"nothing is said of {', '.join(missing)}")
+
+
+def folder_to_document(view: FolderView) -> dict[str, Any]:
+    """`show DIR --json`."""
+    page = view.page
+    return {
+        "format": FORMAT,
+        "folder": view.folder,
+        "tree": tree_to_json(view.spot.tree),
+        "title": view.title,
+        "summary": page.summary if page is not None else None,
+        "intro": page.intro if page is not None else None,
+        "in_a_build": page.build or None if page is not None else None,
+        "trace": page.expression or None if page is not None else None,
+        "facts": list(view.facts),
+        "newer": view.newer or None,
+        "total": view.total,
+        "start": [
+            {"path": row.entry.path, "symbol": row.entry.symbol or None, "why": row.entry.why,
+             "source": source_to_json(row.spot.ref) if row.spot is not None else None}
+            for row in view.start
+        ],
+        "folders": [
+            {"path": row.path, "files": row.files, "text": row.text or None, "rare": row.rare} for row in view.folders
+        ],
+        "files": [{"path": file.path, "lines": file.lines, "layer": file.layer} for file in view.files],
+        "tours": [{"tour": row.tour.id, "stops": row.stops, "of": len(row.tour.stops), "first": row.first}
+                  for row in view.tours],
+    }  # fmt: skip
