@@ -61,7 +61,8 @@ def read(line: str) -> dict[str, Any] | None:
         return {"library": "oneDNN", "what": onednn[1], "implementation": onednn[2], "problem": onednn[3]}
     if mkl is None:
         return None
-    problem = [word for word in mkl[2].split(",0x", 1)[0].split(",") if ":0x" not in word]
+    words = [word.strip() for word in re.split(r", ?0x", mkl[2], maxsplit=1)[0].split(",")]
+    problem = [word for word in words if ":0x" not in word]
     return {"library": "MKL", "what": mkl[1], "implementation": None, "problem": ",".join(problem)}
 
 

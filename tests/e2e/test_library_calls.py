@@ -12,13 +12,15 @@ from tests.harness import TARGET, InProcess
 
 pytestmark = pytest.mark.e2e
 BF16 = "torch.rand(64, 64, dtype=torch.bfloat16)"
-EXPRESSION = "(a @ b, F.linear(x, w))"
+EXPRESSION = "(a @ b, F.linear(x, w), F.conv3d(y, v), torch.bmm(z, z))"
+SOLID, KERNEL, BATCH = "torch.rand(1, 2, 4, 4, 4)", "torch.rand(3, 2, 2, 2, 2)", "torch.rand(2, 20, 20)"
 ALONE = f"""
 import torch
 F = torch.nn.functional
 torch.set_num_threads(1)
 a, b = torch.rand(3, 3), torch.rand(3, 3)
 x, w = {BF16}, {BF16}
+y, v, z = {SOLID}, {KERNEL}, {BATCH}
 {EXPRESSION}
 """
 
@@ -33,19 +35,22 @@ def printed() -> list[tuple[str, str, str | None, str]]:
         if line.startswith("onednn_verbose") and ",exec,cpu," in line:
             fields = line.partition(",exec,cpu,")[2].split(",")
             calls.append(("oneDNN", fields[0], fields[1], fields[-2]))
-        elif line.startswith("MKL_VERBOSE SGEMM"):
-            calls.append(("MKL", "SGEMM", None, line.partition("(")[2].partition(",0x")[0]))
+        elif line.startswith("MKL_VERBOSE ") and "(" in line:
+            name, _, given = line.removeprefix("MKL_VERBOSE ").partition("(")
+            calls.append(("MKL", name, None, given.replace(", ", ",").partition(",0x")[0]))
     return calls
 
 
 def test_what_ran_in_the_libraries(command: InProcess) -> None:
-    made = command("trace", EXPRESSION, "--var", f"x={BF16}", "--var", f"w={BF16}", "--json")
+    given = {"x": BF16, "w": BF16, "y": SOLID, "v": KERNEL, "z": BATCH}
+    variables = [part for name, value in given.items() for part in ("--var", f"{name}={value}")]
+    made = command("trace", EXPRESSION, *variables, "--json")
     if not made.data["captured"]["native"]:
         pytest.skip("no native pass here")
     told = [hop["library"] for hop in made.hops if hop["library"]]
     found = [(said["library"], said["what"], said["implementation"], said["problem"]) for said in told]
     assert found == printed()
-    assert found
+    assert {what for _, what, _, _ in found} >= {"SGEMM", "MKL_SOMATCOPY", "SGEMM_BATCH"}
     for hop in made.hops:
         if hop["library"]:
             assert hop["kind"] == "closed"

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from ptexplore.render.terminal.console import folded, styled
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ptexplore.view.notes.folder import FolderRow, FolderView
 
-_WIDEST = 34  # columns of names that the sentences beside them are lined up after
+_WIDEST = 34  # columns of a name
 
 
 def print_folder(console: Console, view: FolderView, *, everything: bool) -> None:
@@ -75,14 +76,14 @@ def _folders(console: Console, view: FolderView, *, everything: bool) -> None:
 
 
 def _rows(console: Console, rows: Sequence[FolderRow]) -> None:
-    width = min(max(len(row.name) for row in rows), _WIDEST)
-    digits = max(len(f"{row.files:,}") for row in rows)
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    table.add_column(overflow="fold", max_width=_WIDEST)
+    table.add_column(justify="right")
+    table.add_column(overflow="fold")
     for row in rows:
         count = f"{row.files:,}" if row.files else "-"  # none of its files is of a kind that is read
-        text = styled(
-            (f"{row.name:<{width}}", "cyan"), (f"  {count:>{digits}}  ", "dim"), (plain_sentence(row.text), "")
-        )
-        folded(console, text, "  ", " " * (width + digits + 6))
+        table.add_row(styled((row.name, "cyan")), styled((count, "dim")), styled((plain_sentence(row.text), "")))
+    console.print(table)
 
 
 def _files(console: Console, view: FolderView, *, everything: bool) -> None:

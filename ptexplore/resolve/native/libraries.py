@@ -15,14 +15,19 @@ from ptexplore.model.trace import Finding, LibraryEntry
 from ptexplore.resolve.claims import Claim, Context
 
 _PRIMITIVE = "dnnl_primitive_execute"  # the one C function through which every primitive of oneDNN runs
-_FUNCTION = re.compile(r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,})_?|Dfti(Compute)(?:Forward|Backward)")
+_FUNCTION = re.compile(
+    r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,}(?:_batch)?)_?"
+    r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
+    r"|Dfti(Compute)(?:Forward|Backward)"
+)
 _MKL = ("MKL", "BLAS or LAPACK")
 
 
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Say at each call into oneDNN or MKL what the library said of it, where the two orders agree."""
     observations = context.session.observations
-    told = [call for seen in records(observations, "libraries", LibraryCalls) if not seen.cut for call in seen.calls]
+    whole = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
+    told = [call for seen in whole for call in seen.calls]
     entries: dict[int, LibraryEntry] = {}
     for part in records(observations, "calls", SteppedCalls) if told else ():
         if part.part == "operator" or part.cut is not None:
@@ -34,7 +39,8 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
                 entries |= {id(claim): _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
             elif calls:
-                text = f"{library} tells of {len(calls)} calls, in a run of its own; the tree has {len(frames)}"
+                known = f"in the tree are {len(frames)} that are known by name"
+                text = f"{library} tells of {len(calls)} calls, in a run of its own; {known}"
                 context.findings.append(Finding("libraries", f"{text}: which is which is not known"))
     return _with(claims, entries) if entries else claims
 
@@ -60,7 +66,7 @@ def _functions(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
         native = claim.hop.native
         function = _FUNCTION.fullmatch(claim.hop.name) if native is not None and native.third_party in _MKL else None
         if function is not None:
-            yield claim, "FFT" if function[2] else function[1].upper()
+            yield claim, "FFT" if function[3] else (function[1] or function[2]).upper()
         else:
             pending += reversed(claim.children)
 

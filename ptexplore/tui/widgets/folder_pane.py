@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.folder import FolderRow, FolderView
 
 _CODE = re.compile(r"`([^`]+)`")
-_NAMES = 26  # columns of the names that sentences are lined up after
+_NAMES = 18  # columns of the names that sentences are lined up after
+_ROOMY = 70  # columns from which a sentence stands beside its name
+_EDGES = 8  # columns of padding and scroll bar
 
 
 class _Leads(Option):
@@ -95,7 +98,7 @@ class FolderPane(Choices):
                 missing = "" if row.spot is not None else "  not in this tree"
                 text = Content.assemble(
                     (f"{number}  ", "dim"), (clean(row.entry.path), "bold $text-primary"), (clean(symbol), "dim"),
-                    (missing, "$text-warning"), "\n   ", _coded(row.entry.why),
+                    (missing, "$text-warning"), "\n   ", self._hanging(row.entry.why, 3),
                 )  # fmt: skip
                 ref = row.spot.ref if row.spot is not None else None
                 if ref is None or ref.path is None:
@@ -134,7 +137,7 @@ class FolderPane(Choices):
             yield _heading("From Python to the machine")
         for number, row in enumerate(rows):
             arrow = "" if number == len(rows) - 1 else "\n   │"
-            says = Content.assemble("\n   ", _coded(row.text)) if row.text else ""
+            says = Content.assemble("\n   ", self._hanging(row.text, 3)) if row.text else ""
             text = Content.assemble(
                 "   ", (clean(row.folder), "bold $text-primary"), (f"  {clean(row.name)}", "dim"), says, (arrow, "dim")
             )
@@ -166,12 +169,24 @@ class FolderPane(Choices):
 
     def _folder(self, view: FolderView, row: FolderRow) -> Option:
         count = f"{row.files:,}" if row.files else "-"
-        text = Content.assemble(
-            (f"{clean(row.name):<{_NAMES}}", "$text-primary"), (f"{count:>6}  ", "dim"), _coded(row.text)
-        )  # fmt: skip
+        name = (f"{clean(row.name):<{_NAMES}}", "$text-primary")
+        beside = self.size.width >= _ROOMY
+        says = self._hanging(row.text, _NAMES + 8 if beside else 3) if row.text else ""
+        text = Content.assemble(name, (f"{count:>6}  ", "dim"), "" if beside or not row.text else "\n   ", says)
         if not row.files:
             return _read(text)
         return _Leads(text, OpenPlace(Place(view.spot.tree.name, row.path, FOLDER)))
+
+    def _hanging(self, text: str, indent: int) -> Content:
+        """A sentence whose further lines are set in as far as its first."""
+        whole = _CODE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)  # code is not parted
+        lines = textwrap.wrap(whole, max(self.size.width - _EDGES - indent, 20), break_long_words=False)
+        return Content("\n" + " " * indent).join(map(_coded, lines))
+
+    def on_resize(self) -> None:
+        """Lines as long as there is room for."""
+        if self._view is not None and self.place is not None:
+            self.fill(list(self._page_lines(self._view)), keep=True)
 
     # --- keys ---
 
