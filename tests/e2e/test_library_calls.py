@@ -35,7 +35,7 @@ def printed() -> list[tuple[str, str, str | None, str]]:
         if line.startswith("onednn_verbose") and ",exec,cpu," in line:
             fields = line.partition(",exec,cpu,")[2].split(",")
             calls.append(("oneDNN", fields[0], fields[1], fields[-2]))
-        elif line.startswith("MKL_VERBOSE ") and "(" in line:
+        elif line.startswith("MKL_VERBOSE ") and " CNR:" in line:
             name, _, given = line.removeprefix("MKL_VERBOSE ").partition("(")
             calls.append(("MKL", name, None, given.replace(", ", ",").partition(",0x")[0]))
     return calls
