@@ -137,17 +137,22 @@ def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
 
 
 def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> None:
-    """These stops of a tour; its introduction before them, and an empty line after each, if it is the whole tour."""
+    """These stops of a tour, then what their labs give; of the whole tour its introduction first, and lines between."""
     from ptexplore.render.terminal.console import captured
-    from ptexplore.render.terminal.tour import print_intro, print_stop
+    from ptexplore.render.terminal.tour import print_answers, print_intro, print_stop
 
     console = open_console()
+    views = []
     if intro:
         sys.stdout.write("\n".join([*captured(print_intro, console, tour), "", ""]))
     for number in numbers:
         view = guide.stop(tour, number)
-        lines = captured(print_stop, console, view, _fitting(console, guide, view), reveal=True)
+        views.append(view)
+        lines = captured(print_stop, console, view, _fitting(console, guide, view))
         sys.stdout.write("\n".join([*lines, *([""] if intro else []), ""]))
+    answers = captured(print_answers, console, views)
+    if answers:
+        sys.stdout.write("\n".join([*([] if intro else [""]), *answers, ""]))
 
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
@@ -315,7 +320,7 @@ class TerminalWalk:
         excerpt = _fitting(self._console, self._guide, view)
         rule = "─" * min(self._console.width, 40)
         head = [*captured(print_intro, self._console, self._walk.tour), "", rule] if intro else [rule]
-        self._rest = [*head, *captured(print_stop, self._console, view, excerpt, reveal=False), ""]
+        self._rest = [*head, *captured(print_stop, self._console, view, excerpt), ""]
         self._walk.shown()
         self._page()
 

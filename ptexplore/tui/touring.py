@@ -12,7 +12,7 @@ from textual.content import Content
 from ptexplore.annotations.progress import load_progress, remember
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import ChoiceScreen, two_lines
+from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.places import Place
 from ptexplore.view.notes.tour import Guide, StopView, TourWalk, find_tour, stop_left_at
@@ -163,27 +163,33 @@ class Touring:
         """Run the lab of the stop; if it has several, the reader says which."""
         labs = self.labs
         if len(labs) == 1:
-            self._run(labs[0])
+            self._ask(labs[0])
         elif labs:
             choice = ChoiceScreen("which lab?", [two_lines(lab.id, lab.run.strip().partition("\n")[0]) for lab in labs])
-            self._app.push_screen(choice, lambda at: self._run(labs[at]) if at is not None else None)
+            self._app.push_screen(choice, lambda at: self._ask(labs[at]) if at is not None else None)
 
-    def _run(self, lab: Lab) -> None:
+    def _ask(self, lab: Lab) -> None:
+        """What the reader predicts, before it runs; nothing typed is no prediction."""
+        question = "what will it give? Enter runs it" if lab.value is not None else "what will run? Enter runs it"
+        ask = Ask(f"{lab.id}: {question}")
+        self._app.push_screen(ask, lambda said: self._run(lab, said) if said is not None else None)
+
+    def _run(self, lab: Lab, prediction: str) -> None:
         if self.walk is None:
             return
         walk, stop, notes = self.walk, self.walk.stop, self._reader.notes
         started = self._jobs.run(
             f"lab {lab.id}",
             lambda job: self._library.run_lab(walk.tour, stop, lab, job),
-            partial(self._ran, walk, stop, lab),
+            partial(self._ran, walk, stop, lab, prediction),
             partial(notes.show_result, lab),
         )
         if started:
             notes.show_result(lab, "running …  (Esc stops it)")
 
-    def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, ended: tuple[LabResult, Trail | None]) -> str:
+    def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, prediction: str, ended: tuple[LabResult, Trail | None]) -> str:
         result, trail = ended
-        self._reader.notes.show_result(lab, result)
+        self._reader.notes.show_result(lab, result, prediction)
         if result.outcome == "passed":
             walk.passed(stop, lab)
         if trail is None:

@@ -55,10 +55,11 @@ _ptexplore_guard(%r)
 
 @dataclass(frozen=True)
 class LabRun:
-    """What the runs of one lab gave: the session of its Trail, why its value is not as expected, why it failed."""
+    """What the runs of one lab gave: the session of its Trail, its value, why that is another, why it failed."""
 
     session: Session | None = None
-    value: str | None = None
+    value: str = ""
+    differs: str | None = None
     failed: str | None = None
     seconds: float = 0.0
 
@@ -109,28 +110,32 @@ def _untrusted(tour: Tour, stop: Stop, lab: Lab) -> LabResult:
 def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> tuple[LabResult, Trail | None]:
     """Whether a lab gave what it expects, else why not; and its Trail, if its run has one."""
     trail = resolve(done.session, lookup) if done.session is not None else None
-    failed = done.failed or (missing(trail, lab.trail) if trail is not None else None) or done.value
+    lacking = missing(trail, lab.trail) if trail is not None else None
+    failed = done.failed or lacking or done.differs
     name = f"{tour.name_of(stop)}/{lab.id}"
-    return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds), trail
+    there = [f"{kind} {hop}" for kind, hop in lab.trail] if trail is not None and lacking is None else []
+    gave = "\n".join([*there, *([done.value] if done.value else [])])
+    return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds, gave), trail
 
 
 def _run(lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
     """Run a lab in probes, in a folder of its own that is gone afterwards; whatever goes wrong is in the answer."""
     begun = time.monotonic()
-    session = value = failed = None
+    session = differs = failed = None
+    value = ""
     with tempfile.TemporaryDirectory(prefix="ptexplore-lab-") as folder:
         request = _request_of(lab, folder, timeout)
         try:
             if lab.trail:
                 session = capture(request, torch.runtime, torch.catalogue.digests())
             if lab.value is not None:
-                value = _value(lab, torch.runtime, request)
+                value, differs = _value(lab, torch.runtime, request)
         except PtexploreError as error:
             failed = error.one_line
         left = sorted(os.listdir(request.cwd))
     if left:
         failed = f"it wrote files: {', '.join(left[:5])}"
-    return LabRun(session, value, failed, time.monotonic() - begun)
+    return LabRun(session, value, differs, failed, time.monotonic() - begun)
 
 
 def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
@@ -154,13 +159,16 @@ def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest
     )
 
 
-def _value(lab: Lab, runtime: Runtime, request: TraceRequest) -> str | None:
-    """Compared in the probe: only whether it is equal, and a short text of it, come back."""
+def _value(lab: Lab, runtime: Runtime, request: TraceRequest) -> tuple[str, str | None]:
+    """A short text of the value, and why it is not the one expected, None where it is.
+
+    Compared in the probe: only whether it is equal, and the text, come back.
+    """
     test = f"(lambda _value: (bool(_value == ({lab.value})), repr(_value)[:150]))(\n{lab.run}\n)"
     session = capture(replace(request, expression=test, backward=False, native=False, once=True), runtime)
     description = session.result.description
     try:
         equal, shown = ast.literal_eval(description)
     except (ValueError, SyntaxError):
-        return f"its value cannot be told: {description[:200]}"
-    return None if equal else f"its value is {shown}, not {lab.value}"
+        return "", f"its value cannot be told: {description[:200]}"
+    return shown, None if equal else f"its value is {shown}, not {lab.value}"

@@ -49,7 +49,7 @@ def is_wide(console: Console) -> bool:
 
 def prose_height(console: Console, view: StopView) -> int:
     """How many lines the stop's prose takes: as much source can stand beside it."""
-    return len(_rendered(console, _text(view, reveal=False)))
+    return len(_rendered(console, _text(view)))
 
 
 def source_height(console: Console, excerpt: Excerpt | None) -> int:
@@ -57,9 +57,9 @@ def source_height(console: Console, excerpt: Excerpt | None) -> int:
     return len(_source(console, excerpt))
 
 
-def print_stop(console: Console, view: StopView, excerpt: Excerpt | None, *, reveal: bool) -> None:
-    """The whole stop. `reveal` says whether labs tell what is expected of them."""
-    text = _rendered(console, _text(view, reveal=reveal))
+def print_stop(console: Console, view: StopView, excerpt: Excerpt | None) -> None:
+    """The whole stop. What its labs give is not told: a reader predicts it first."""
+    text = _rendered(console, _text(view))
     source = _source(console, excerpt)
     _header(console, view)
     if excerpt is not None and excerpt.cut:
@@ -150,11 +150,11 @@ def prose(text: str, number: StopNumber = lambda _name: None) -> Markdown:
     return shown
 
 
-def _text(view: StopView, *, reveal: bool) -> Group:
+def _text(view: StopView) -> Group:
     numbers = {stop.id: number for number, stop in enumerate(view.tour.stops, 1)}
     parts: list[RenderableType] = []
     for part in view.stop.parts:
-        shown = _lab(part.lab, reveal=reveal) if part.lab is not None else prose(part.text, numbers.get)
+        shown = _lab(part.lab) if part.lab is not None else prose(part.text, numbers.get)
         parts += [Text(""), shown] if parts else [shown]
     return Group(*parts)
 
@@ -174,13 +174,13 @@ def _rendered(console: Console, text: RenderableType, width: int | None = None) 
 # --- labs ---
 
 
-def _lab(lab: Lab, *, reveal: bool) -> RenderableType:
+def _lab(lab: Lab) -> RenderableType:
     code = list(map(clean, lab_code(lab)))
     first = len(code) - len(lab.run.strip().split("\n"))
     text = Text("\n".join(code[first:]), style="cyan", overflow="fold")
     facts = lab_facts(lab)
-    for line in ([f"({facts})"] if facts else []) + (expected(lab) if reveal else []):
-        text.append(f"\n{line}", style="default dim")
+    if facts:
+        text.append(f"\n({facts})", style="default dim")
     title = Text(f"lab {clean(lab.id)}", style="bold")
     if not first:
         return Group(title, Padding(text, (0, 0, 0, 2)))
@@ -204,14 +204,27 @@ def expected(lab: Lab) -> list[str]:
     return [*lines, f"its value is {clean(lab.value)}"] if lab.value is not None else lines
 
 
+def print_answers(console: Console, views: Sequence[StopView]) -> None:
+    """What the labs of these stops give: after all of them, so that nobody reads it before the question."""
+    labs = [(view, lab) for view in views for lab in view.stop.labs]
+    if labs:
+        console.print(Text("answers", style="bold"))
+    for view, lab in labs:
+        folded(console, styled((f"{view.name}/{lab.id}", "bold")), "  ", "    ")
+        for line in expected(lab):
+            folded(console, Text(line, style="dim"), "    ", "      ")
+
+
 def print_lab(console: Console, lab: Lab, result: LabResult) -> None:
     """How a lab ended, what came of it, and the command that shows more."""
     style = STYLES[LAB_TONES[result.outcome]]
     folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (result.time, "dim")), "", "  ")
     if result.why:
         folded(console, styled((result.why, "yellow")), "  ", "    ")
-    for line in expected(lab) if result.outcome == "passed" else ():
-        folded(console, Text(line), "  ", "      ")
+    if result.outcome == "passed" and result.gave:
+        folded(console, Text("it gave, as the note says:", style="dim"), "  ", "      ")
+        for line in result.gave.split("\n"):
+            folded(console, styled((line, "bold")), "    ", "      ")
     command = trace_command(lab)
     if command is not None and result.outcome != "untrusted":
         folded(console, styled(("all of it: ", "dim"), (command, "cyan")), "  ", "    ")

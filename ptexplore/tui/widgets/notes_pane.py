@@ -17,7 +17,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.places import FOLDER
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code, lab_facts
+from ptexplore.view.notes.labs import LAB_TONES, LabResult, foretold, lab_code, lab_facts
 from ptexplore.view.notes.notes_about import holds
 from ptexplore.view.notes.prose import prose_tokens
 
@@ -124,11 +124,11 @@ class NotesPane(VerticalScroll):
         """No stop any more: follow the cursor again."""
         self.stop = self._shown = None
 
-    def show_result(self, lab: Lab, result: LabResult | str) -> None:
-        """How a lab of the stop that is shown ended, or how far it is."""
+    def show_result(self, lab: Lab, result: LabResult | str, prediction: str = "") -> None:
+        """How a lab of the stop that is shown ended, beside what the reader predicted; or how far it is."""
         for box in self.query(LabBox):
             if box.lab is lab:
-                box.show_result(result)
+                box.show_result(result, prediction)
                 self.call_after_refresh(box.scroll_visible, animate=False)
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
@@ -160,16 +160,29 @@ class LabBox(Vertical):
         yield Static(Content.assemble((code, "$text-accent"), (f"\n{clean(facts)}" if facts else "", "dim")))
         yield Static(classes="result")
 
-    def show_result(self, result: LabResult | str) -> None:
+    def show_result(self, result: LabResult | str, prediction: str) -> None:
         """Put its result, or how far it is, under the code."""
         if isinstance(result, str):
             text = Content.styled(clean(result), "dim")
         else:
             why = f"\n{clean(result.why)}" if result.why else ""
-            text = Content.assemble(
-                (f"{result.outcome}{result.time}", f"bold {STYLES[LAB_TONES[result.outcome]]}"), why
-            )
+            outcome = (f"{result.outcome}{result.time}", f"bold {STYLES[LAB_TONES[result.outcome]]}")
+            text = Content.assemble(outcome, why, *_beside(prediction, result.gave))
         self.query_one(".result", Static).update(text)
+
+
+_FORETOLD = {True: ("  as you predicted", "$text-success"), False: ("  it is another", "$text-warning"), None: ("", "")}
+
+
+def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
+    """What the reader predicted and what the lab gave, one under the other."""
+    parts = []
+    if prediction.strip():
+        parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
+    if gave:
+        lines = "\n               ".join(map(clean, gave.split("\n")))
+        parts += [("\nit gave        ", "dim"), (lines, "bold"), _FORETOLD[foretold(prediction, gave)]]
+    return parts
 
 
 def _prose(text: str, parser: SimpleNamespace) -> Markdown:

@@ -167,9 +167,9 @@ def _rows(inside: Counter[str], page: FolderPage | None, pages: FolderPages) -> 
 
 def _place(indexed: IndexedTree, entry: FileToRead) -> Spot | None:
     """Where a file to begin with is; at its name's definition, where one thing in it is called so."""
-    if indexed.store.file(entry.path) is None:
-        return None
-    return spot(indexed, entry.path, line_named(indexed, entry))
+    if indexed.store.file(entry.path) is not None:
+        return spot(indexed, entry.path, line_named(indexed, entry))
+    return spot(indexed, entry.path, None) if indexed.tree.exists(entry.path) else None  # a text that is not indexed
 
 
 def line_named(indexed: IndexedTree, entry: FileToRead) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,18 +19,37 @@ _SHOWN = 8  # of the hops a failure names
 
 @dataclass(frozen=True, slots=True)
 class LabResult:
-    """How one lab ended: `name` is "tour#stop/lab", `why` what a reader must know."""
+    """How one lab ended: `name` is "tour#stop/lab", `why` what a reader must know.
+
+    `gave` is what its run gave: the value as Python shows it, or each expected hop ("kind name") that is there,
+    a line each; "" where it did not come to that.
+    """
 
     name: str
     where: Where
     outcome: LabOutcome
     why: str = ""
     seconds: float = 0.0
+    gave: str = ""
 
     @property
     def time(self) -> str:
         """How long it ran, to stand after its outcome; "" if it did not."""
         return f" ({self.seconds:.1f} s)" if self.outcome != "untrusted" else ""
+
+
+def foretold(prediction: str, gave: str) -> bool | None:
+    """Whether a reader predicted what a lab gave; None where only the reader can tell.
+
+    Of a value that is a literal, as Python compares literals; of any other, the text.
+    """
+    said, value = prediction.strip(), gave.strip()
+    if not said or not value:
+        return None
+    try:
+        return bool(ast.literal_eval(said) == ast.literal_eval(value))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return True if said == value else None
 
 
 def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
