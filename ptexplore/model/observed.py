@@ -156,6 +156,19 @@ class CallArgument(Struct, frozen=True):
     impl: int | None = None  # the address of its TensorImpl, where that stays its own
 
 
+class HeldTensor(Struct, frozen=True):
+    """A tensor that a Python object was when the expression began."""
+
+    impl: int  # the address of its TensorImpl, which stays its own
+    raw: Count  # its key set as a number
+
+
+class HeldTensors(Recorded, frozen=True):
+    """Every tensor that was there as a Python object when the expression began: parameters, globals, closures."""
+
+    tensors: tuple[HeldTensor, ...]  # the tensors
+
+
 class UserCall(Recorded, frozen=True):
     """One call, operator, subscript or attribute of the expression."""
 
@@ -265,6 +278,7 @@ class UnreadableLibraries(Recorded, frozen=True):
 KINDS: Mapping[str, type[Recorded]] = {
     "event": Event,
     "call": UserCall,
+    "held": HeldTensors,
     "graph": GraphNode,
     "table": ChangedTable,
     "output": Remark,

@@ -77,11 +77,23 @@ def told(starts: list[BackwardStart]) -> dict[str, str]:
 _CHANGES = {"": "", ".sum()": ", summed", ".real": ", its real part", ".real.sum()": ", its real part, summed"}
 
 
+def _node_of(tensor: Any) -> Any:
+    """The node that a tensor comes from; None for a leaf, and where torch refuses to tell.
+
+    It does of a view made under no_grad that was written to since: reading the node is what raises
+    (VariableHooks::grad_fn of torch/csrc/autograd/variable.cpp).
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
     """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut."""
     numbers: dict[Any, int] = {}
     with api.without_overrides():
-        pending = [t.grad_fn for t in tensors(result) if t.grad_fn is not None]
+        pending = [node for node in map(_node_of, tensors(result)) if node is not None]
     while pending and len(numbers) < GRAPH_LIMIT:
         node = pending.pop()
         if node is not None and node not in numbers:

@@ -16,6 +16,7 @@ of CPython; torch/csrc/autograd/python_variable.cpp for what torch.Tensor inheri
 from __future__ import annotations
 
 import ast
+import gc
 import math
 import operator
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from .values import describe
 HELPER = "__ptexplore__"
 ITEMS = 256  # tensors told of one list argument
 CALLS = 10_000  # calls told of one expression
+MOST_HELD = 20_000  # tensors told of that were there before
 HELD = 1 << 30  # bytes of argument tensors kept alive, so that no other tensor takes their address
 
 PERFORM: dict[str, Callable[..., Any]] = {
@@ -172,6 +174,19 @@ class Rewriter(ast.NodeTransformer):
 
 class Broken(BaseException):
     """A fault of the recorder's own: never to be taken for one of the expression's."""
+
+
+class Held:
+    """Every tensor that is a Python object now, with its key set: parameters, globals, what closures hold.
+
+    They are kept alive, so that their addresses stay their own. An expression that lets one go does not free it.
+    """
+
+    def __init__(self) -> None:
+        with api.without_overrides():
+            tensors = [value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE)]
+            self.told = [{"impl": int(t._cdata), "raw": api.raw_key_set(t)} for t in tensors[:MOST_HELD]]
+        self._alive = tensors
 
 
 class CallRecorder:

@@ -23,6 +23,7 @@ def collect(profile: Any, marked: Mapping[str, dict[str, Any]]) -> tuple[list[di
     events: list[dict[str, Any]] = []
     roots = api.event_roots(profile)
     threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
+    roots.sort(key=lambda event: event.start_tid not in threads)  # by time alone, each recorder would have an order
     began = _backward_began(roots)
     stack: list[tuple[Any, int | None, str]] = [
         (event, None, "forward" if event.start_tid in threads or event.start_time_ns < began else "backward")

@@ -34,6 +34,7 @@ class Pass:
     names: Namespace
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
+    held: dispatch.Held | None = None
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
     imported: int = 0  # modules that the evaluation imported
@@ -52,6 +53,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     result, trees = _observe(running)
     # The calls come first: events refer to them.
     seen = [("dispatch", "call", call) for call in (running.calls.calls if running.calls is not None else ())]
+    seen += [("dispatch", "held", {"tensors": running.held.told})] if running.held is not None else []
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
@@ -96,6 +98,7 @@ def prepared(recorder: str, request: dict[str, Any]) -> Pass:
             running.cuts.append("the expression nests too deeply for its calls to be recorded")
             return running
         names.values[dispatch.HELPER] = running.calls = calls
+        running.held = dispatch.Held()
         running.evaluate = lambda: eval(instrumented, names.values)
     return running
 

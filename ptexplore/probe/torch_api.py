@@ -118,6 +118,11 @@ def key_set(tensor: Any) -> tuple[int, list[str]]:
     return _bits_and_names(torch._C._dispatch_keys(tensor))
 
 
+def raw_key_set(tensor: Any) -> int:
+    """A tensor's dispatch key set as a number."""
+    return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
     """This thread's include and exclude sets, each raw and by name."""
     sets = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
@@ -188,7 +193,7 @@ def layers(tensor: Any) -> list[dict[str, Any]]:
             told.append(
                 {
                     "impl": int(tensor._cdata),
-                    "raw": int(torch._C._dispatch_keys(tensor).raw_repr()),
+                    "raw": raw_key_set(tensor),
                     "level": int(functorch.maybe_get_level(tensor)) if wrapper else None,
                     "dim": int(dim) if dim >= 0 else None,
                 }

@@ -45,6 +45,7 @@ MAKES_GENERATORS = (
     "/torch/utils/data/", "/torch/distributed/", "/torch/quasirandom.py", "/torch/_lobpcg.py",
     "/torch/autograd/gradcheck.py", "/torch/_dynamo/debug_utils.py",
 )  # fmt: skip
+_LAYOUT = re.compile(r"sparse\w*|_?mkldnn|jagged|nested")
 _OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")
 
 
@@ -100,11 +101,16 @@ class Context:
 
         Torch's own Python gives none that it was not given, but for a few modules; what others do is not seen here.
         """
-        options = self.session.options
-        texts = (self.session.expression, *options.setup, *options.contexts, *(text for _, text in options.variables))
+        options, texts = self.session.options, self._texts
         if options.script is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
             return True
         return any(part in (event.file or "") for event in self.base for part in MAKES_GENERATORS)
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        """Everything that was typed: the expression, and what it was asked to be run with."""
+        options = self.session.options
+        return (self.session.expression, *options.setup, *options.contexts, *(text for _, text in options.variables))
 
     @cached_property
     def has_names(self) -> bool:
@@ -123,8 +129,12 @@ class Context:
 
     @cached_property
     def devices(self) -> frozenset[str]:
-        """The device types of all recorded tensors, and of those that the names and the result are told to be."""
-        told = " ".join([self.session.result.description, *(name.description for name in self.session.bound)])
+        """The device types of all recorded tensors, and those that the names, the result or what was typed speak of.
+
+        A tensor that is made and thrown away is given to no operator that would tell of it.
+        """
+        bound = (name.description for name in self.session.bound)
+        told = " ".join([self.session.result.description, *bound, *self._texts])
         named = {device for device in BACKENDS if re.search(rf"\b{device}\b", told)}
         return frozenset(tensor.device.split(":")[0] for tensor in self._tensors) | named
 
@@ -135,8 +145,9 @@ class Context:
 
     @cached_property
     def layouts(self) -> frozenset[str]:
-        """The layouts of all recorded tensors: "strided"."""
-        return frozenset(tensor.layout.removeprefix("torch.") for tensor in self._tensors)
+        """The layouts of all recorded tensors ("strided"), and those that what was typed speaks of."""
+        typed = frozenset(name for text in self._texts for name in _LAYOUT.findall(text))
+        return typed.union(tensor.layout.removeprefix("torch.") for tensor in self._tensors)
 
     @cached_property
     def _tensors(self) -> list[RecordedTensor]:

@@ -172,7 +172,7 @@ class Touring:
         """What the reader predicts, before it runs; nothing typed is no prediction."""
         question = "what will it give? Enter runs it" if lab.value is not None else "what will run? Enter runs it"
         ask = Ask(f"{lab.id}: {question}")
-        self._app.push_screen(ask, lambda said: self._run(lab, said) if said is not None else None)
+        self._app.push_screen(ask, lambda typed: self._run(lab, typed) if typed is not None else None)
 
     def _run(self, lab: Lab, prediction: str) -> None:
         if self.walk is None:

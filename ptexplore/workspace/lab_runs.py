@@ -113,8 +113,8 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
     lacking = missing(trail, lab.trail) if trail is not None else None
     failed = done.failed or lacking or done.differs
     name = f"{tour.name_of(stop)}/{lab.id}"
-    there = [f"{kind} {hop}" for kind, hop in lab.trail] if trail is not None and lacking is None else []
-    gave = "\n".join([*there, *([done.value] if done.value else [])])
+    hops = [f"{kind} {hop}" for kind, hop in lab.trail] if trail is not None and lacking is None else []
+    gave = "\n".join([*hops, *([done.value] if done.value else [])])
     return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds, gave), trail
 
 

@@ -821,3 +821,94 @@ def test_a_binding_is_around_what_it_calls(command: InProcess, expression: str, 
         assert around in ancestors, name
         around = next(other["id"] for other in hops if name in other["name"] and other["id"] != binding["id"])
     assert not [hop for hop in hops if c in hop["name"] and hop["id"] != binding["id"] and hop["kind"] == "native"]
+
+
+HELD = {
+    "conjugate": ("w = torch.ones(3, dtype=torch.complex64).conj()", "x * w"),
+    "negative": ("w = torch.ones(3, dtype=torch.complex64).conj().imag", "x * w"),
+    "inference": ("with torch.inference_mode(): w = torch.ones(3)", "w.neg()"),
+    "oneDNN": ("w = torch.ones(3).to_mkldnn()", "w.to_dense()"),
+    "parameter": ("w = torch.nn.Linear(3, 3).weight", "w.t()"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_tensor_that_is_no_argument_has_its_own_keys(command: InProcess, name: str) -> None:
+    """What a global, a closure or a module holds was there before: its keys are read, not concluded."""
+    made, used = HELD[name]
+    setup = f"{made}\ndef f(x): return {used}"
+    expected = torch_says(f"{made}\nprint(json.dumps(repr(torch._C._dispatch_keys(w))))")
+    hops = command("trace", "f(x)", "--setup", setup, "--var", "x=torch.ones(3)", "--no-native", "--json").hops
+    sets = next(hop["dispatch"]["arguments"] for hop in hops if hop["kind"] == "key")
+    keys = expected.partition("(")[2].rpartition(")")[0].split(", ")
+    assert sorted(keys) in [sorted(shown.split(", ")) for shown in sets.values()], (keys, sets)
+
+
+@pytest.mark.parametrize("made", ["torch.empty(3, device='meta')", "torch.zeros(2, layout=torch.sparse_coo)"])
+def test_a_tensor_that_is_thrown_away_is_not_taken_for_one_of_the_cpu(command: InProcess, made: str) -> None:
+    """No operator was given it, so nothing tells where it was but the words that were typed."""
+    hops = command("trace", f"{made}.shape", "--no-native", "--json").hops
+    keys = [hop["key"] for hop in hops if hop["kind"] == "key"]
+    assert keys
+    assert "CPU" not in keys
+
+
+def test_a_result_whose_node_torch_refuses_to_tell_is_traced(command: InProcess) -> None:
+    """A view made under no_grad that was written to: asking it for its node raises, and it was not you who asked."""
+    asked = ("a.diagonal().fill_(0)", "--grad", "--with", "torch.no_grad()", "--no-native", "--json")
+    assert "aten::fill_.Scalar" in [hop["op"] for hop in command("trace", *asked).hops]
+
+
+def test_what_has_one_overload_is_that_one(command: InProcess) -> None:
+    """Whatever the profiler could read of its inputs."""
+    setup = "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged, requires_grad=True)"
+    hops = command("trace", "n.sin().unbind()", "--setup", setup, "--no-native", "--json").hops
+    found = [hop for hop in hops if hop["kind"] == "op" and hop["name"].startswith("aten::_nested_get_values")]
+    assert found
+    assert {hop["op"] for hop in found} == {"aten::_nested_get_values"}
+
+
+PACKED = "def pack(t): return t.clone()"
+
+
+@pytest.mark.parametrize("function", ["relu", "exp", "sin"])
+def test_what_packs_a_saved_tensor_runs_where_it_is_saved(command: InProcess, function: str) -> None:
+    """A result is saved after the kernel below, an input before it; relu's kernel calls an operator of its own."""
+    hook = "torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t)"
+    recorded = torch_says(
+        f"{PACKED}\na = torch.ones(3, requires_grad=True)\nwith {hook}:\n"
+        f"  with torch.profiler.profile() as profile: torch.{function}(a)\n"
+        f"(call,) = [event for event in profile.events() if event.name == 'aten::{function}']\n"
+        f"print(json.dumps([[child.name for child in call.cpu_children], torch.{function}(a).grad_fn.name()]))"
+    )
+    hops = command("trace", f"torch.{function}(a)", "--grad", "--setup", PACKED, "--with", hook, "--json").hops
+    assert hops
+    order = [
+        "hook" if hop["kind"] == "python" else hop["op"].partition(".")[0]
+        for hop in hops
+        if (hop["kind"] == "python" and hop["name"].startswith("pack"))
+        or hop["op"] in ("aten::clone", "aten::clamp_min")
+        if hop["kind"] in ("python", "op")
+    ]
+    assert [name for name in order if name != "hook"] == [name for name in recorded[0] if name != "aten::detach"]
+    kernel = next(n for n, hop in enumerate(hops) if hop["kind"] == "key" and hop["name"] == "CPU")
+    packing = next(n for n, hop in enumerate(hops) if hop["kind"] == "python" and hop["name"].startswith("pack"))
+    assert (packing > kernel) == (function != "sin"), "sin saves its input"
+
+
+THREADED = """import threading
+def f(a):
+    r = []
+    t = threading.Thread(target=lambda: r.append(a.exp()))
+    t.start(); t.join()
+    return r[0].sum()"""
+
+
+def test_an_operator_of_another_thread_is_no_difference_between_the_passes(command: InProcess) -> None:
+    """Of two threads no recorder has the order: what ran is the same in all of them."""
+    made = command("trace", "f(a)", "--setup", THREADED, "--no-native", "--json")
+    assert not made.data["findings"], made.data["findings"]
+    assert {(hop["op"], hop["thread"]) for hop in made.hops if hop["kind"] == "op"} >= {
+        ("aten::exp", 1),
+        ("aten::sum", 0),
+    }

@@ -74,10 +74,11 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
     if boxed is not None and not matching:
         named = known(context, claim, boxed.name, f"the one overload of {base} that the end of the recorded stack fits")
         return _called(context, named, by_python)
+    if len(overloads) == 1:  # what the profiler did not read of its inputs decides nothing
+        return _called(context, known(context, claim, overloads[0].name, f"the only overload of {base}"), by_python)
     matching = [*matching, boxed] if boxed is not None else matching
     if len(matching) == 1:
-        others = f" ({len(overloads) - 1} others do not)" if len(overloads) > 1 else ""
-        reason = f"the one overload of {base} that takes these inputs{others}"
+        reason = f"the one overload of {base} that takes these inputs ({len(overloads) - 1} others do not)"
         return _called(context, known(context, claim, matching[0].name, reason), by_python)
     told = by_calls(context, claim, matching) if context.lookup.sources and boxed is None else matching
     if len(told) == 1:

@@ -25,6 +25,7 @@ from ptexplore.resolve.dispatch.redispatch import (
     calls_unguarded,
     computes_tangent,
     onward,
+    saves_results,
 )
 from ptexplore.resolve.dispatch.starting_sets import (
     LAYERS,
@@ -96,6 +97,9 @@ def _descend(
     inner: dict[tuple[int, bool], list[Claim]] = {}
     for child in claim.children:
         place, around = _caller(context, call, child, innermost)
+        last = inner.get((len(call.steps) - 1, False), ())
+        if child.hop.kind == "python" and any(earlier.hop.kind == "op" for earlier in last):
+            place = (place[0], place[0] < len(call.steps) - 1)  # the kernel below had run by then
         inner.setdefault(place, []).append(_descend(context, tensors, child, around))
     if not call.steps:
         return replace(claim, children=tuple(inner.get((0, False), ()))).but(claim.hop, *call.unsaid)
@@ -187,7 +191,8 @@ def _caller(
             step.key.startswith("Autograd") and step.registration is not None and step.registration.guard is not None
         )
         if saves and child.hop.kind == "python" and call.steps[-1].registration is not None:
-            return (number, False), _inside_steps(context, call.state, call.steps[:number], step.key)
+            after = saves_results(context.tree, step.registration) is True
+            return (number, after), _inside_steps(context, call.state, call.steps[:number], step.key)
         if child.hop.kind == "native" and step.registration is not None and step.registration.path == MANUAL:
             return (number, False), innermost  # a range that the kernel opens around its redispatch
         if child.hop.kind != "op":
@@ -272,6 +277,9 @@ def _unsaid(
     left = start
     if steps:
         last = steps[-1].onward
+        if last is not None and last.computed:
+            why = "from the device, layout and dtype that it was given, which the profiler does not record"
+            return (f"{NO_KEY} after {steps[-1].key} is not known: its body makes the next set {why}",)
         if last is None or last.after is None:
             return ()
         mask = context.keys.after(last.after)

@@ -38,8 +38,12 @@ MANUAL_REDISPATCH = {
 
 COMPUTED = (
     "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; "
-    "the profiler does not record the options, and CPU is assumed: every tensor of this trace is there, and strided"
+    "the profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and "
+    "strided, and nothing that was typed speaks of another device or layout"
 )
+
+
+_SAVES = re.compile(r"\bSavedVariable\(|\bmake_saved_variable_list\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,23 @@ def computes_tangent(tree: SourceTree, registration: Registration | None) -> boo
         return False
     lines = tree.lines(registration.body_path)[(registration.body_line or 1) - 1 : registration.body_end]
     return any("_set_fw_grad(" in line for line in lines)
+
+
+def saves_results(tree: SourceTree, registration: Registration | None) -> bool | None:
+    """Whether a kernel saves tensors for backward only after its redispatch: its results. None where it saves both.
+
+    False for one that saves inputs alone, before its guard (tools/autograd/gen_variable_type.py).
+    """
+    if registration is None or registration.guard is None or registration.body_path is None:
+        return None
+    guard = registration.guard.partition(",")[0]
+    body = tree.lines(registration.body_path)[(registration.body_line or 1) - 1 : registration.body_end]
+    held = next((number for number, line in enumerate(body) if guard in line), None)
+    saving = [number for number, line in enumerate(body) if _SAVES.search(line)]
+    if held is None or not saving:
+        return None
+    after = {number > held for number in saving}
+    return after.pop() if len(after) == 1 else None
 
 
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:

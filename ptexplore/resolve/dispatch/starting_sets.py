@@ -24,7 +24,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
 
-from ptexplore.model.observed import Event, RecordedInput, RecordedTensor, TensorLayer, Transform, operators
+from ptexplore.model.observed import (
+    Event,
+    HeldTensors,
+    RecordedInput,
+    RecordedTensor,
+    TensorLayer,
+    Transform,
+    operators,
+    records,
+)
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.keyset import BACKENDS, KeySets, union
@@ -33,7 +42,9 @@ LAYOUTS = {"strided": "", "sparse_coo": "Sparse", "jagged": "NestedTensor"}
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 PYTHON = ("Python", "PythonTLSSnapshot")
 MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_efficientzerotensor": "ZeroTensor"}
-FRESH = "the tensor was made during the call; a tensor of its device and layout carries these keys"
+FRESH = (
+    "the tensor was made during the call, or no Python object was it; one of its device and layout carries these keys"
+)
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 VIEW = "what it is a view of may"
 GENERATOR = "a torch.Generator, if one was given: the key of its device counts, and nothing tells"
@@ -99,6 +110,8 @@ class KnownTensors:
         by_impl: dict[int, tuple[int, int, int]] = {}
         dispatched = context.dispatched or ()
         starts = _starts(context.events("dispatch"))
+        for held in _held(context) if context.dispatched is not None else ():
+            by_impl |= {tensor.impl: (tensor.raw, 0, held.observation) for tensor in held.tensors}
         for call in context.calls if context.dispatched is not None else ():
             start = starts.get(call.call, len(dispatched))
             for argument in call.arguments:
@@ -237,7 +250,7 @@ class KnownTensors:
         if tensor.dtype.removeprefix("torch.").startswith(("qint", "quint")):
             prefix = "Quantized"
         if layout == "_mkldnn":
-            return self.keys.raw((f"Mkldnn{backend}", "ADInplaceOrView", "AutogradCPU"))
+            return self.keys.raw((f"Mkldnn{backend}", "ADInplaceOrView", "AutogradOther"))
         return self.keys.raw((f"{prefix}{backend}", "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"))
 
 
@@ -253,6 +266,11 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
                     readings.append(Layered(position, event.observation, layers[number:]))
         position += event.is_operator
     return layered
+
+
+def _held(context: Context) -> list[HeldTensors]:
+    """What was read of the tensors that were there before the expression."""
+    return records(context.session.observations, "held", HeldTensors)
 
 
 def _starts(events: Sequence[Event]) -> dict[int | None, int]:
@@ -274,6 +292,8 @@ def _made(context: Context) -> dict[str, int]:
         for argument in call.arguments:
             if argument.impl is not None:
                 first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
+    for raw in {tensor.raw for held in _held(context) for tensor in held.tensors}:
+        first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
     dispatched = _dispatched_in_python(context)
     return first | dict.fromkeys(PYTHON, dispatched) if dispatched is not None else first
 

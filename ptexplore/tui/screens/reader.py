@@ -161,7 +161,8 @@ class ReadingScreen(Screen[None]):
         files = self._wants_files if self._wants_files is not None else not small
         self.files.display = files or empty
         self.set_class(small and self.files.display, "-choosing")
-        self._side.display = self._wants_notes if self._wants_notes is not None else not small
+        beside = not small and self.folder.place is None  # notes are about lines
+        self._side.display = self._wants_notes if self._wants_notes is not None else beside
 
     # --- going places ---
 
@@ -214,6 +215,7 @@ class ReadingScreen(Screen[None]):
             return
         self.uses.display = False
         self.source.display = False
+        self._arrange()
         self.warn("")
         self.notes.follow(place)
         self._crumb()

@@ -42,6 +42,8 @@ class FolderPane(Choices):
 
     DEFAULT_CSS = """
     FolderPane { display: none; padding: 0 2; text-wrap: wrap; text-overflow: fold; }
+    FolderPane > .option-list--option-highlighted, FolderPane:focus > .option-list--option-highlighted {
+        background: $panel; color: $foreground; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Open"),
@@ -96,8 +98,9 @@ class FolderPane(Choices):
             for number, row in enumerate(view.start, 1):
                 symbol = f"  {row.entry.symbol}" if row.entry.symbol else ""
                 missing = "" if row.spot is not None else "  not in this tree"
+                path = clean(_inside(row.entry.path, view.folder))
                 text = Content.assemble(
-                    (f"{number}  ", "dim"), (clean(row.entry.path), "bold $text-primary"), (clean(symbol), "dim"),
+                    (f"{number}  ", "dim"), (path, "bold $text-primary"), (clean(symbol), "dim"),
                     (missing, "$text-warning"), "\n   ", self._hanging(row.entry.why, 3),
                 )  # fmt: skip
                 ref = row.spot.ref if row.spot is not None else None
@@ -207,6 +210,11 @@ class FolderPane(Choices):
         self._everything = not self._everything
         if self._view is not None:
             self.fill(list(self._page_lines(self._view)), keep=True)
+
+
+def _inside(path: str, folder: str) -> str:
+    """A path as it is read from a folder: without the folder, where it lies in it."""
+    return path.removeprefix(f"{folder}/") if folder else path
 
 
 def _read(text: Content) -> Option:

@@ -43,13 +43,13 @@ def foretold(prediction: str, gave: str) -> bool | None:
 
     Of a value that is a literal, as Python compares literals; of any other, the text.
     """
-    said, value = prediction.strip(), gave.strip()
-    if not said or not value:
+    typed, value = prediction.strip(), gave.strip()
+    if not typed or not value:
         return None
     try:
-        return bool(ast.literal_eval(said) == ast.literal_eval(value))
+        return bool(ast.literal_eval(typed) == ast.literal_eval(value))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return True if said == value else None
+        return True if typed == value else None
 
 
 def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:

@@ -104,7 +104,7 @@ def test_an_operator_that_the_traced_code_registered(small: Small) -> None:
     hop = named(small, event, more=[("dispatch", "table", table)]).hop
     assert hop.op == "mini::new"
     assert "registered after the catalogue was built" in str(hop.source.reason)
-    assert hop.why == ("the one overload of mini::new that takes these inputs",)
+    assert hop.why == ("the only overload of mini::new",)
 
 
 def test_an_event_whose_inputs_no_overload_takes_was_called_boxed(small: Small) -> None:

@@ -133,8 +133,8 @@ def test_what_was_read_of_a_wrapper_counts_from_the_call_that_read_it(small: Sma
         ({"layout": "torch.sparse_bsr"}, ("SparseCsrCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
         ({"layout": "torch.jagged"}, ("NestedTensorCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
         ({"dtype": "torch.quint8"}, ("QuantizedCPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")),
-        # _mkldnn tensors have autograd's key and no autocast key: MkldnnCPU is of one backend.
-        ({"layout": "torch._mkldnn"}, ("MkldnnCPU", "ADInplaceOrView", "AutogradCPU")),
+        # MkldnnCPU is no backend with keys of its own: the autograd key is the others', and there is no autocast key.
+        ({"layout": "torch._mkldnn"}, ("MkldnnCPU", "ADInplaceOrView", "AutogradOther")),
         ({"device": "meta"}, ("Meta", "ADInplaceOrView", "AutogradMeta")),
     ],
 )
