@@ -181,6 +181,8 @@ def test_reading_the_real_tree(sourced):
 def _run_the_lab_of_dispatcher_call(terminal: Terminal, tree: str) -> None:
     """In place, with the real torch; then its Trail, and back from what one of the hops opens."""
     terminal.type("L")
+    terminal.until("what will run")
+    terminal.type("\r")
     terminal.until(both("add-goes-through-autograd: passed; T walks what ran", r"passed \(\d+\.\d s\)"), seconds=240)
     terminal.type("T")
     terminal.until(r"▼ torch\.add\(a, b\)")
