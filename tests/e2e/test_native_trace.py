@@ -150,6 +150,8 @@ PREDICTED: list[tuple[tuple[str, ...], set[str]]] = [
         ("torch.bincount(i), torch.tensor([1.0]), a[[0, 2]]", "--var", "i=torch.arange(3)"),
         {"aten::bincount", "aten::min", "aten::lift_fresh"},
     ),
+    # no transform sees the plain tensor that is made of Python's values
+    (("torch.vmap(f)(a)", "--setup", "def f(x): return x + torch.tensor(1.)"), {"aten::lift_fresh", "aten::to.device"}),
     # what is made of a NumPy array is lifted where no guard is held
     (("torch.from_numpy(n)", "--setup", "n = np.ones(3)"), {"aten::lift_fresh"}),
     # a conjugate view on the way; a layout that no record tells

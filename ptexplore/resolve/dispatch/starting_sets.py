@@ -347,6 +347,11 @@ LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 VALUES = "torch/csrc/utils/tensor_new.cpp"
 ASSIGNED = "torch/csrc/autograd/python_variable_indexing.cpp"
 LIFTED = ("aten::to.device", "aten::lift_fresh")
+EMPTY = "aten::empty.memory_format"
+# What internal_new_from_data excludes while it makes the plain tensor, so that no mode and no transform sees that; and
+# NoTracerDispatchMode (torch/csrc/jit/frontend/tracer.h by way of aten/src/ATen/TracerMode.h).
+PLAIN = (*PYTHON, *LAYERS, "Functionalize")
+UNTRACED = ("Tracer",)
 FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 # In a binding: the comment that names the operator a branch calls, and the call of a factory.
 _BRANCH = re.compile(r"// (aten::[\w.]+)\(|\breturn torch::(\w+)\(")
@@ -456,10 +461,10 @@ def inside_caller(context: Context, binding: Claim, operator: Claim, state: Loca
     Factories hold a guard. What a hand-written body, or a frame between two readings, does to the sets is not known.
     """
     maker = lifted(binding, operator)
-    if maker:
-        why = f"inside {maker}, which holds {BELOW}"
-        exclude = state.exclude | excluded(context.keys, BELOW)
-        return replace(state, exclude=exclude, observed=False, why=why, certain=False)
+    if maker is not None:
+        guards = excluded(context.keys, BELOW) | union(map(context.keys.functionality, maker.excludes))
+        why = f"inside {maker.name}, which holds {BELOW} and excludes {', '.join(maker.excludes)}"
+        return replace(state, exclude=state.exclude | guards, observed=False, why=why, certain=False)
     if binding.hop.kind == "python":
         read = "as they were read at the call around this frame, which may have changed them since"
         why = read if state.observed else state.why
@@ -483,16 +488,31 @@ def _inside_written(context: Context, binding: Claim, state: LocalState) -> Loca
     return replace(state, observed=False, why=why, certain=False)
 
 
-def lifted(caller: Claim, operator: Claim) -> str:
-    """The function of C++ that makes a tensor of Python's values, if an operator is one of those it calls; else ""."""
+@dataclass(frozen=True, slots=True)
+class TensorMaker:
+    """A function of C++ that makes a tensor of Python's values, and the keys that it excludes beside its guard."""
+
+    name: str
+    excludes: tuple[str, ...]
+
+
+def lifted(caller: Claim, operator: Claim) -> TensorMaker | None:
+    """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
     called = [claim for claim in caller.children if claim.hop.kind == "op"]
-    pairs = [pair for pair in pairwise(called) if tuple(claim.hop.op for claim in pair) == LIFTED]
-    if any(operator is claim for pair in pairs for claim in pair):
-        return f"internal_new_from_data ({VALUES}), around to() and lift_fresh()"
+    pairs = [n for n, pair in enumerate(pairwise(called)) if tuple(claim.hop.op for claim in pair) == LIFTED]
+    at = next((n for n, claim in enumerate(called) if claim is operator), -1)
+    maker = f"internal_new_from_data ({VALUES})"
+    if at in pairs:
+        return TensorMaker(f"{maker}, where it makes the plain tensor", PLAIN)
+    if at + 1 in pairs and operator.hop.op == EMPTY:
+        return TensorMaker(f"{maker}, where it makes the plain tensor", (*PLAIN, *UNTRACED))
+    if at - 1 in pairs:
+        return TensorMaker(f"{maker}, around lift_fresh()", UNTRACED)
     # A slot leaves no builtin. What is made of a NumPy array is lifted by its own builtin, which holds no guard.
     slot = caller.event.type == "frame" and not (caller.event.file or "").endswith("torch/_ops.py")
     assigned = slot or caller.event.method == "__setitem__"
-    return f"valueToTensor ({ASSIGNED})" if operator.hop.op == LIFTED[1] and assigned else ""
+    is_assigned = operator.hop.op == LIFTED[1] and assigned
+    return TensorMaker(f"valueToTensor ({ASSIGNED})", UNTRACED) if is_assigned else None
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:

@@ -196,7 +196,8 @@ def test_a_tensor_of_pythons_values_is_made_under_a_guard(
     """
     calls = [claim("op", name, op=name) for name in called]
     found = inside_caller(small.context(), claim("python", "tensor", *calls, event=caller), calls[first], READ)
-    assert found.exclude == (GUARDED if guarded else 0)
+    assert found.exclude & GUARDED == (GUARDED if guarded else 0)
+    assert bool(found.exclude & ~GUARDED) == guarded, "no mode and no transform sees the plain tensor"
     assert not found.certain
 
 
