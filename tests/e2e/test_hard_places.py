@@ -907,8 +907,9 @@ def f(a):
 def test_an_operator_of_another_thread_is_no_difference_between_the_passes(command: InProcess) -> None:
     """Of two threads no recorder has the order: what ran is the same in all of them."""
     made = command("trace", "f(a)", "--setup", THREADED, "--no-native", "--json")
-    assert not made.data["findings"], made.data["findings"]
-    assert {(hop["op"], hop["thread"]) for hop in made.hops if hop["kind"] == "op"} >= {
-        ("aten::exp", 1),
-        ("aten::sum", 0),
-    }
+    told = [finding["text"] for finding in made.data["findings"]]
+    ran = {(hop["op"], hop["thread"]) for hop in made.hops if hop["kind"] == "op"}
+    if not any("records only one" in text for text in told):  # as torch's profiler does before 2.7
+        assert told == []
+        assert ran >= {("aten::exp", 1), ("aten::sum", 0)}
+    assert not [text for text in told if "changed what ran" in text]
