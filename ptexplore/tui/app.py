@@ -163,8 +163,9 @@ class Browser(App[None]):
         self.navigator.show_reader().go(event.place)
 
     def on_show_folder(self, event: ShowFolder) -> None:
-        """A folder's page, beside the files."""
-        self.reader.show_folder(event.place)
+        """A folder's page, if there is room for it beside the files."""
+        if not self.reader.has_class("-small"):
+            self.reader.show_folder(event.place)
 
     def on_go_home(self, _event: GoHome) -> None:
         """What to read next."""

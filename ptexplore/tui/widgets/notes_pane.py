@@ -171,7 +171,11 @@ class LabBox(Vertical):
         self.query_one(".result", Static).update(text)
 
 
-_FORETOLD = {True: ("  as you predicted", "$text-success"), False: ("  it is another", "$text-warning"), None: ("", "")}
+_FORETOLD = {
+    True: ("  as you predicted", "$text-success"),
+    False: ("  not what you predicted", "$text-warning"),
+    None: ("", ""),
+}
 
 
 def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
