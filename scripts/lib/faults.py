@@ -132,8 +132,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/dispatch/starting_sets.py",
-        "certain=False)\n\n\ndef lifted",
-        "certain=True)\n\n\ndef lifted",
+        "certain=False)\n\n\n@dataclass(frozen=True, slots=True)\nclass TensorMaker",
+        "certain=True)\n\n\n@dataclass(frozen=True, slots=True)\nclass TensorMaker",
         "a hand-written binding may hold a guard that is not followed",
     ),
     Fault(

@@ -62,6 +62,16 @@ def test_reading_at_80_by_24_and_quitting(mini):
     assert (code, after.strip()) == (0, "")
 
 
+def test_without_an_editor_the_screen_stays(mini):
+    terminal = browse(mini, f"{HEADER}:4", columns=120, EDITOR="", VISUAL="")
+    terminal.until("BlendIterator")
+    terminal.type("o")
+    terminal.until("neither VISUAL nor EDITOR is set")
+    terminal.type("q")
+    code, _raw, after = end(terminal)
+    assert (code, after.strip()) == (0, "")
+
+
 def test_a_terminal_of_20_columns_and_no_colour(mini):
     terminal = browse(mini, f"{HEADER}:4", columns=20, rows=8, NO_COLOR="1")
     terminal.until("20 columns: widen")

@@ -385,11 +385,14 @@ class ReadingScreen(Screen[None]):
         if where is None:
             self.tell("there is no file to open")
             return
-        try:
-            with self.app.suspend():
+        trouble = ""
+        with self.app.suspend():
+            try:  # in here: what leaves the block by an error leaves the terminal without its screen
                 self.library.edit(*where)
-        except PtexploreError as error:
-            self.tell(error.one_line)
+            except PtexploreError as error:
+                trouble = error.one_line
+        if trouble:
+            self.tell(trouble)
         self.app.refresh()
 
     def action_permalink(self) -> None:
