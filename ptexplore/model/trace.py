@@ -148,7 +148,7 @@ class Dispatch:
     observed_raw: str | None = None  # the set that the native pass read from a register
     unread: tuple[str, ...] = ()  # the arguments whose sets are not known
     unread_why: str | None = None  # why they are not known
-    assumed: tuple[str, ...] = ()  # the arguments made during the call: their sets follow from device and layout
+    assumed: tuple[str, ...] = ()  # the arguments that nobody read: their sets follow from device and layout
     wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: the sets of what it wraps, outermost first
     transforms: tuple[TransformLayer, ...] = ()  # the function transforms that are on, outermost first
 
