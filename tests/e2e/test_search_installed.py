@@ -89,3 +89,28 @@ def test_refs(sourced: Cli) -> None:
                 assert use["text"] == line or len(line) > 400, use
                 seen += 1
     assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("query", "group", "name"),
+    [
+        ("TensorImpl.h", "files", "c10/core/TensorImpl.h"),
+        ("functional.py", "files", "torch/functional.py"),
+        ("add.Tensor", "operators", "aten::add.Tensor"),
+        ("aten::add.out", "operators", "aten::add.out"),
+    ],
+)
+def test_what_is_named_whole_comes_first(cli: Cli, query: str, group: str, name: str) -> None:
+    """A file's name and an operator's overload are names of one sort: what is only like them comes later."""
+    first = cli("find", query, "--json").data["groups"][0]
+    assert first["name"] == group
+    assert name in [hit["name"] for hit in first["results"][:3]]
+
+
+@pytest.mark.parametrize(
+    ("base", "first"), [("add", "aten::add.Tensor"), ("mul", "aten::mul.Tensor"), ("mm", "aten::mm")]
+)
+def test_the_operator_that_a_reader_means_comes_first(cli: Cli, base: str, first: str) -> None:
+    """Of one name: ATen's before those of other libraries, what returns its result before what writes it."""
+    (group,) = cli("find", base, "--kind", "operator", "--json").data["groups"]
+    assert group["results"][0]["name"] == first

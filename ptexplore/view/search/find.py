@@ -102,7 +102,22 @@ def find(
     if wanted.text or only == "text" or (only is None and few):
         lines, more = matching_lines(trees, query, wanted)
         groups.append(HitGroup("text", tuple(lines), None if more else 0))
+    first = leading(trees, catalogue, query)
+    groups.sort(key=lambda group: group.name != f"{first}s")
     return FindView(query, tuple(g for g in groups if g.hits), tuple(t.tree.info for t in trees), tuple(remarks))
+
+
+def leading(trees: Sequence[IndexedTree], catalogue: Catalogue | None, query: str) -> str | None:
+    """The sort of which the query is a whole name as it stands: that of a file ("Dispatcher.h") or an operator's."""
+    name = query.strip()
+    if "." in name:
+        paths = (path for indexed in trees for path in indexed.store.files_like(name, 5))
+        if any(path == name or path.endswith(f"/{name}") for path in paths):
+            return "file"
+    store = catalogue.store if catalogue is not None else None
+    if store is not None and (store.operator(name) or store.operator(f"aten::{name}")) and "." in name:
+        return "operator"
+    return None
 
 
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
@@ -344,8 +359,8 @@ def hits(
     if sort.kind is not None:
         yield from find(trees, catalogue, query, FindQuery(MOST, sort.kind, stopped=stopped), marks_by_tree).groups
         return
-    count = 0
-    for kind in _QUICK:
+    count, first = 0, leading(trees, catalogue, query)
+    for kind in sorted(_QUICK, key=lambda kind: kind != first):
         for group in find(trees, catalogue, query, FindQuery(EACH, kind), marks_by_tree).groups:
             count += len(group.hits)
             yield group

@@ -40,24 +40,31 @@ def operator_spot(catalogue: Catalogue, operator: Operator) -> Spot:
 
 
 def ranked_operators(names: Iterable[str], query: str) -> list[str]:
-    """Names that the query may mean, best first: as typed, the same base, a beginning, humps, a part."""
+    """Names that the query may mean, best first: as typed, the same base, a beginning, humps, a part.
+
+    Of those that fit alike: ATen's own, what returns its result before what writes it, the overload of tensors.
+    """
     asked = query.removeprefix("torch.ops.").lower()
     if not asked.strip():
         return []
     humps = [hump.lower() for hump in _HUMP.findall(query)]
     ranked = [
-        (score, not name.startswith("aten::"), len(name), name)
+        (score, not name.startswith("aten::"), "out" in _overload(name), _overload(name) != "Tensor", len(name), name)
         for name in names
         if (score := _score(name.lower(), asked, humps)) is not None
     ]
     return [row[-1] for row in sorted(ranked)]
 
 
+def _overload(name: str) -> str:
+    return name.partition(".")[2]
+
+
 def _score(low: str, asked: str, humps: Sequence[str]) -> int | None:
     bare = low.partition("::")[2]
     base = bare.partition(".")[0]
     if asked in low:
-        if asked in (low, bare):
+        if asked in (low, bare) and asked != base:
             return 0
         if asked in (base, low.partition(".")[0]):
             return 1
