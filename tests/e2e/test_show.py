@@ -270,3 +270,19 @@ def test_a_reader_that_goes_away(mini: Searching) -> None:
     )
     assert done.stderr == ""
     assert json.dumps(done.stdout)
+
+
+def test_a_folder_is_shown_with_what_was_written_and_what_is_inside(mini):
+    """A short name, a path, JSON; what is no folder is looked up as before."""
+    out = mini("show", "aten").out
+    assert out.startswith("aten/src/ATen  ")
+    assert "\nFolders\n" in out
+    assert "native" in out
+    data = mini("show", "torch/nn", "--json").data
+    assert data["folder"] == "torch/nn"
+    on_disk = [p for p in (mini.root / "torch/nn").rglob("*.py") if p.is_file()]
+    assert data["total"] == len(on_disk)
+    assert {file["path"] for file in data["files"]} == {
+        str(p.relative_to(mini.root)) for p in on_disk if p.parent.name == "nn"
+    }
+    assert mini("show", "torch/nothing").code != 0

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ptexplore.render.terminal.console import folded, styled
 from ptexplore.render.terminal.tour import print_prose
+from ptexplore.safe_text import clean
 from ptexplore.view.notes.folder import ROOT, plain_sentence
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def print_folder(console: Console, view: FolderView, *, everything: bool) -> Non
         console.print(Text("\nIn a build", style="bold"))
         print_prose(console, page.build)
     if view.newer:
-        console.print(styled((f"\nIn {view.spot.tree.version}", "bold")))
+        console.print(Text(f"\nIn {clean(view.version)}", style="bold"))
         print_prose(console, view.newer)
     _tours(console, view)
     _next(console, view)
@@ -90,7 +91,7 @@ def _files(console: Console, view: FolderView, *, everything: bool) -> None:
     if not view.files:
         return
     if not everything:
-        console.print(styled((f"\n  {len(view.files):,} files lie here: --all lists them", "dim")))
+        console.print(Text(f"\n  {len(view.files):,} files lie here: --all lists them", style="dim"))
         return
     console.print(Text("\nFiles", style="bold"))
     for file in view.files:

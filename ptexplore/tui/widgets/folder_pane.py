@@ -123,7 +123,7 @@ class FolderPane(Choices):
             yield _heading("In a build")
             yield from _prose(page.build)
         if view.newer:
-            yield _heading(f"In {clean(view.spot.tree.version)}")
+            yield _heading(f"In {clean(view.version)}")
             yield from _prose(view.newer)
         for fact in view.facts:
             yield _read(Content.styled(f"\n{clean(fact)}", "dim"))

@@ -99,6 +99,11 @@ class FolderView:
     newer: str = ""
 
     @property
+    def version(self) -> str:
+        """The release of its tree: "2.13.0"."""
+        return self.spot.tree.version.partition("+")[0].removeprefix("v")
+
+    @property
     def title(self) -> str:
         """What the page calls it, else its path."""
         return self.page.title if self.page is not None else self.folder or self.spot.tree.label
@@ -131,7 +136,10 @@ def folder_view(indexed: IndexedTree, folder: str, pages: FolderPages, library: 
     info = indexed.tree.info
     version = info.version.partition("+")[0].removeprefix("v")
     newer = next((text for at, text in page.newer if at == version), "") if page is not None else ""
-    facts = [] if page is None or is_baseline(info, page.baseline) or newer else [f"written on {page.baseline}"]
+    facts = []
+    if page is not None and not is_baseline(info, page.baseline):
+        differs = f"; what is known to differ in {version} stands under that heading" if newer else ""
+        facts.append(f"written on {page.baseline}{differs}")
     return FolderView(
         spot(indexed, folder, None), folder, page, sum(inside.values()) + len(files),
         tuple(_rows(inside, page, pages)), tuple(files),
