@@ -45,7 +45,7 @@ MAKES_GENERATORS = (
     "/torch/utils/data/", "/torch/distributed/", "/torch/quasirandom.py", "/torch/_lobpcg.py",
     "/torch/autograd/gradcheck.py", "/torch/_dynamo/debug_utils.py",
 )  # fmt: skip
-_LAYOUT = re.compile(r"sparse\w*|_?mkldnn|jagged|nested")
+_LAYOUT = "sparse|mkldnn|jagged|nested"
 _OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")
 
 
@@ -129,12 +129,8 @@ class Context:
 
     @cached_property
     def devices(self) -> frozenset[str]:
-        """The device types of all recorded tensors, and those that the names, the result or what was typed speak of.
-
-        A tensor that is made and thrown away is given to no operator that would tell of it.
-        """
-        bound = (name.description for name in self.session.bound)
-        told = " ".join([self.session.result.description, *bound, *self._texts])
+        """The device types of all recorded tensors, and of those that the names and the result are told to be."""
+        told = " ".join([self.session.result.description, *(name.description for name in self.session.bound)])
         named = {device for device in BACKENDS if re.search(rf"\b{device}\b", told)}
         return frozenset(tensor.device.split(":")[0] for tensor in self._tensors) | named
 
@@ -145,9 +141,20 @@ class Context:
 
     @cached_property
     def layouts(self) -> frozenset[str]:
-        """The layouts of all recorded tensors ("strided"), and those that what was typed speaks of."""
-        typed = frozenset(name for text in self._texts for name in _LAYOUT.findall(text))
-        return typed.union(tensor.layout.removeprefix("torch.") for tensor in self._tensors)
+        """The layouts of all recorded tensors: "strided"."""
+        return frozenset(tensor.layout.removeprefix("torch.") for tensor in self._tensors)
+
+    @cached_property
+    def may_make_elsewhere(self) -> bool:
+        """Whether a tensor may be made that is not a strided one of the CPU.
+
+        A tensor that was seen is such a one, or what was typed speaks of another device or layout: what is made and
+        thrown away is given to no operator that would tell of it.
+        """
+        if self.devices - {"cpu"} or self.layouts - {"strided"} or self.are_quantized:
+            return True
+        devices = "|".join(BACKENDS.keys() - {"cpu"})
+        return any(re.search(rf"\b(?:{devices})\b|{_LAYOUT}", text) for text in self._texts)
 
     @cached_property
     def _tensors(self) -> list[RecordedTensor]:

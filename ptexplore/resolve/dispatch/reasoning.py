@@ -256,8 +256,7 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         if then is None:
             return
         if then.computed:
-            elsewhere = context.devices - {"cpu"} or context.layouts - {"strided"} or context.are_quantized
-            if elsewhere or "sparse" in op or "quantized" in op:
+            if context.may_make_elsewhere or "sparse" in op or "quantized" in op:
                 return  # which device, layout and dtype the options name is not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:

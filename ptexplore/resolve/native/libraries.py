@@ -26,8 +26,7 @@ _MKL = ("MKL", "BLAS or LAPACK")
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Say at each call into oneDNN or MKL what the library said of it, where the two orders agree."""
     observations = context.session.observations
-    whole = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
-    told = [call for seen in whole for call in seen.calls]
+    told = [call for seen in records(observations, "libraries", LibraryCalls) if not seen.cut for call in seen.calls]
     entries: dict[int, LibraryEntry] = {}
     for part in records(observations, "calls", SteppedCalls) if told else ():
         if part.part == "operator" or part.cut is not None:

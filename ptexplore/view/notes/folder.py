@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.records import Problem, Tour
 from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import IndexedFile
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.trees import IndexedTree, Spot, project, spot
@@ -101,12 +103,17 @@ class FolderView:
     @property
     def version(self) -> str:
         """The release of its tree: "2.13.0"."""
-        return self.spot.tree.version.partition("+")[0].removeprefix("v")
+        return release_of(self.spot.tree)
 
     @property
     def title(self) -> str:
         """What the page calls it, else its path."""
         return self.page.title if self.page is not None else self.folder or self.spot.tree.label
+
+
+def release_of(info: TreeInfo) -> str:
+    """The release that a tree is of, without what its build added: "2.13.0"."""
+    return info.version.partition("+")[0].removeprefix("v")
 
 
 def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree, str] | None:
@@ -134,7 +141,7 @@ def folder_view(indexed: IndexedTree, folder: str, pages: FolderPages, library: 
     page = pages.pages.get(folder) if ours else None
     files, inside = _contents(indexed, folder)
     info = indexed.tree.info
-    version = info.version.partition("+")[0].removeprefix("v")
+    version = release_of(info)
     newer = next((text for at, text in page.newer if at == version), "") if page is not None else ""
     facts = []
     if page is not None and not is_baseline(info, page.baseline):
@@ -188,12 +195,9 @@ def line_named(indexed: IndexedTree, entry: FileToRead) -> int | None:
     named.sort(key=lambda symbol: (symbol.role != "definition", symbol.line))
     if named:
         return named[0].line
-    dialect = [row for row in indexed.store.dialect_in(entry.path) if entry.symbol in (row.name, row.kind)]
-    if dialect:
-        return min(row.line for row in dialect)
-    last = entry.symbol.rpartition("::")[2].rpartition(".")[2]
+    word = re.compile(rf"\b{re.escape(re.split(r'::|[.]', entry.symbol)[-1])}\b")  # a macro's use, a name in YAML
     lines = indexed.tree.lines(entry.path)
-    return next((number for number, line in enumerate(lines, 1) if last in line), None)
+    return next((number for number, line in enumerate(lines, 1) if word.search(line)), None)
 
 
 def _ends(qualified: str, name: str) -> bool:
