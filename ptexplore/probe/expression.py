@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from . import torch_api as api
 from .values import describe, fingerprint, tensors
 
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
@@ -26,6 +27,7 @@ CLOSE = (3, 0.6)  # how many near names are told, and how near they are
 A_CLONE = " (a clone, so no leaf: in-place on a leaf that requires grad is an error)"
 _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
 _NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
+_WITHOUT_HISTORY = {"data", "detach"}  # what is written to these is written behind autograd's back
 
 
 @dataclass(eq=False)
@@ -161,13 +163,20 @@ def _is_in_place(node: ast.Call) -> bool:
 
 
 def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None:
-    """The name that a chain of methods and subscripts starts from: a view of a leaf is refused as the leaf is."""
+    """The name that a chain of methods and subscripts starts from: a view of a leaf is refused as the leaf is.
+
+    None where the chain leaves the leaf: by a method that makes a tensor of its own (`a.sin()`), or one without history.
+    """
     while not isinstance(node, ast.Name):
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+            if isinstance(node, ast.Attribute) and node.attr in _WITHOUT_HISTORY:
+                return None
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if _is_of_module(node.func.value, is_module):
                 return None  # what a function returns is no leaf
+            if node.func.attr in _WITHOUT_HISTORY or api.makes_a_tensor(node.func.attr):
+                return None
             node = node.func.value
         else:
             return None

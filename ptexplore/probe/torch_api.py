@@ -71,6 +71,27 @@ def schema_and_tags(op: str) -> tuple[str | None, list[str]]:
     return str(schema), sorted(tags)
 
 
+def makes_a_tensor(method: str) -> bool:
+    """Whether a method of Tensor is an operator that never returns its tensor or a view of it.
+
+    By the alias annotations of its schemas. A composite operator may return what it was given whatever these say
+    (type_as does), so none of those counts; nor does a method that is no operator of the dispatcher.
+    """
+    schemas = torch._C._jit_get_schemas_for_operator(f"aten::{method}")
+    of_tensors = [s for s in schemas if s.arguments and str(s.arguments[0].type) == "Tensor"]
+    return bool(of_tensors) and all(s.arguments[0].alias_info is None and not _may_be_composite(s) for s in of_tensors)
+
+
+def _may_be_composite(schema: Any) -> bool:
+    """Whether the operator of a schema has a composite kernel, or is none of the dispatcher's."""
+    name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+    try:
+        composite = torch._C.DispatchKey.CompositeImplicitAutograd
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, composite))
+    except RuntimeError:
+        return True
+
+
 def keys() -> dict[str, tuple[int, int]]:
     """Each dispatch key's name, with its raw bits and those of the full set after it.
 

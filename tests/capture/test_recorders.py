@@ -170,6 +170,11 @@ def test_too_deep_an_expression_is_traced_without_its_calls(warm: Runtime) -> No
         ("a[0].zero_() + b.requires_grad_()", {"a"}),
         ("a.__setitem__(0, 1.0) or b", {"a"}),
         ("(a + b).__class__", set()),
+        ("a.sin().add_(b)", set()),
+        ("a.data.add_(1) + b", set()),
+        ("a.detach().mul_(2) + b", set()),
+        ("a.t().sin_() + b", {"a"}),
+        ("a.type_as(b).add_(1)", {"a"}),  # it returns a itself, whatever its schema says
     ],
 )
 def test_only_what_is_changed_in_place_becomes_a_clone(warm: Runtime, expression: str, in_place: set[str]) -> None:
