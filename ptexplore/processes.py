@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -114,9 +114,11 @@ def start(
     stdin: int | IO[bytes] | None = subprocess.DEVNULL,
     stdout: int | IO[bytes] | None = subprocess.DEVNULL,
     stderr: int | IO[bytes] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Child:
     """Start `script` under `python`. The neutral folder is the script's own, which holds only our files.
 
+    `environment` are variables that it gets besides ours.
     Raises OSError when `python` cannot be started.
     """
     reader, writer = os.pipe()
@@ -127,6 +129,7 @@ def start(
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
+            env={**os.environ, **environment} if environment else None,
             pass_fds=(writer,),
             start_new_session=True,
         )

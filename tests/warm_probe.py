@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -34,15 +34,24 @@ class Forked:
         return 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class WarmProbe:
-    """The process that forks, and the socket over which it is given each fork's descriptors."""
+    """The process that forks, and the socket over which it is given each fork's descriptors.
 
+    Torch reads some variables of the environment once: for those that a request adds there is another such process,
+    from the first time on.
+    """
+
+    python: str
     control: socket.socket
+    stack: contextlib.ExitStack
+    others: dict[tuple[tuple[str, str], ...], WarmProbe] = field(default_factory=dict)
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)  # an answer is for who asked last
 
-    def start(self, _runtime: Runtime, given: IO[bytes]) -> Child:
+    def start(self, runtime: Runtime, given: IO[bytes], environment: Mapping[str, str] | None = None) -> Child:
         """Do what `probing._start` does, in a fork."""
+        if environment:
+            return self._with(environment).start(runtime, given)
         reader, writer = os.pipe()
         try:
             with self._one_at_a_time:
@@ -52,19 +61,26 @@ class WarmProbe:
             os.close(writer)
         return Child(Forked(pid), reader)  # type: ignore[arg-type]
 
+    def _with(self, environment: Mapping[str, str]) -> WarmProbe:
+        key = tuple(sorted(environment.items()))
+        if key not in self.others:
+            self.others[key] = self.stack.enter_context(warm_probe(self.python, environment))
+        return self.others[key]
+
 
 @contextlib.contextmanager
-def warm_probe(python: str) -> Iterator[WarmProbe]:
+def warm_probe(python: str, environment: Mapping[str, str] | None = None) -> Iterator[WarmProbe]:
     """Start it with the torch of `python`, and end it."""
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with ours, theirs, contextlib.ExitStack() as stack:
         process = subprocess.Popen(
             [python, "-B", "-c", SERVE, str(PROBE)],
             cwd=PROBE.parent, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
         )  # fmt: skip
         theirs.close()
         try:
-            yield WarmProbe(ours)
+            yield WarmProbe(python, ours, stack)
         finally:
             process.kill()
             process.wait()

@@ -75,13 +75,22 @@ def _source(request: TraceRequest) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
+def is_told(raised: dict[str, Any]) -> bool:
+    """Whether a Trail can tell what was raised: not where memory ran out, which the next run may find elsewhere."""
+    return not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
+
+
+def _out_of_memory(name: str, text: str) -> bool:
+    return name in ("MemoryError", "OutOfMemoryError") or any(phrase in text for phrase in OUT_OF_MEMORY)
+
+
 def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     stage, name = message["stage"], message["exception"]
     part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
     # torch's own message without the C++ stack that may follow.
     why = text.split("\nException raised from", 1)[0].strip()[:TEXT_LIMIT] or f"{name} says nothing more"
-    if name in ("MemoryError", "OutOfMemoryError") or any(phrase in text for phrase in OUT_OF_MEMORY):
+    if _out_of_memory(name, text):
         why, hint = why.split("\n")[0], "trace it with smaller tensors"
         return PtexploreError(f"{part} needs more memory than there is", why, hint, FAILED)
     others = "" if request.script else "; --var and --setup give it other values"

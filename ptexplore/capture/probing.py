@@ -42,8 +42,12 @@ class Stopped(PtexploreError):
     """The probe was ended in the middle of a run: it took too long, or died. What it sent before is good."""
 
 
-def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
+def ask(
+    runtime: Runtime, request: dict[str, Any], timeout: float, environment: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the probe's messages after its "ready"; each run that it begins may take `timeout` seconds.
+
+    `environment` are variables that it gets besides ours.
 
     Raises PtexploreError for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
     one that takes too long or dies. The probe's whole process group is gone when the iterator ends, however it ends.
@@ -51,7 +55,7 @@ def ask(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[d
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
         given.seek(0)
-        child = _start(runtime, given)
+        child = _start(runtime, given, environment)
     yield from _heard(child, runtime, timeout, _allowed(timeout, timeout))
 
 
@@ -104,10 +108,10 @@ def _heard(
     raise Stopped("the probe died", f"{_how(status)} during {running}, before it was done", DEBUG, FAILED)
 
 
-def _start(runtime: Runtime, given: IO[bytes] | int) -> processes.Child:
+def _start(runtime: Runtime, given: IO[bytes] | int, environment: Mapping[str, str] | None = None) -> processes.Child:
     errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
     try:
-        return processes.start(runtime.python, PROBE, stdin=given, stderr=errors)
+        return processes.start(runtime.python, PROBE, stdin=given, stderr=errors, environment=environment)
     except OSError as error:
         why = error.strerror or str(error)
         raise PtexploreError(f"{runtime.python} cannot be started", why, "ptexplore doctor", MISSING) from error

@@ -164,6 +164,8 @@ def _portable(observation: Observation, folder: str) -> Observation:
     elif kind == "calls" and data.get("codes"):
         codes = data["codes"].items()
         paths = {"codes": {number: {**code, "file": _relative(code["file"], folder)} for number, code in codes}}
+    elif kind == "raised" and data.get("frames"):
+        paths = {"frames": [{**frame, "file": _relative(frame["file"], folder)} for frame in data["frames"]]}
     elif kind == "call" and data["callable"].get("file"):
         paths = {"callable": {**data["callable"], "file": _relative(data["callable"]["file"], folder)}}
     else:

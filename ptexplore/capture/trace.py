@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ptexplore.capture.failures import failure, no_native
+from ptexplore.capture.failures import failure, is_told, no_native
 from ptexplore.capture.probing import Stopped, TraceRequest, ask
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
@@ -60,6 +60,8 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
     return {"passes": [reference, recorder], "position": position, "operators": [name, other], "text": text}
 
 
+# What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
+ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
 NATIVE = "native"
 LIBRARIES = "libraries"
 NOT_ASKED = "the native pass was not asked for"
@@ -72,22 +74,44 @@ FIRST_AND = {
 ONCE = "--once runs it a single time, and the native pass runs it again"
 
 
-def capture(request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None) -> Session:
+def capture(
+    request: TraceRequest, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
+) -> Session:
     """Run the expression or script in a probe of `runtime` and keep what its recorders saw.
 
     `digests` are the catalogue's, by operator: only operators that differ from it tell their tables. The native pass
-    may fail alone: the session then says why, and holds what the others saw.
+    may fail alone: the session then says why, and holds what the others saw. With `raising` the session of what raises
+    holds what was seen until then, and where that was thrown.
     Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
     """
     check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
-    return gather(ask(runtime, asked, request.timeout), request, runtime)
+    session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
+    if request.once or not any(seen.kind == "raised" for seen in session.observations):
+        return session
+    return _with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
 
 
-def gather(messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: Runtime) -> Session:
+def _with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
+    """The session of what raised, with where C++ threw that, if one more run of it told."""
+    from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
+
+    try:
+        told = [seen for message in messages for seen in message.get("observations", ())]
+    except Stopped:
+        return session
+    read = [data for seen in told if (data := thrown(str(seen["data"]["text"]), symbols_dir())) is not None]
+    first = len(session.observations) + 1
+    added = (Observation(number, "thrown", "thrown", data) for number, data in enumerate(read, first))
+    return replace(session, observations=(*session.observations, *added))
+
+
+def gather(
+    messages: Iterable[dict[str, Any]], request: TraceRequest, runtime: Runtime, *, raising: bool = False
+) -> Session:
     """The session of one trace's messages. Raises as `capture` does."""
-    heard = _Heard(request)
+    heard = _Heard(request, raising)
     try:
         for message in messages:
             heard.take(message)
@@ -105,6 +129,7 @@ class _Heard:
     """What a probe has said so far."""
 
     request: TraceRequest
+    raising: bool = False  # whether what raises has a session
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
@@ -132,6 +157,9 @@ class _Heard:
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
             self.passes[recorder] = message
+            raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
+            if raised is not None and not (self.raising and is_told(raised)):
+                raise failure({"type": "raised", **raised}, self.request)
             for seen in message["observations"] if recorder != AGAIN else ():
                 self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:

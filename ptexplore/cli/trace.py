@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.options import open_console, open_workspace
-from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
@@ -124,7 +124,7 @@ def trace(
             print(trail_to_json(trail))
         else:
             _show(trail, session, Options(full, depth, only, native, command), locate, svg)
-        return 0
+        return FAILED if trail.ending is not None else 0
 
     if load is not None:  # no tree is beside it to link into
         return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))

@@ -49,6 +49,7 @@ class RecordedTensor(Struct, frozen=True):
     device: str = "cpu"  # `cpu`, `cuda:0`
     layout: str = "strided"  # `strided`, `sparse_coo`, …
     dtype: str = ""  # `float32`
+    sizes: tuple[int, ...] = ()  # its shape
 
 
 # A tensor, a list, a number or a short text; None for anything else. Lists deeper than those hold nothing that is read.
@@ -269,6 +270,44 @@ class LibraryCalls(Recorded, frozen=True):
     cut: bool = False  # there were more
 
 
+class LeftFrame(Struct, frozen=True):
+    """A Python function that an error left."""
+
+    file: str  # where it is written
+    first: Count  # the first line of its code
+    function: str  # its name
+    line: Count | None = None  # the line that was at work
+
+
+class RaisedError(Recorded, frozen=True):
+    """What the expression raised."""
+
+    stage: Literal["expression", "backward", "script"]  # what was running
+    exception: str  # the name of its class
+    message: str  # its own words
+    frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
+    calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
+    close: tuple[str, ...] = ()  # names near the one that was not found
+
+
+class CppFunction(Struct, frozen=True):
+    """A function of C++ that an error left."""
+
+    library: str  # the library's file name
+    name: str  # demangled; empty where the library does not tell
+    unit: str = ""  # the source file, without folders, of what is local to one
+
+
+class ThrownError(Recorded, frozen=True):
+    """Where C++ threw an error, as torch keeps it with each; of a run of its own."""
+
+    message: str  # the error's own words
+    function: str  # the function that threw, without its scope
+    file: str  # as the binary names it
+    line: Count  # the line in it
+    stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
+
+
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
@@ -287,6 +326,8 @@ KINDS: Mapping[str, type[Recorded]] = {
     "result": SteppedResult,
     "libraries": LibraryCalls,
     "unreadable": UnreadableLibraries,
+    "raised": RaisedError,
+    "thrown": ThrownError,
     "nondeterministic": Remark,
     "perturbed": Remark,
 }

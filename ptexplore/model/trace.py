@@ -268,6 +268,47 @@ class LibraryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftFunction:
+    """A function that an error left."""
+
+    name: str  # as its language writes it
+    source: SourceRef  # of Python the line that was at work; of C++ where the function is defined
+
+
+@dataclass(frozen=True, slots=True)
+class MissingKernel:
+    """Why the dispatcher found no kernel."""
+
+    op: str  # the operator with its overload
+    key: str  # the dispatch key that has no kernel of it
+    arguments: tuple[str, ...] = ()  # the arguments whose key sets hold the key
+    kernels: tuple[str, ...] = ()  # the keys that have an entry in the operator's dispatch table
+    own: tuple[str, ...] = ()  # those of backends for which a kernel of the operator was registered
+    neighbour: str | None = None  # an operator that has a kernel of its own under the key
+    neighbour_at: SourceRef | None = None  # the record that registered that
+    conversion: str | None = None  # what makes a tensor of the key one that has a kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the expression raised, where that was thrown, and why."""
+
+    stage: Literal["expression", "backward", "script"]  # what was running
+    exception: str  # the name of its class
+    message: str  # its own words
+    source: SourceRef  # the line that threw it
+    function: str = ""  # the function of C++ that threw it
+    hop: int | None = None  # the innermost step that it left; null where that is not known
+    call: str | None = None  # the innermost call of the expression that it left
+    given: tuple[tuple[str, str], ...] = ()  # of that step's operator: each tensor argument, and what it was
+    python: tuple[LeftFunction, ...] = ()  # the Python functions that it left, innermost first
+    stack: tuple[str, ...] = ()  # the functions of torch's C++ that it left, innermost first
+    missing: MissingKernel | None = None  # where the dispatcher found no kernel
+    why: tuple[str, ...] = ()  # sentences: what it is concluded from
+    close: tuple[str, ...] = ()  # names near the one that was not found
+
+
+@dataclass(frozen=True, slots=True)
 class HopFacts:
     """Everything that is known of one step, but for where it hangs in the tree."""
 
@@ -348,6 +389,7 @@ class TrailFacts:
     result: ResultInfo  # what the expression gave
     findings: tuple[Finding, ...]  # what must be known beside the steps
     generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: what writes it
+    ending: Ending | None = field(default=None, kw_only=True)  # what the expression raised
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,8 @@ class CallRecorder:
         self.cut = False
         self._pending: list[tuple[int, Any]] = []
         self._keywords: dict[str, Any] = {}
-        self._open: list[tuple[int, Any]] = []
+        self._open: list[tuple[int, int, Any]] = []  # site, number in `calls`, marker
+        self.left: list[int] = []  # numbers of the calls that an exception left, outermost first
         self._kept: dict[int, Any] = {}
         self._alive: list[Any] = []
         self._held = 0
@@ -212,6 +213,7 @@ class CallRecorder:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.left = [number for _, number, _ in self._open]
         while self._open:
             self._close()
 
@@ -290,10 +292,10 @@ class CallRecorder:
             raise Broken(f"the dispatch recorder failed: {error!r}") from error
         mark = api.marker(f"c:{number}")
         mark.__enter__()
-        self._open.append((site, mark))
+        self._open.append((site, number, mark))
 
     def _close(self) -> None:
-        self._open.pop()[1].__exit__(None, None, None)
+        self._open.pop()[2].__exit__(None, None, None)
 
     def _state(self, given: Arguments) -> dict[str, Any]:
         include, exclude = api.local_sets()

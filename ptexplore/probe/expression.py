@@ -165,7 +165,7 @@ def _is_in_place(node: ast.Call) -> bool:
 def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None:
     """The name that a chain of methods and subscripts starts from: a view of a leaf is refused as the leaf is.
 
-    None where the chain leaves the leaf: by a method that makes a tensor of its own (`a.sin()`), or one without history.
+    None where the chain leaves the leaf: by a method that makes a tensor of its own (`a.sin()`), or has no history.
     """
     while not isinstance(node, ast.Name):
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):

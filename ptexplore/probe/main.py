@@ -47,7 +47,7 @@ def import_torch(request: dict[str, Any], channel: Any) -> bool:
 
 
 def work(request: dict[str, Any], channel: Any) -> None:
-    """Do what the request asks: the catalogue message, the passes of one trace, or a survey's of many."""
+    """Do what the request asks: the catalogue message, the passes of one trace or a survey's of many, C++'s stack."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
@@ -63,6 +63,8 @@ def work(request: dict[str, Any], channel: Any) -> None:
         from _ptexplore_probe import survey
 
         survey.serve(request, channel, lambda asked: trace.run_passes(asked, known, channel))
+    elif request["work"] == "stack":
+        trace.run_again_for_stack(request, channel)
     else:
         trace.run_passes(request, known, channel)
 

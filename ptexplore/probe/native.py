@@ -102,7 +102,9 @@ class _Once:
 
     @cached_property
     def result(self) -> dict[str, Any]:
-        """What the evaluation gave, described."""
+        """What the evaluation gave, described; nothing where it raised."""
+        if self.evaluation.raised is not None:
+            return {"type": "", "description": "", "fingerprint": None}
         fingerprint = self.evaluation.names.digest(self.value)
         return {"type": type_name(self.value), "description": describe(self.value), "fingerprint": fingerprint}
 
@@ -110,7 +112,9 @@ class _Once:
         """Evaluate at full speed, backward included; `how` may do something about it. What `how` returned."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
-            return how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
+            given = how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
+        self._check_end()
+        return given
 
     def stepped(self, stepper: Stepper) -> list[dict[str, Any]]:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
@@ -125,7 +129,13 @@ class _Once:
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
             self._evaluate(step)
+        self._check_end()
         return parts
+
+    def _check_end(self) -> None:
+        """Raises Raised where this run raised and the one that the other passes saw did not."""
+        if self.evaluation.raised is not None and not self.evaluation.request.get("raises"):
+            raise self.evaluation.raised
 
     def _evaluate(self, perform: Callable[..., Any]) -> None:
         self.value, _ = passes.phases(self.evaluation, autograd.run_backward, perform)

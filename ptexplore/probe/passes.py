@@ -14,15 +14,8 @@ from typing import Any
 from . import autograd, dispatch, events, frames
 from . import torch_api as api
 from .expression import Namespace, Refused, check_attributes, parse, read, text_of
+from .raising import Raised
 from .values import describe, type_name
-
-
-@dataclass(eq=False)
-class Raised(Exception):
-    """The user's own code raised; `stage` says where: "expression", "backward", "script", "context"."""
-
-    stage: str
-    error: BaseException
 
 
 @dataclass
@@ -38,13 +31,28 @@ class Pass:
     cuts: list[str] = field(default_factory=list)
     graph: list[dict[str, Any]] = field(default_factory=list)
     imported: int = 0  # modules that the evaluation imported
+    raised: Raised | None = None  # what ended the evaluation
+
+    def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
+        """Call a function of the user's: its result, or None where it raises, which is kept in `raised`.
+
+        A script that exits with 0 has ended well.
+        """
+        try:
+            return function(*given)
+        except (dispatch.Broken, Raised, Refused):
+            raise
+        except BaseException as error:
+            ended_well = where == "script" and isinstance(error, SystemExit) and error.code in (None, 0)
+            self.raised = None if ended_well else Raised(where, error)
+            return None
 
 
 def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """One pass in this process.
 
-    Returns a digest of the operators in order, how many modules the first call imported and whether this is the second,
-    bound names, the result's description and the observations. Raises Refused or Raised.
+    Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
+    this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
     """
     warm = int(request.get("warm", 0))
     if warm:
@@ -57,12 +65,15 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
     seen += [(name, "event", event) for name, tree in trees.items() for event in tree]
     seen += [("ops", "graph", node) for node in running.graph]
     seen += [(recorder, "cut", {"text": text}) for text in running.cuts]
+    if running.raised is not None:
+        seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
     sequence, called = _sequence(next(iter(trees.values())))
     if recorder in ("ops", "once") and known:
         seen += [("ops", "table", table) for table in _changed_tables(called, known)]
     return {
         "sequence": sequence,
         "imported": warm or running.imported,
+        "raised": running.raised is not None,
         "warm": bool(warm),
         "bound": running.names.bound,
         "result": result,
@@ -71,7 +82,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
 
 
 def _warm_up(request: dict[str, Any]) -> None:
-    """Evaluate once with inputs of its own, unseen."""
+    """Evaluate once with inputs of its own, unseen. It may raise, as the run that is seen does."""
     running = prepared("", request)
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
@@ -123,7 +134,8 @@ def _observe(running: Pass) -> tuple[dict[str, Any], dict[str, list[dict[str, An
                 pass
             result, starts = _evaluated(running)
     # Only now: asking a view for its grad_fn can itself call operators.
-    described: dict[str, Any] = {"type": type_name(result), "description": describe(result), **autograd.told(starts)}
+    told = {} if running.raised is not None else {"type": type_name(result), "description": describe(result)}
+    described: dict[str, Any] = {**told, **autograd.told(starts)}
     if running.request.get("sample") is not None:
         described["fingerprint"] = running.names.digest(result)
     if running.recorder in ("ops", "once"):
@@ -157,15 +169,15 @@ def phases(
 ) -> tuple[Any, list[autograd.BackwardStart]]:
     """What the evaluation gave, and what `backward` was run from; [] where none is asked for.
 
-    Each is called by `perform`, which gets the phase, the function and its arguments.
+    Each is called by `perform`, which gets the phase, the function and its arguments. What raises ends it: see
+    `running.raised`.
     """
-    with stage("script" if running.request.get("script") else "expression"):
-        result = perform("forward", running.evaluate)
-    if not running.request["backward"]:
+    where = "script" if running.request.get("script") else "expression"
+    result = perform("forward", running.attempt, where, running.evaluate)
+    if running.raised is not None or not running.request["backward"]:
         return result, []
     starts = autograd.roots(result)
-    with stage("backward"):
-        perform("backward", backward, starts)
+    perform("backward", running.attempt, "backward", backward, starts)
     return result, starts
 
 
@@ -196,12 +208,9 @@ def enter_contexts(stack: ExitStack, running: Pass) -> None:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Tell whatever the user's code raises by where it did; a script that exits with 0 has ended well."""
+    """Tell whatever the user's code raises by where it did."""
     try:
         yield
-    except SystemExit as leaving:
-        if name != "script" or leaving.code not in (None, 0):
-            raise Raised(name, leaving) from leaving
     except (dispatch.Broken, Raised, Refused):
         raise
     except BaseException as error:

@@ -26,6 +26,7 @@ from . import autograd, passes
 from . import torch_api as api
 from .expression import Refused, text_of
 from .isolate import Channel, isolated
+from .raising import Raised
 from .trace import encoded, pass_on
 from .values import describe, tensors
 
@@ -222,7 +223,7 @@ def _plain_inside(op: Any, asked: dict[str, Any], request: dict[str, Any]) -> di
         made = partial(_made_inside, way, op, number, dtype, request)
         with api.without_vmap_fallback():
             result = _evaluated({**request, **changed, "sample": made})
-    except (Refused, passes.Raised):
+    except (Refused, Raised):
         raise
     except Exception as error:
         return {"type": "no-sample", "why": refusal(text_of(error), type(error).__name__)}

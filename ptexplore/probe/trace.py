@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import sys
@@ -11,21 +10,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, libraries, native, passes
-from .expression import Refused, text_of
+from . import dispatch, libraries, native, passes, raising
+from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
 
 PASSES = ("ops", "frames", "dispatch")
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
-PASSED = re.compile(rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?')  # a good answer
+PASSED = re.compile(  # a good answer
+    rb'\{"type":"pass","recorder":"\w+","sequence":"(\w+)"(?:,"imported":(\d+))?(?:,"raised":(true|false))?'
+)
 
 
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
     """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is."""
     wanted = ("once",) if request["once"] else PASSES if request.get("script") is None else PASSES[:2]
     first, request = _warmed(wanted[0], request, known, channel)
+    passed = PASSED.match(first.answer)
+    request = {**request, "raises": passed is not None and passed[3] == b"true"}
     digests = set()
     for recorder in wanted:
         outcome = first if recorder == wanted[0] else _forked(recorder, request, known, channel)
@@ -37,6 +40,11 @@ def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel)
         _told("again", _forked("again", request, known, channel), channel)
     if request.get("native"):
         _step(request, known, channel)
+
+
+def run_again_for_stack(request: dict[str, Any], channel: Channel) -> None:
+    """One more run of what raised, in a process that was started so that its torch tells where C++ threw."""
+    _told(raising.RECORDER, _forked(raising.RECORDER, request, {}, channel), channel)
 
 
 def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
@@ -111,7 +119,7 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
 
 def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> bytes:
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
-    own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run}
+    own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, raising.RECORDER: raising.run}
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
     return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
 
@@ -124,12 +132,12 @@ def encoded(run: Callable[[], dict[str, Any]], recorder: str) -> bytes:
     except Refused as error:
         place = {"where": error.where, "source": error.source}
         message = {"type": "refused", "kind": error.kind, "message": str(error), "close": error.close, **place}
-    except passes.Raised as raised:
-        message = _raised(raised.stage, raised.error)
+    except raising.Raised as raised:
+        message = {"type": "raised", **raised.told()}
     except Unavailable as error:
         message = {"type": "unavailable", "message": str(error)}
     except (MemoryError, RecursionError) as error:
-        message = _raised("expression", error)
+        message = {"type": "raised", **raising.Raised("expression", error).told()}
     except dispatch.Broken as error:
         message = {"type": "broken", "message": str(error)}
     except Exception as error:
@@ -145,23 +153,3 @@ def _broken(recorder: str, error: Exception) -> dict[str, Any]:
         return {"type": "broken", "message": text[-TEXT_LIMIT:]}
     sys.stderr.write(text)
     return {"type": "unavailable", "message": f"ptexplore's own code failed: {type(error).__name__}: {error}"}
-
-
-def _raised(stage: str, error: BaseException) -> dict[str, Any]:
-    return {
-        "type": "raised",
-        "stage": stage,
-        "exception": type(error).__name__,
-        "message": text_of(error)[:TEXT_LIMIT],
-        "close": _close(error),
-    }
-
-
-def _close(error: BaseException) -> list[str]:
-    """Names near the one that was not found."""
-    if not issubclass(type(error), AttributeError):
-        return []
-    try:
-        return difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)  # type: ignore[attr-defined]
-    except Exception:  # no name, or the object's own __dir__
-        return []

@@ -122,10 +122,13 @@ class Context:
         """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
         return self._table(op).get(key)
 
+    def table(self, op: str) -> list[TableEntry]:
+        """An operator's dispatch table in the traced process."""
+        return self.changed[op] if op in self.changed else self.store.table(op)
+
     @remembered
     def _table(self, op: str) -> dict[str, TableEntry]:
-        entries = self.changed[op] if op in self.changed else self.store.table(op)
-        return {name: entry for entry in entries for name in entry.keys}
+        return {name: entry for entry in self.table(op) for name in entry.keys}
 
     @cached_property
     def devices(self) -> frozenset[str]:

@@ -8,8 +8,8 @@ from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
-from ptexplore.resolve import autograd, merge, python_places
-from ptexplore.resolve.claims import Claim, Context, Pass, number
+from ptexplore.resolve import autograd, merge, python_places, raising
+from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import join, libraries
@@ -43,6 +43,7 @@ PASSES: tuple[Pass, ...] = (
     python_places.frames,
     reasoning.reason,
     autograd.link,
+    raising.cut,
     report,
     join.join,
     libraries.attach,
@@ -58,6 +59,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     for step in PASSES:
         claims = step(context, claims)
     hops = number(claims)
+    ending = raising.conclude(context, claims, numbers(claims))
     return Trail(
         expression=session.expression,
         bound=session.bound,
@@ -68,6 +70,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         findings=tuple(dict.fromkeys(context.findings)),
         hops=hops,
         generators=_generators(hops),
+        ending=ending,
     )
 
 

@@ -272,7 +272,7 @@ class Workspace:
 
         check(request)  # before a first run is spent on it
         lookup = self.lookup
-        session = capture(request, self.torch.runtime, self.torch.catalogue.digests())
+        session = capture(request, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
     def operator(self, name: str) -> Card:

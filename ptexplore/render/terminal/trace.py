@@ -79,6 +79,11 @@ def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
     """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
     for fact in view.facts:
         folded(console, Text(clean(fact), style="dim"), "", "  ")
+    if view.ending:
+        console.print()
+    for told in view.ending:
+        indent = "  " * told.indent
+        folded(console, drawn(told.spans, locate), indent, f"{indent}  ")
     column = max(_column(view.rows), len(COUNTS) + 1) if view.counted else 0
     heading = f"{COUNTS:>{column - 1}} " if column else ""
     console.print(Text.assemble((f"\n{heading}", "dim"), (clean(view.title), "bold")))

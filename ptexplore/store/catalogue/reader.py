@@ -129,6 +129,15 @@ class Store(Database):
         """Every record of `op`, in the dump's order; the schema's own (key None) first."""
         return [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
 
+    def registered_under(self, key: str) -> list[str]:
+        """The full names of the operators that have a kernel of their own under a key."""
+        rows = self.rows(
+            """SELECT DISTINCT o.name FROM registration r JOIN operator o ON o.id = r.op
+            WHERE r.key = ? AND NOT r.alias AND NOT r.fallthrough AND NOT r.inactive ORDER BY o.name""",
+            key,
+        )
+        return [row[0] for row in rows]
+
     def table(self, op: str) -> list[TableEntry]:
         """The dispatch table of `op`; keys that are in no entry have none."""
         rows = self.rows(

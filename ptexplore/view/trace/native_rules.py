@@ -56,7 +56,8 @@ class Rule:
 
 _CLOSED = (
     Rule("hoist", "a library or program whose source is not open here: counted by its name",
-         library=("python", "libpython", ".cpython-", "libc.", "libstdc++", "ld-linux", "libgomp", "anonymous memory")),
+         library=("python", "libpython", ".cpython-", "libc.", "libstdc++", "libgcc_s", "ld-linux", "libgomp",
+                  "anonymous memory")),
 )  # fmt: skip
 
 _DISPATCH = (

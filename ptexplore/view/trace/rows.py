@@ -11,6 +11,7 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace import native
+from ptexplore.view.trace.ending import ending_lines, left_by_error, marked
 from ptexplore.view.trace.lines import (
     brief_places,
     formulas_of,
@@ -53,6 +54,7 @@ class TrailView:
     counted: bool = False
     next_steps: tuple[str, ...] = field(default=())
     read: tuple[str, ...] = field(default=())  # commands that show the stops about these hops
+    ending: tuple[Line, ...] = field(default=())  # what the expression raised, where and why
 
 
 def view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
@@ -61,13 +63,13 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     Raises PtexploreError (usage) where no hop is what `options.native` asks for.
     """
     frames = native.frames(trail.hops)
-    place, hops = RowContext(), trail.hops
+    place, hops = RowContext(left=frozenset(left_by_error(trail))), trail.hops
     if options.native:
         hops, opened = native.opened(trail, options.native)
-        place = RowContext(opened=opened)
+        place = replace(place, opened=opened)
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
-        place = RowContext(hidden=hidden)
+        place = replace(place, hidden=hidden)
     rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
@@ -77,6 +79,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         # where all such places are in one tree, the facts say which, and no row needs to
         one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
         rows = tuple(row.brief(skew=one_skewed) for row in rows)
+    rows = marked(rows, trail)
     written = _generators(rows, trail)
     return TrailView(
         title=trail.expression,
@@ -87,6 +90,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
         read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
+        ending=ending_lines(trail),
     )
 
 
@@ -319,12 +323,14 @@ class RowContext:
 
     `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
     `hidden`: how many frames directly below a hop are not shown. `thread`: the one that what is around it ran in.
+    `left`: the hops that an error left.
     """
 
     depth: int = 0
     thread: int = 0
     opened: frozenset[int] = frozenset()
     hidden: Mapping[int, int] = field(default_factory=dict)
+    left: frozenset[int] = frozenset()
 
     def inside(self, hop: Hop) -> RowContext:
         """The place of a hop's children; whatever a node of the graph runs is deep inside."""
@@ -344,7 +350,7 @@ def prune(hops: Iterable[Hop], place: RowContext, *, full: bool) -> tuple[tuple[
     hidden = 0
     for hop in hops:
         complete = full or hop.id in place.opened
-        is_helper = hop.kind in ("python", "binding") and not _work_below(hop)
+        is_helper = hop.kind in ("python", "binding") and hop.id not in place.left and not _work_below(hop)
         if is_helper and not complete and not place.opened:
             hidden += sum(helper.kind in ("python", "binding") for helper in walk([hop]))
             continue

@@ -44,13 +44,17 @@ EXPRESSIONS = {
     "together": "torch.cat([a, b])",
     "oneDNN": "a.to_mkldnn()",
     "backward": "torch.autograd.backward((g * g).sum())",
+    "raises": "attempt(lambda: torch.mm(a, x[0]))",
 }
 CODE = """
 import base64, importlib, json, sys, torch
 S = importlib.import_module("ptexplore.probe.stepper")
 F, t = torch.nn.functional, torch.randn
 torch.set_num_threads(1)
-names = dict(torch=torch, F=F, a=t(3, 3), b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
+def attempt(call):
+    try: call()
+    except RuntimeError: pass
+names = dict(attempt=attempt, torch=torch, F=F, a=t(3, 3), b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
              w=t(4, 3, 3, 3), i=torch.tensor([0, 2]), m=torch.nn.Linear(3, 4), q=t(1, 2, 4, 8))
 stepper, found = S.Stepper(), {}
 for name, text in json.loads(sys.argv[1]).items():

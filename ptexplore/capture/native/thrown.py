@@ -1,0 +1,70 @@
+"""Where C++ threw an error, read from the text that torch gives it with TORCH_SHOW_CPP_STACKTRACES=1.
+
+Source of the form: c10::Error::compute_what of c10/util/Exception.cpp, and torch/csrc/profiler/unwind for the stack,
+whose places are a library and an address in it while TORCH_DISABLE_ADDR2LINE is set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ptexplore.capture.native.symbols import Elf, NotElf, demangle
+
+MARK = "\nException raised from "
+_RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
+_FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
+OURS = ("libtorch", "libc10")  # the libraries whose functions are told
+THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
+_CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
+
+
+def without_stack(message: str) -> str:
+    """An error's own words."""
+    return message.partition(MARK)[0]
+
+
+def thrown(text: str, cache: Path) -> dict[str, Any] | None:
+    """The data of an observation "thrown"; None for an error that C++ did not throw.
+
+    `cache` is the folder where function tables are kept by build id.
+    """
+    raised = _RAISED.search(text)
+    if raised is None:
+        return None
+    stack = [function for function in _functions(text[raised.end() :], cache) if not _throws(function["name"])]
+    return {
+        "message": without_stack(text),
+        "function": raised[1],
+        "file": raised[2],
+        "line": int(raised[3]),
+        "stack": stack,
+    }
+
+
+def _functions(text: str, cache: Path) -> Iterator[dict[str, str]]:
+    """The functions of torch's libraries on the stack, innermost first."""
+    libraries: dict[str, Elf | None] = {}
+    for line in text.splitlines():
+        frame = _FRAME.fullmatch(line.rstrip())
+        if frame is None or not os.path.basename(frame[1]).startswith(OURS):
+            continue
+        path = frame[1]
+        if path not in libraries:
+            try:
+                libraries[path] = Elf(path, cache)
+            except (OSError, NotElf):
+                libraries[path] = None
+        elf = libraries[path]
+        # The address is the one that the call returns to: it may be behind the function's end.
+        if elf is not None:
+            function = elf.at(int(frame[2]) - 1)
+            yield {"library": function.library, "name": demangle(function.mangled), "unit": function.unit}
+
+
+def _throws(name: str) -> bool:
+    """Whether a function is one of those that make the error."""
+    return name.startswith(THROWING) or _CLASS.match(name) is not None

@@ -1,0 +1,80 @@
+"""What the user's code raised: by which Python functions it left, and where C++ threw it.
+
+Torch's C++ keeps the line that throws with each error, and the functions that are left. It writes both into the error's
+text where TORCH_SHOW_CPP_STACKTRACES is set when torch is imported (torch/csrc/Module.cpp). So that is asked of a
+process of its own: elsewhere the text would be another one than your program sees.
+"""
+
+from __future__ import annotations
+
+import difflib
+import traceback
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from .expression import text_of
+
+RECORDER = "thrown"
+TEXT_LIMIT = 16_000  # characters kept of an error's own message
+STACK_LIMIT = 200_000  # characters kept of a message with C++'s stack
+PACKAGE = __name__.partition(".")[0]
+FRAMES = 200  # Python functions told of, those that are left first
+
+
+@dataclass(eq=False)
+class Raised(Exception):
+    """The user's own code raised; `stage` says where: "expression", "backward", "script", "context"."""
+
+    stage: str
+    error: BaseException
+
+    def told(self, calls: Sequence[int] = ()) -> dict[str, Any]:
+        """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first."""
+        return {
+            "stage": self.stage,
+            "exception": type(self.error).__name__,
+            "message": text_of(self.error)[:TEXT_LIMIT],
+            "close": near_names(self.error),
+            "frames": frames_of(self.error),
+            "calls": list(calls),
+        }
+
+
+def frames_of(error: BaseException) -> list[dict[str, Any]]:
+    """The Python functions that an error left, outermost first: file, first line, name, and the line that was at work.
+
+    Without those of the recorders. Of more than there is room for, the innermost.
+    """
+    told = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if not str(frame.f_globals.get("__name__", "")).startswith(PACKAGE):
+            at = {"file": code.co_filename, "first": code.co_firstlineno, "function": code.co_name, "line": line}
+            told.append(at)
+    return told[-FRAMES:]
+
+
+def near_names(error: BaseException) -> list[str]:
+    """Names near the one that was not found."""
+    if not issubclass(type(error), AttributeError):
+        return []
+    try:
+        return difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)  # type: ignore[attr-defined]
+    except Exception:  # no name, or the object's own __dir__
+        return []
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate in this process, whose torch writes C++'s stack into an error's text: that text as an observation."""
+    from . import autograd, passes
+
+    running = passes.prepared(RECORDER, request)
+    with passes.stage("context"), ExitStack() as stack:
+        passes.enter_contexts(stack, running)
+        passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
+    if running.raised is None:
+        return {"observations": []}
+    data = {"text": text_of(running.raised.error)[:STACK_LIMIT]}
+    return {"observations": [{"recorder": RECORDER, "kind": "thrown", "data": data}]}

@@ -1,0 +1,349 @@
+"""Say where what the expression raised was thrown, which step it left, and why the dispatcher found no kernel.
+
+Source of the knowledge: c10/util/Exception.h keeps the line that throws in each error; OperatorEntry::reportError of
+aten/src/ATen/core/dispatch/OperatorEntry.cpp writes the message of a missing kernel.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ptexplore.cpp.symbol_names import parse
+from ptexplore.model.observed import CppFunction, LeftFrame, RaisedError, RecordedTensor, ThrownError, UserCall, records
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Ending, LeftFunction, MissingKernel, walk
+from ptexplore.resolve.claims import Claim, Context
+from ptexplore.resolve.dispatch import schema
+from ptexplore.resolve.dispatch.kernel_bodies import registration_of
+from ptexplore.resolve.keyset import backend_of
+from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
+from ptexplore.resolve.python_places import is_torchs_or_yours
+from ptexplore.source.canonical import InstalledFolders, installed_path, recorded_path
+
+NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the '(\w+)' backend")
+# Statements that throw: torch's macros of c10/util/Exception.h and torch/csrc/Exceptions.h, and C++'s own word.
+_THROWS = re.compile(r"\bthrow\b|\b(?:TORCH|AT|C10|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b")
+STATEMENT = 30  # lines above a record's line in which its statement may begin
+# What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
+CONVERSIONS = {
+    "Sparse": "to_dense()",
+    "SparseCsr": "to_dense()",
+    "Mkldnn": "to_dense()",
+    "Quantized": "dequantize()",
+    "NestedTensor": "to_padded_tensor(0.0)",
+}
+LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
+BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
+ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
+
+
+def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, int]) -> Ending | None:
+    """What the expression raised; None where it raised nothing. `numbered` are the hops' numbers, by claim."""
+    seen = records(context.session.observations, "raised", RaisedError)
+    if not seen:
+        return None
+    raised = seen[0]
+    left = next((error for error in seen if error.calls), raised).calls
+    thrown = _thrown(context, raised)
+    call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
+    step = innermost(claims, thrown.stack if thrown else (), raised.frames)
+    operator = next(reversed(_operators_left(claims, step)), None)
+    python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
+    return Ending(
+        stage=raised.stage,
+        exception=raised.exception,
+        message=raised.message,
+        source=_thrown_at(context, thrown) if thrown is not None else _raised_in_python(context, raised, python),
+        function=thrown.function if thrown is not None else "",
+        hop=numbered.get(id(step)) if step is not None else None,
+        call=call.source if call is not None else None,
+        given=tuple(_given(operator)) if operator is not None else (),
+        python=python,
+        stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
+        missing=_missing(context, raised.message, claims, operator, call),
+        why=_why(context, thrown),
+        close=raised.close,
+    )
+
+
+def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Claim | None:
+    """The innermost claim that an error left; None where none is known to be.
+
+    From outside in, each function that was left is the last call of it inside of what is found so far: nothing else ran
+    after what raised. First Python's functions, then those of C++, of which the innermost threw. A function that left
+    no claim is passed over.
+    """
+    left: Claim | None = None
+    for frame in frames:
+        left = _last(left, claims, partial(_is_frame, frame))
+    for function in reversed(stack):
+        left = _last(left, claims, partial(_is_of, function.name)) if function.name else left
+    return left
+
+
+def _last(around: Claim | None, claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Claim | None:
+    """The last claim that is wanted inside of `around`, or among all; `around` where there is none."""
+    held = walk(around.children if around is not None else claims)
+    return next((claim for claim in reversed(list(held)) if wanted(claim)), around)
+
+
+def _is_frame(frame: LeftFrame, claim: Claim) -> bool:
+    """Whether a claim is a call of this function of Python's."""
+    event = claim.event
+    return (event.file, event.line, event.function) == (frame.file, frame.first, frame.function)
+
+
+def _is_of(name: str, claim: Claim) -> bool:
+    """Whether a claim is a call of the function of C++ that has this demangled name."""
+    hop = claim.hop
+    if hop.native is not None and hop.native.symbol:
+        return hop.native.symbol == name
+    entry = ENTRY.match(name)
+    if hop.kind == "op":
+        return entry is not None and hop.operator is not None and hop.operator.entry == entry[0]
+    return hop.kind in ("binding", "kernel") and parse(name).plain == hop.name
+
+
+def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
+    """The operator calls that hold a claim, or are it, outermost first."""
+
+    def path(held: Sequence[Claim]) -> list[Claim]:
+        for claim in held:
+            if claim is step:
+                return [claim]
+            inside = path(claim.children)
+            if inside:
+                return [claim, *inside]
+        return []
+
+    return [claim for claim in path(claims) if claim.hop.kind == "op"] if step is not None else []
+
+
+# --- what was not come to ---
+
+
+def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Take out the steps that follow from table and text and that the error kept from being come to.
+
+    An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack. Of what its
+    last kernel calls by its text, what is on the stack ran, and the meta function before it. Without C++'s stack, and
+    where a call goes on boxed, nothing is taken out.
+    """
+    raised = records(context.session.observations, "raised", RaisedError)
+    thrown = _thrown(context, raised[0]) if raised else None
+    if thrown is None:
+        return claims
+    left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames))
+    names = [function.name for function in reversed(thrown.stack)]
+    plan: dict[int, tuple[int, frozenset[str] | None]] = {}
+    begin = 0
+    starts = []
+    for claim in left:
+        entry = claim.hop.operator.entry if claim.hop.operator is not None else None
+        start = next((n for n in range(begin, len(names)) if entry and names[n].startswith(f"{entry}(")), None)
+        begin = start + 1 if start is not None else begin
+        starts.append(start)
+    for number, (claim, start) in enumerate(zip(left, starts, strict=True)):
+        if start is None:
+            continue
+        end = next((later for later in starts[number + 1 :] if later is not None), len(names))
+        held = names[start + 1 : end]
+        if any(BOXED.search(name) for name in held):
+            continue
+        entered = 1 + sum(name.startswith(f"{names[start].partition('::call(')[0]}::redispatch(") for name in held)
+        entered -= any(name.startswith(LOOKUP) for name in held)
+        plain = frozenset(parse(name).plain for name in held) if claim is left[-1] else None
+        plan[claim.event.event] = entered, plain
+    return tuple(_cut(claim, plan) for claim in claims)
+
+
+Plan = Mapping[int, tuple[int, frozenset[str] | None]]
+
+
+def _cut(claim: Claim, plan: Plan) -> Claim:
+    children = claim.children
+    if claim.hop.kind == "op" and claim.event.event in plan:
+        children = tuple(_entered(children, *plan[claim.event.event]))
+    return replace(claim, children=tuple(_cut(child, plan) for child in children))
+
+
+def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Iterator[Claim]:
+    """What of an operator's or a kernel's claims was come to, if so many more steps were.
+
+    `names` are the functions on C++'s stack inside of the operator that was left last; None for one around it.
+    """
+    last = steps == 0 and names is not None
+    for claim in held:
+        if claim.hop.kind == "key":
+            if steps:
+                kernel = replace(
+                    claim.children[0], children=tuple(_entered(claim.children[0].children, steps - 1, names))
+                )
+                yield replace(claim, children=(kernel, *claim.children[1:]))
+            else:
+                yield from _seen(claim)
+        elif not last or claim.hop.kind not in ("impl", "stub") or claim.hop.status == "observed":
+            yield claim
+        elif names is not None and any(called.hop.name in names for called in held[held.index(claim) :]):
+            below = tuple(_entered(claim.children, 0, names)) if claim.hop.name in names else ()
+            yield replace(claim, children=below)
+
+
+def _seen(claim: Claim) -> Iterator[Claim]:
+    """What a recorder saw inside of a claim, without that itself."""
+    for child in claim.children:
+        if child.hop.kind in ("op", "python", "node", "binding"):
+            yield child
+        else:
+            yield from _seen(child)
+
+
+def _given(operator: Claim) -> Iterator[tuple[str, str]]:
+    """The tensors that an operator call was given, by argument: "float32[3, 3] cpu"."""
+    if operator.hop.operator is None:
+        return
+    named = schema.arguments(operator.hop.operator.schema)
+    inputs = schema.own_inputs(operator.hop.operator.schema, operator.event.inputs)
+    for argument, value in zip(named, inputs, strict=False):
+        tensors = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, RecordedTensor)]
+        if tensors:
+            yield argument.name, "; ".join(map(_described, tensors))
+
+
+def _described(tensor: RecordedTensor) -> str:
+    layout = "" if tensor.layout == "strided" else f" {tensor.layout}"
+    return f"{tensor.dtype}{list(tensor.sizes)} {tensor.device}{layout}"
+
+
+# --- where it was thrown ---
+
+
+def _thrown_at(context: Context, thrown: ThrownError) -> SourceRef:
+    """The line of C++ that the error itself names, confirmed where a tree of this version has a throwing statement."""
+    path = recorded_path(thrown.file)
+    if path is None:
+        return unknown(f"the error names a file that is none of PyTorch's: {thrown.file}", None, thrown.line)
+    if context.tree.exists(path):
+        confirmed = throws(context.tree.lines(path), thrown.line)
+        return recorded(context.tree, path, thrown.line, confirmed, "its text there throws nothing")
+    for source in context.lookup.sources:
+        if source.related and source.checkout is not None and source.tree.exists(path):
+            confirmed = throws(source.tree.lines(path), thrown.line)
+            if confirmed:
+                return source.ref(path, thrown.line, confirmed=True)
+    text = f"no text of {context.session.torch.version} that holds it is here to confirm it (ptexplore fetch)"
+    return recorded(context.tree, path, thrown.line, False, text)
+
+
+def throws(lines: Sequence[str], line: int) -> bool:
+    """Whether the statement that holds a line (from 1) is one that throws.
+
+    A compiler may give a macro's call the line of its first or of its last word.
+    """
+    if not 0 < line <= len(lines):
+        return False
+    for number in range(line, max(0, line - STATEMENT), -1):
+        text = lines[number - 1].partition("//")[0]
+        if _THROWS.search(text):
+            return True
+        if number < line and text.rstrip().endswith((";", "{", "}")):
+            return False
+    return False
+
+
+def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:
+    """The line of Python that was at work in the innermost function that the error left."""
+    if raised.frames and _is_told(context, raised.frames[-1]):
+        return python[0].source
+    if raised.frames and not raised.frames[-1].file.startswith("<"):
+        return unknown(f"outside torch: {raised.frames[-1].file}", None, raised.frames[-1].line)
+    return unknown("the expression itself, or a builtin that it calls: it left no Python function of torch's")
+
+
+def _is_told(context: Context, frame: LeftFrame) -> bool:
+    return is_torchs_or_yours(context, frame.file) or frame.file == context.session.options.script
+
+
+def _left(context: Context, frame: LeftFrame) -> LeftFunction:
+    path = installed_path(frame.file, InstalledFolders(context.session.torch.torch_dir))
+    if path is None:
+        return LeftFunction(frame.function, unknown(f"outside torch: {frame.file}", None, frame.line))
+    return LeftFunction(frame.function, in_runtime(context.tree, path, frame.line))
+
+
+def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
+    """Where C++ threw it, if the run that tells threw the same."""
+    told = records(context.session.observations, "thrown", ThrownError)
+    return next((thrown for thrown in told if thrown.message == raised.message), None)
+
+
+def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:
+    """What the place is concluded from."""
+    if thrown is not None:
+        return (
+            "torch keeps with each error of its C++ the function, file and line that throw it; one more run told them",
+        )
+    if records(context.session.observations, "thrown", ThrownError):
+        return ("the run that was to tell where C++ threw it raised something else",)
+    if context.session.options.once:
+        return ("--once: no second run was asked where C++ threw it",)
+    return ("no line of torch's C++ is kept with it",)
+
+
+# --- why there is no kernel ---
+
+
+def _missing(
+    context: Context, message: str, claims: Sequence[Claim], operator: Claim | None, call: UserCall | None
+) -> MissingKernel | None:
+    named = NO_KERNEL.match(message)
+    if named is None:
+        return None
+    op, key = named[1], named[2]
+    calls = [claim for claim in walk(claims) if claim.hop.kind == "op" and claim.hop.op == op]
+    asked = operator if operator is not None and operator.hop.op == op else calls[-1] if calls else None
+    return missing_kernel(context, op, key, tuple(_bringing(context, key, asked, call)))
+
+
+def missing_kernel(context: Context, op: str, key: str, arguments: tuple[str, ...] = ()) -> MissingKernel:
+    """Why an operator has no kernel under a key, by the dispatch table of this torch."""
+    kernels = tuple(name for entry in context.table(op) for name in entry.keys)
+    own = tuple(
+        name for entry in context.table(op) if entry.reason == "kernel" for name in entry.keys if _is_backends(name)
+    )
+    neighbour = _neighbour(context, op, key)
+    backend = backend_of(key) or ""
+    conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
+    entry = context.effective(neighbour, key) if neighbour is not None else None
+    record = None
+    if neighbour is not None and entry is not None:
+        record = context.lookup.entry(entry, key, registration_of(context.store, neighbour, key, entry))
+    return MissingKernel(op, key, arguments, kernels, own, neighbour, record, conversion)
+
+
+def _is_backends(key: str) -> bool:
+    """Whether a key is that of a backend's tensors of some layout: CPU, SparseCPU, QuantizedMeta."""
+    backend = backend_of(key)
+    return backend is not None and key.removesuffix(backend) in ("", *CONVERSIONS)
+
+
+def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | None) -> Iterator[str]:
+    """The arguments whose sets hold the key: of the operator call, else of your own call."""
+    chosen = next((claim.hop.dispatch for claim in asked.walk() if claim.hop.kind == "key"), None) if asked else None
+    if chosen is not None and chosen.arguments is not None:
+        yield from (name for name, keys in chosen.arguments.items() if key in keys.split(", "))
+    elif call is not None:
+        yield from (a.name for a in call.arguments if key in context.keys.names(a.raw))
+
+
+def _neighbour(context: Context, op: str, key: str) -> str | None:
+    """The operator with the most similar name that has a kernel of its own under the key."""
+    under = context.store.registered_under(key)
+    if not under:
+        return None
+    close = difflib.get_close_matches(op, under, 1, 0.0)
+    return close[0] if close else None

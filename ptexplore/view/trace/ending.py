@@ -1,0 +1,121 @@
+"""What the expression raised, in lines: where it was thrown, which step it left, why, and what makes it run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ptexplore.model.trace import Ending, MissingKernel, Trail, walk
+from ptexplore.view.line import Line
+from ptexplore.view.trace.causes import cause_of
+
+if TYPE_CHECKING:
+    from ptexplore.view.trace.rows import TraceRow
+
+STAGES = {"expression": "the expression", "backward": "its backward", "script": "the script"}
+LONGEST = 300  # characters of a message that are shown
+MOST = 8  # Python functions that are shown
+
+
+def first_words(message: str) -> str:
+    """What an error says first: up to where it goes on with what is true of every such error."""
+    text = message.strip().split("\n\n")[0]
+    text = text.partition(" This could be because")[0]  # of a missing kernel: its list of backends is told below
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def summary(ending: Ending) -> str:
+    """What was raised, in one line."""
+    words = first_words(ending.message)
+    return f"{STAGES[ending.stage]} raised {ending.exception}{f': {words}' if words else ''}"
+
+
+def ending_lines(trail: Trail) -> tuple[Line, ...]:
+    """What is known of what the expression raised; () where it raised nothing."""
+    if trail.ending is None:
+        return ()
+    return (Line("warning", summary(trail.ending)), *_details(trail, trail.ending))
+
+
+def _details(trail: Trail, ending: Ending) -> Iterator[Line]:
+    if ending.close:
+        yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
+    if ending.call is not None and ending.call != trail.expression:
+        yield Line("text", f"in the call   {ending.call}", indent=1)
+    yield from _thrown(ending)
+    step = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
+    if step is not None:
+        yield Line("text", f"left step     [{step.id}] {step.name}", indent=1)
+    if ending.given:
+        given = ", ".join(f"{name}: {what}" for name, what in ending.given)
+        yield Line("text", f"it was given  {given}", indent=1)
+    for number, left in enumerate(ending.python[:MOST]):
+        yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
+    if ending.missing is not None:
+        yield from _missing(ending.missing)
+    cause = cause_of(ending)
+    if cause is not None:
+        yield Line("text", f"why           {cause.why}", indent=1)
+        if cause.remedy:
+            yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def _thrown(ending: Ending) -> Iterator[Line]:
+    if ending.function:
+        yield Line("place", f"thrown by     {ending.function}", ending.source, indent=1)
+    elif not ending.python:
+        reason = ending.source.reason or "not known"
+        yield Line("text", f"thrown by     {reason}", indent=1)
+
+
+def _missing(missing: MissingKernel) -> Iterator[Line]:
+    brought = (
+        f"{', '.join(missing.arguments)} brought that key"
+        if missing.arguments
+        else "which argument brought that key was not seen"
+    )
+    yield Line("text", f"why           {missing.op} has no kernel for {missing.key}; {brought}", indent=1)
+    if missing.own:
+        yield Line("text", f"kernels for   {', '.join(missing.own)}", indent=1)
+    ways = []
+    if missing.conversion is not None:
+        ways.append(f".{missing.conversion} first")
+    base = missing.op.partition("::")[2]
+    ways.append(f'a kernel of your own: m.impl("{base}", …) in a TORCH_LIBRARY_IMPL of {missing.key}')
+    yield Line("text", f"to make it run  {', or '.join(ways)}", indent=1)
+    if missing.neighbour is not None and missing.neighbour_at is not None:
+        yield Line("place", f"as {missing.neighbour} has one, registered at", missing.neighbour_at, indent=2)
+
+
+def marked(rows: Sequence[TraceRow], trail: Trail) -> tuple[TraceRow, ...]:
+    """The rows, with a line at the innermost shown step that the error left."""
+    ending = trail.ending
+    if ending is None:
+        return tuple(rows)
+    shown = {row.hop for row in _all(rows)}
+    innermost = next((number for number in reversed(left_by_error(trail)) if number in shown), None)
+    return tuple(_with_line(row, innermost, f"{ending.exception} left it here") for row in rows)
+
+
+def _with_line(row: TraceRow, number: int | None, text: str) -> TraceRow:
+    lines = (*row.lines, Line("warning", text)) if row.hop == number else row.lines
+    return replace(row, lines=lines, children=tuple(_with_line(child, number, text) for child in row.children))
+
+
+def _all(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
+    for row in rows:
+        yield row
+        yield from _all(row.children)
+
+
+def left_by_error(trail: Trail) -> list[int]:
+    """The numbers of the steps that the error left, outermost first."""
+    if trail.ending is None or trail.ending.hop is None:
+        return []
+    callers = {child.id: hop.id for hop in walk(trail.hops) for child in hop.children}
+    path = [trail.ending.hop]
+    while path[-1] in callers:
+        path.append(callers[path[-1]])
+    return path[::-1]
