@@ -6,11 +6,11 @@ The names of the API are loaded when they are used: importing this package impor
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
 if TYPE_CHECKING:
     from ptexplore.api.questions import PublicWorkspace as Workspace
-    from ptexplore.api.questions import find, load, op, refs, show, trace
+    from ptexplore.api.questions import explain_error, find, load, op, refs, show, trace
     from ptexplore.api.trail import PublicTrail as Trail
     from ptexplore.errors import PtexploreError
 
-__all__ = ["PtexploreError", "Trail", "Workspace", "find", "load", "op", "refs", "show", "trace"]
+__all__ = ["PtexploreError", "Trail", "Workspace", "explain_error", "find", "load", "op", "refs", "show", "trace"]
 __version__ = "0.1.0"
 
 _PLACES = {

@@ -29,7 +29,8 @@ TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is lo
 # Registrations of a release's wheel in generated files: facts, counted by hand once in the binary's own dump.
 GENERATED = {"2.6.0": 17_563, "2.13.0": 15_958}
 THOROUGH = bool(TARGET or os.environ.get("PTEXPLORE_TEST_THOROUGH"))
-WITH_PYTHON = ("trace", "op", "doctor", "survey")  # the commands that are asked about the torch under test
+# The commands that are asked about the torch under test.
+WITH_PYTHON = ("trace", "op", "explain-error", "doctor", "survey")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 KNOWN = ("registered", "located")
 HEAVY = {

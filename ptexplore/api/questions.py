@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
+    from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
     from ptexplore.view.search.find import FindView
     from ptexplore.view.search.refs import RefsView
@@ -100,6 +101,17 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         """
         return self.inner.operator(_check_text("the operator", name))
 
+    def explain_error(self, text: str) -> ErrorMessage:
+        """As `ptexplore.explain_error`.
+
+        >>> import ptexplore
+        >>> text = "Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend."
+        >>> with ptexplore.Workspace() as workspace:
+        ...     workspace.explain_error(text).missing.conversion
+        'to_dense()'
+        """
+        return self.inner.explain_error(_check_text("text", text))
+
     def find(
         self, query: str, *, kind: str | None = None, limit: int = 20, text: bool = False, declarations: bool = False
     ) -> FindView:
@@ -186,6 +198,21 @@ def op(name: str, *, python: str | None = None) -> Card:
     """
     with PublicWorkspace(python) as workspace:
         return workspace.op(name)
+
+
+def explain_error(text: str, *, python: str | None = None) -> ErrorMessage:
+    """What the text of an error of torch's tells: a traceback, or its message alone. torch is not imported.
+
+    `missing` is the kernel that the dispatcher did not find, `modified` the tensor that was written to after it was
+    saved, `source` the line of C++ that threw. Raises PtexploreError if it tells nothing that is known.
+
+    >>> import ptexplore
+    >>> message = ptexplore.explain_error("Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend.")
+    >>> message.missing.own
+    ('CPU', 'Meta')
+    """
+    with PublicWorkspace(python) as workspace:
+        return workspace.explain_error(text)
 
 
 def find(

@@ -18,8 +18,9 @@ from ptexplore.cli import completion
 from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
 from ptexplore.errors import USAGE, PtexploreError
 
-COMMANDS = {  # each has a file of its name in this folder
+COMMANDS = {  # each has a file and a function of its name in this folder, with _ for -
     "trace": "what runs when I write this, and where is it?",
+    "explain-error": "what does this message of torch's mean, and where is it from?",
     "op": "what is this operator: schema, keys, kernels, derivative?",
     "find": "where is this name? symbols, operators, files, notes, text",
     "show": "show me: the source of a symbol, an operator, a file, a line",
@@ -35,7 +36,9 @@ COMMANDS = {  # each has a file of its name in this folder
 }
 
 LAB = "__lab"  # what `browse` starts to run a lab in a process of its own
-READING = frozenset({"op", "find", "show", "refs"})  # these start no thread or process that outlives their answer
+READING = frozenset(
+    {"op", "find", "show", "refs", "explain-error"}
+)  # these start no thread or process that outlives their answer
 
 EPILOG = """\
 exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
@@ -82,12 +85,13 @@ def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
             app.command(name, short_help=line)(_only_listed)
         return app
     for name in COMMANDS if only is None else (only,):
-        module = import_module(f"ptexplore.cli.{name}")
+        spelled = name.replace("-", "_")
+        module = import_module(f"ptexplore.cli.{spelled}")
         if name == "notes":
             app.add_typer(module.make_notes(), name=name, short_help=COMMANDS[name])
         else:
             epilog = verbatim(getattr(module, "EPILOG", ""))
-            app.command(name, cls=Command, short_help=COMMANDS[name], epilog=epilog)(getattr(module, name))
+            app.command(name, cls=Command, short_help=COMMANDS[name], epilog=epilog)(getattr(module, spelled))
     return app
 
 

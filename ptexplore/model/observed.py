@@ -157,6 +157,15 @@ class CallArgument(Struct, frozen=True):
     impl: int | None = None  # the address of its TensorImpl, where that stays its own
 
 
+class WrittenTensor(Struct, frozen=True):
+    """A tensor that was written to in place during a call, itself or through a view."""
+
+    tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
+    memory: int | None  # the address of its bytes, which its views share; null where it has none
+    before: Count  # how many writes it had seen when the call began
+    after: Count  # and when the call ended
+
+
 class HeldTensor(Struct, frozen=True):
     """A tensor that a Python object was when the expression began."""
 
@@ -180,6 +189,7 @@ class UserCall(Recorded, frozen=True):
     arguments: tuple[CallArgument, ...]  # the tensors that it is given
     tls_include: KeySetBits  # the thread-local include set before it
     tls_exclude: KeySetBits  # the thread-local exclude set before it
+    written: tuple[WrittenTensor, ...] = ()  # those of its tensors that were written to meanwhile
     forward_level: Count | None = None  # of forward-mode differentiation, where that is on
 
 

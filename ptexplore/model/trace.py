@@ -290,6 +290,20 @@ class MissingKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class ModifiedTensor:
+    """A tensor that was written to after a node of the graph had saved it."""
+
+    tensor: str  # its type and shape, as the message has them
+    node: str | None  # the node that it is a result of; null for a leaf
+    output: int | None  # which of the node's results
+    version: int  # how many writes it has seen
+    expected: int  # how many it had seen when it was saved
+    makers: tuple[str, ...] = ()  # the operators that record such a node
+    writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
+    certain: bool = False  # whether only one tensor of the expression was written to in this way
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
@@ -304,6 +318,7 @@ class Ending:
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left, innermost first
     stack: tuple[str, ...] = ()  # the functions of torch's C++ that it left, innermost first
     missing: MissingKernel | None = None  # where the dispatcher found no kernel
+    modified: ModifiedTensor | None = None  # where a saved tensor was written to
     why: tuple[str, ...] = ()  # sentences: what it is concluded from
     close: tuple[str, ...] = ()  # names near the one that was not found
 

@@ -19,7 +19,8 @@ import ast
 import gc
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -189,6 +190,37 @@ class Held:
         self._alive = tensors
 
 
+@dataclass(frozen=True)
+class OpenCall:
+    """A call that has begun: what it is, its number, its marker, and how often its tensors had been written to."""
+
+    site: int
+    number: int
+    mark: Any
+    versions: list[tuple[Any, int]]
+
+    def written(self) -> Iterator[dict[str, Any]]:
+        """The tensors that were written to meanwhile."""
+        with api.without_overrides():
+            for tensor, before in self.versions:
+                after = api.version(tensor)
+                if after is not None and after > before:
+                    told = {"tensor": api.kind_and_sizes(tensor), "memory": api.memory(tensor)}
+                    yield {**told, "before": before, "after": after}
+
+
+def versions(given: Arguments) -> list[tuple[Any, int]]:
+    """The tensors among arguments, themselves or in a list or tuple, each with how often it has been written to."""
+    values = [item for _, value in given for item in (value[:ITEMS] if type(value) in (list, tuple) else (value,))]
+    read = {}
+    with api.without_overrides():
+        for tensor in values:
+            version = api.version(tensor) if issubclass(type(tensor), api.TENSOR_BASE) else None
+            if version is not None:
+                read[id(tensor)] = (tensor, version)
+    return list(read.values())
+
+
 class CallRecorder:
     """What the rewritten expression calls. `calls` holds one record a step, in order of execution.
 
@@ -203,7 +235,7 @@ class CallRecorder:
         self.cut = False
         self._pending: list[tuple[int, Any]] = []
         self._keywords: dict[str, Any] = {}
-        self._open: list[tuple[int, int, Any]] = []  # site, number in `calls`, marker
+        self._open: list[OpenCall] = []
         self.left: list[int] = []  # numbers of the calls that an exception left, outermost first
         self._kept: dict[int, Any] = {}
         self._alive: list[Any] = []
@@ -213,7 +245,7 @@ class CallRecorder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.left = [number for _, number, _ in self._open]
+        self.left = [call.number for call in self._open]
         while self._open:
             self._close()
 
@@ -237,7 +269,7 @@ class CallRecorder:
         return keywords
 
     def end(self, site: int, result: Any, /) -> Any:
-        if self._open and self._open[-1][0] == site:
+        if self._open and self._open[-1].site == site:
             self._close()
         return result
 
@@ -292,10 +324,14 @@ class CallRecorder:
             raise Broken(f"the dispatch recorder failed: {error!r}") from error
         mark = api.marker(f"c:{number}")
         mark.__enter__()
-        self._open.append((site, number, mark))
+        self._open.append(OpenCall(site, number, mark, versions(given)))
 
     def _close(self) -> None:
-        self._open.pop()[2].__exit__(None, None, None)
+        ended = self._open.pop()
+        ended.mark.__exit__(None, None, None)
+        written = list(ended.written())
+        if written:
+            self.calls[ended.number]["written"] = written
 
     def _state(self, given: Arguments) -> dict[str, Any]:
         include, exclude = api.local_sets()

@@ -1,24 +1,16 @@
-"""What the user's code raised: by which Python functions it left, and where C++ threw it.
-
-Torch's C++ keeps the line that throws with each error, and the functions that are left. It writes both into the error's
-text where TORCH_SHOW_CPP_STACKTRACES is set when torch is imported (torch/csrc/Module.cpp). So that is asked of a
-process of its own: elsewhere the text would be another one than your program sees.
-"""
+"""What the user's code raised, as plain data: its class, its words, the Python functions that it left."""
 
 from __future__ import annotations
 
 import difflib
 import traceback
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from .expression import text_of
 
-RECORDER = "thrown"
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
-STACK_LIMIT = 200_000  # characters kept of a message with C++'s stack
 PACKAGE = __name__.partition(".")[0]
 FRAMES = 200  # Python functions told of, those that are left first
 
@@ -64,17 +56,3 @@ def near_names(error: BaseException) -> list[str]:
         return difflib.get_close_matches(error.name, dir(error.obj), 3, 0.6)  # type: ignore[attr-defined]
     except Exception:  # no name, or the object's own __dir__
         return []
-
-
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate in this process, whose torch writes C++'s stack into an error's text: that text as an observation."""
-    from . import autograd, passes
-
-    running = passes.prepared(RECORDER, request)
-    with passes.stage("context"), ExitStack() as stack:
-        passes.enter_contexts(stack, running)
-        passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
-    if running.raised is None:
-        return {"observations": []}
-    data = {"text": text_of(running.raised.error)[:STACK_LIMIT]}
-    return {"observations": [{"recorder": RECORDER, "kind": "thrown", "data": data}]}

@@ -253,6 +253,27 @@ def address(tensor: Any) -> int:
         return int(tensor._cdata)
 
 
+def version(tensor: Any) -> int | None:
+    """How many writes in place a tensor has seen, its views' too; None for one that does not count (inference mode)."""
+    try:
+        return int(TENSOR_BASE._version.__get__(tensor))
+    except RuntimeError:
+        return None
+
+
+def memory(tensor: Any) -> int | None:
+    """The address of a tensor's bytes' beginning, which its views share; None for a tensor without a storage."""
+    try:
+        return int(TENSOR_BASE.untyped_storage(tensor).data_ptr())
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def kind_and_sizes(tensor: Any) -> str:
+    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"."""
+    return f"{TENSOR_BASE.type(tensor)} {list(tensor.shape)}"
+
+
 def marker(name: str) -> AbstractContextManager[Any]:
     """An event of ours in the profiler's tree; it calls no operator."""
     return torch._C._profiler._RecordFunctionFast(f"{MARK}{name}")  # type: ignore[no-any-return]

@@ -6,7 +6,6 @@ aten/src/ATen/core/dispatch/OperatorEntry.cpp writes the message of a missing ke
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,24 +17,11 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Ending, LeftFunction, MissingKernel, walk
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
-from ptexplore.resolve.dispatch.kernel_bodies import registration_of
-from ptexplore.resolve.keyset import backend_of
-from ptexplore.resolve.places.precision import in_runtime, recorded, unknown
+from ptexplore.resolve.error_message import NO_KERNEL, missing_kernel, modified_tensor, thrown_at, with_writes
+from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.python_places import is_torchs_or_yours
-from ptexplore.source.canonical import InstalledFolders, installed_path, recorded_path
+from ptexplore.source.canonical import InstalledFolders, installed_path
 
-NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the '(\w+)' backend")
-# Statements that throw: torch's macros of c10/util/Exception.h and torch/csrc/Exceptions.h, and C++'s own word.
-_THROWS = re.compile(r"\bthrow\b|\b(?:TORCH|AT|C10|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b")
-STATEMENT = 30  # lines above a record's line in which its statement may begin
-# What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
-CONVERSIONS = {
-    "Sparse": "to_dense()",
-    "SparseCsr": "to_dense()",
-    "Mkldnn": "to_dense()",
-    "Quantized": "dequantize()",
-    "NestedTensor": "to_padded_tensor(0.0)",
-}
 LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
 BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
@@ -51,13 +37,18 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     thrown = _thrown(context, raised)
     call = context.calls[left[-1]] if left and left[-1] < len(context.calls) else None
     step = innermost(claims, thrown.stack if thrown else (), raised.frames)
+    modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
         message=raised.message,
-        source=_thrown_at(context, thrown) if thrown is not None else _raised_in_python(context, raised, python),
+        source=(
+            thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
+            if thrown is not None
+            else _raised_in_python(context, raised, python)
+        ),
         function=thrown.function if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
@@ -65,6 +56,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=_missing(context, raised.message, claims, operator, call),
+        modified=with_writes(modified, context.calls) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
     )
@@ -222,39 +214,6 @@ def _described(tensor: RecordedTensor) -> str:
 # --- where it was thrown ---
 
 
-def _thrown_at(context: Context, thrown: ThrownError) -> SourceRef:
-    """The line of C++ that the error itself names, confirmed where a tree of this version has a throwing statement."""
-    path = recorded_path(thrown.file)
-    if path is None:
-        return unknown(f"the error names a file that is none of PyTorch's: {thrown.file}", None, thrown.line)
-    if context.tree.exists(path):
-        confirmed = throws(context.tree.lines(path), thrown.line)
-        return recorded(context.tree, path, thrown.line, confirmed, "its text there throws nothing")
-    for source in context.lookup.sources:
-        if source.related and source.checkout is not None and source.tree.exists(path):
-            confirmed = throws(source.tree.lines(path), thrown.line)
-            if confirmed:
-                return source.ref(path, thrown.line, confirmed=True)
-    text = f"no text of {context.session.torch.version} that holds it is here to confirm it (ptexplore fetch)"
-    return recorded(context.tree, path, thrown.line, False, text)
-
-
-def throws(lines: Sequence[str], line: int) -> bool:
-    """Whether the statement that holds a line (from 1) is one that throws.
-
-    A compiler may give a macro's call the line of its first or of its last word.
-    """
-    if not 0 < line <= len(lines):
-        return False
-    for number in range(line, max(0, line - STATEMENT), -1):
-        text = lines[number - 1].partition("//")[0]
-        if _THROWS.search(text):
-            return True
-        if number < line and text.rstrip().endswith((";", "{", "}")):
-            return False
-    return False
-
-
 def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:
     """The line of Python that was at work in the innermost function that the error left."""
     if raised.frames and _is_told(context, raised.frames[-1]):
@@ -306,29 +265,7 @@ def _missing(
     op, key = named[1], named[2]
     calls = [claim for claim in walk(claims) if claim.hop.kind == "op" and claim.hop.op == op]
     asked = operator if operator is not None and operator.hop.op == op else calls[-1] if calls else None
-    return missing_kernel(context, op, key, tuple(_bringing(context, key, asked, call)))
-
-
-def missing_kernel(context: Context, op: str, key: str, arguments: tuple[str, ...] = ()) -> MissingKernel:
-    """Why an operator has no kernel under a key, by the dispatch table of this torch."""
-    kernels = tuple(name for entry in context.table(op) for name in entry.keys)
-    own = tuple(
-        name for entry in context.table(op) if entry.reason == "kernel" for name in entry.keys if _is_backends(name)
-    )
-    neighbour = _neighbour(context, op, key)
-    backend = backend_of(key) or ""
-    conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
-    entry = context.effective(neighbour, key) if neighbour is not None else None
-    record = None
-    if neighbour is not None and entry is not None:
-        record = context.lookup.entry(entry, key, registration_of(context.store, neighbour, key, entry))
-    return MissingKernel(op, key, arguments, kernels, own, neighbour, record, conversion)
-
-
-def _is_backends(key: str) -> bool:
-    """Whether a key is that of a backend's tensors of some layout: CPU, SparseCPU, QuantizedMeta."""
-    backend = backend_of(key)
-    return backend is not None and key.removesuffix(backend) in ("", *CONVERSIONS)
+    return missing_kernel(context.lookup, op, key, tuple(_bringing(context, key, asked, call)), context.table(op))
 
 
 def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | None) -> Iterator[str]:
@@ -338,12 +275,3 @@ def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | 
         yield from (name for name, keys in chosen.arguments.items() if key in keys.split(", "))
     elif call is not None:
         yield from (a.name for a in call.arguments if key in context.keys.names(a.raw))
-
-
-def _neighbour(context: Context, op: str, key: str) -> str | None:
-    """The operator with the most similar name that has a kernel of its own under the key."""
-    under = context.store.registered_under(key)
-    if not under:
-        return None
-    close = difflib.get_close_matches(op, under, 1, 0.0)
-    return close[0] if close else None

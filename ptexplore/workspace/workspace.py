@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
+    from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.fetch.install import FetchOutcome, Request
     from ptexplore.view.card import Card
@@ -274,6 +275,21 @@ class Workspace:
         lookup = self.lookup
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
+
+    def explain_error(self, text: str) -> ErrorMessage:
+        """What the text of an error tells: all of a traceback, or the message alone; torch is not imported.
+
+        Raises PtexploreError if it tells nothing that is known.
+        """
+        from ptexplore.resolve.error_message import read_message
+        from ptexplore.view.error import error_lines
+
+        message = read_message(self.lookup, self.runtime.version, text)
+        if not error_lines(message):
+            why = "it names no missing kernel, no tensor written to, no line of C++, and fits no error that is known"
+            hint = "trace the expression itself: ptexplore trace tells where it is thrown"
+            raise PtexploreError("nothing is known of this message", why, hint)
+        return message
 
     def operator(self, name: str) -> Card:
         """The card of an operator, with the notes on it. Raises PtexploreError if nothing is called that."""

@@ -108,7 +108,7 @@ READERS = {"ptexplore.index.cpp", "ptexplore.index.build", "ptexplore.index.work
 FETCHING = {"ptexplore.source.fetch.fetch", "ptexplore.source.fetch.remotes", "ptexplore.source.fetch.archive", "git"}
 NOTES = {"ptexplore.annotations.anchors", "markdown_it", "yaml"}
 ALWAYS = TRACES | READERS | FETCHING | NOTES | {"torch", "numpy", "msgspec", "textual", "jinja2", "pydantic"}
-COMMAND_MODULES = {f"ptexplore.cli.{name}" for name in COMMANDS}
+COMMAND_MODULES = {f"ptexplore.cli.{name.replace('-', '_')}" for name in COMMANDS}
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,7 @@ LIFTED = ("aten::to.device", "aten::lift_fresh")
 EMPTY = "aten::empty.memory_format"
 # What internal_new_from_data excludes while it makes the plain tensor, so that no mode and no transform sees that; and
 # NoTracerDispatchMode (torch/csrc/jit/frontend/tracer.h by way of aten/src/ATen/TracerMode.h).
-PLAIN = (*PYTHON, *LAYERS, "Functionalize")
+PLAIN = (*PYTHON, *LAYERS, "Functionalize", "Fake", "DeferredInit")
 UNTRACED = ("Tracer",)
 FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 # In a binding: the comment that names the operator a branch calls, and the call of a factory.

@@ -70,7 +70,7 @@ class Lookup:
         if not self.sources:
             return NOT_IN_WHEEL
         asked = ", ".join(source.tree.info.label for source in self.sources)
-        return f"hand-written C++: neither the wheel nor {asked} tells where it is"
+        return f"hand-written C++: the wheel holds no text of it, and it was not found in {asked}"
 
     def source(self, name: str) -> Source | None:
         """The source called `name`; None for the runtime tree."""

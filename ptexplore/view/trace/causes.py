@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptexplore.model.trace import Ending
-
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -113,8 +111,6 @@ RULES = (
 )  # fmt: skip
 
 
-def cause_of(ending: Ending) -> Cause | None:
+def cause_of(message: str) -> Cause | None:
     """The cause that the message of an error tells; None for a message that no rule knows."""
-    if ending.missing is not None:
-        return None  # which has lines of its own
-    return next((rule.cause for rule in RULES if rule.message.search(ending.message)), None)
+    return next((rule.cause for rule in RULES if rule.message.search(message)), None)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from ptexplore.model.trace import Ending, MissingKernel, Trail, walk
+from ptexplore.model.trace import Ending, MissingKernel, ModifiedTensor, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace.causes import cause_of
-
-if TYPE_CHECKING:
-    from ptexplore.view.trace.rows import TraceRow
 
 STAGES = {"expression": "the expression", "backward": "its backward", "script": "the script"}
 LONGEST = 300  # characters of a message that are shown
@@ -21,7 +16,7 @@ MOST = 8  # Python functions that are shown
 def first_words(message: str) -> str:
     """What an error says first: up to where it goes on with what is true of every such error."""
     text = message.strip().split("\n\n")[0]
-    text = text.partition(" This could be because")[0]  # of a missing kernel: its list of backends is told below
+    text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # what is told below, and torch's advice
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
@@ -54,8 +49,10 @@ def _details(trail: Trail, ending: Ending) -> Iterator[Line]:
     for number, left in enumerate(ending.python[:MOST]):
         yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
     if ending.missing is not None:
-        yield from _missing(ending.missing)
-    cause = cause_of(ending)
+        yield from missing_lines(ending.missing)
+    if ending.modified is not None:
+        yield from modified_lines(ending.modified)
+    cause = cause_of(ending.message) if ending.missing is None else None
     if cause is not None:
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
@@ -70,11 +67,12 @@ def _thrown(ending: Ending) -> Iterator[Line]:
         yield Line("text", f"thrown by     {reason}", indent=1)
 
 
-def _missing(missing: MissingKernel) -> Iterator[Line]:
+def missing_lines(missing: MissingKernel) -> Iterator[Line]:
+    """Why the dispatcher found no kernel, which keys have one, and what makes the call run."""
     brought = (
         f"{', '.join(missing.arguments)} brought that key"
         if missing.arguments
-        else "which argument brought that key was not seen"
+        else "which argument brought that key is not told"
     )
     yield Line("text", f"why           {missing.op} has no kernel for {missing.key}; {brought}", indent=1)
     if missing.own:
@@ -89,25 +87,19 @@ def _missing(missing: MissingKernel) -> Iterator[Line]:
         yield Line("place", f"as {missing.neighbour} has one, registered at", missing.neighbour_at, indent=2)
 
 
-def marked(rows: Sequence[TraceRow], trail: Trail) -> tuple[TraceRow, ...]:
-    """The rows, with a line at the innermost shown step that the error left."""
-    ending = trail.ending
-    if ending is None:
-        return tuple(rows)
-    shown = {row.hop for row in _all(rows)}
-    innermost = next((number for number in reversed(left_by_error(trail)) if number in shown), None)
-    return tuple(_with_line(row, innermost, f"{ending.exception} left it here") for row in rows)
-
-
-def _with_line(row: TraceRow, number: int | None, text: str) -> TraceRow:
-    lines = (*row.lines, Line("warning", text)) if row.hop == number else row.lines
-    return replace(row, lines=lines, children=tuple(_with_line(child, number, text) for child in row.children))
-
-
-def _all(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
-    for row in rows:
-        yield row
-        yield from _all(row.children)
+def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
+    """What is known of a saved tensor that was written to."""
+    made = f"result {modified.output} of {modified.node}" if modified.node else "a leaf"
+    if modified.makers:
+        made += f", which {' or '.join(modified.makers)} records"
+    count = modified.version - modified.expected
+    yield Line("text", f"the tensor    {modified.tensor}: {made}", indent=1)
+    times = "once" if count == 1 else f"{count} times"
+    since = f"version {modified.expected} was saved for backward, it is at version {modified.version}"
+    yield Line("text", f"written to    {times} since: {since}", indent=1)
+    if modified.writes:
+        label = "written by   " if modified.certain else "written by one or more of"
+        yield Line("text", f"{label} {', '.join(modified.writes)}", indent=1)
 
 
 def left_by_error(trail: Trail) -> list[int]:

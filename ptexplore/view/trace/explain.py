@@ -78,6 +78,8 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     facts += _frame(trail, hop)
     for record in RECORDS:
         facts += _known(getattr(hop, record))
+    if hop.dispatch is not None and hop.dispatch.unread:
+        facts = [_less(name, value, hop.dispatch.unread) for name, value in facts]
     places = [("source", hop.source)]
     places += [("registered at", hop.registration)] if hop.registration else []
     places += [("declared at", hop.declaration)] if hop.declaration else []
@@ -86,6 +88,11 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     parent = next((caller.id for caller in hops.values() if any(child is hop for child in caller.children)), None)
     shown = tuple(map(_shortened, evidence))
     return Explanation(f"[{hop.id}] {hop.name}", tuple(facts), tuple(places), hop.why, shown, evidence, hop, parent)
+
+
+def _less(name: str, value: str, unread: tuple[str, ...]) -> tuple[str, str]:
+    """A fact; of a set that lacks what arguments carry that were not read, with words that say so."""
+    return (name, f"{value}, and what {', '.join(unread)} carries") if name in ("set", "raw") else (name, value)
 
 
 def explanation_to_json(explanation: Explanation) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptexplore.annotations.blocks import STOP
@@ -11,7 +11,7 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace import native
-from ptexplore.view.trace.ending import ending_lines, left_by_error, marked
+from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.lines import (
     brief_places,
     formulas_of,
@@ -304,6 +304,27 @@ def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
         elif children:
             out.append(replace(row, children=children, lines=()))
     return tuple(out)
+
+
+def marked(rows: Sequence[TraceRow], trail: Trail) -> tuple[TraceRow, ...]:
+    """The rows, with a line at the innermost shown step that the error left."""
+    ending = trail.ending
+    if ending is None:
+        return tuple(rows)
+    shown = {row.hop for row in _all(rows)}
+    innermost = next((number for number in reversed(left_by_error(trail)) if number in shown), None)
+    return tuple(_with_line(row, innermost, f"{ending.exception} left it here") for row in rows)
+
+
+def _with_line(row: TraceRow, number: int | None, text: str) -> TraceRow:
+    lines = (*row.lines, Line("warning", text)) if row.hop == number else row.lines
+    return replace(row, lines=lines, children=tuple(_with_line(child, number, text) for child in row.children))
+
+
+def _all(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
+    for row in rows:
+        yield row
+        yield from _all(row.children)
 
 
 def cut(row: TraceRow, depth: int) -> TraceRow:

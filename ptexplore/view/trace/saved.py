@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from operator import attrgetter
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from ptexplore.capture.session import (
     MAX_DEPTH,
@@ -21,13 +21,14 @@ from ptexplore.capture.session import (
     unpacked,
 )
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
+from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 
 MAX_HOPS = 2_000_000
 DEEPEST = 400  # hops within one another
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
 
+Checked = TypeVar("Checked", HopRow, Ending)
 TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
 _facts = attrgetter(*(known.name for known in fields(HopFacts)))
 
@@ -63,7 +64,9 @@ def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
         saved = from_document(_upgraded(from_json(text, dict[str, Any], name), name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, "it is longer than any real trace")
-    trail = Trail(**{fact: getattr(saved, fact) for fact in TRAIL_FACTS}, hops=_tree(saved.hops, name))
+    facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
+    ending = _checked(saved.ending, name) if saved.ending is not None else None
+    trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, name))
     return trail, checked(saved.session, name) if saved.session is not None else None
 
 
@@ -83,8 +86,8 @@ def _tree(rows: tuple[HopRow, ...], name: str) -> tuple[Hop, ...]:
     return tuple(inside.get(None, ())[::-1])
 
 
-def _checked(row: HopRow, name: str) -> HopRow:
-    """The row without links that are not `https`. Raises PtexploreError for a path that leads out of a tree."""
+def _checked(row: Checked, name: str) -> Checked:
+    """The record without links that are not `https`. Raises PtexploreError for a path that leads out of a tree."""
     spoilt = False
     for ref, depth in _references(row, 0):
         if depth > MAX_DEPTH:
@@ -92,7 +95,7 @@ def _checked(row: HopRow, name: str) -> HopRow:
         if ref.path is not None and _OUTSIDE.match(ref.path):
             raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
         spoilt = spoilt or not _is_web(ref.url)
-    return _without_links(row) if spoilt else row
+    return cast("Checked", _without_links(row)) if spoilt else row
 
 
 def _is_web(url: str | None) -> bool:

@@ -26,6 +26,10 @@ def commands() -> dict[str, Any]:
     return found | {f"notes {name}": action for name, action in whole.commands["notes"].commands.items()}
 
 
+def module_of(name: str) -> str:
+    return f"ptexplore.cli.{name.replace('-', '_')}"
+
+
 def section(name: str) -> str:
     found = re.search(rf"^##+ `ptexplore {name}[ `].*?(?=^##|\Z)", DOCS.read_text(encoding="utf-8"), re.M | re.S)
     assert found is not None, f"docs/commands.md has no section on {name}"
@@ -52,7 +56,7 @@ def test_the_help_of_every_command_names_all_that_is_documented(capsys: pytest.C
 def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     told = capsys.readouterr().out
-    documented = set(re.findall(r"^##+ `ptexplore (\w+)", DOCS.read_text(encoding="utf-8"), re.M))
+    documented = set(re.findall(r"^##+ `ptexplore ([\w-]+)", DOCS.read_text(encoding="utf-8"), re.M))
     assert documented == set(COMMANDS)
     assert all(re.search(rf"^ +{name} ", told, re.M) for name in documented)
 
@@ -141,7 +145,7 @@ def test_of_the_commands_that_are_not_asked_for_only_the_names_are_needed(argume
     code = f"import sys; from ptexplore.cli.app import main; assert main({arguments}) == 0; print('', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert {name for name in COMMANDS if f"ptexplore.cli.{name}" in loaded} == set(arguments) & set(COMMANDS)
+    assert {name for name in COMMANDS if module_of(name) in loaded} == set(arguments) & set(COMMANDS)
     assert "ptexplore.workspace" not in loaded
 
 
@@ -157,7 +161,7 @@ def asked_by_zsh(line: str) -> subprocess.CompletedProcess[str]:
 )
 def test_completion_loads_the_command_that_it_is_asked_about(line: str, named: set[str]) -> None:
     loaded = set(asked_by_zsh(line).stdout.splitlines()[-1].split())
-    assert {name for name in COMMANDS if f"ptexplore.cli.{name}" in loaded} == named
+    assert {name for name in COMMANDS if module_of(name) in loaded} == named
 
 
 def test_zsh_shows_the_apostrophes_of_descriptions() -> None:

@@ -54,7 +54,8 @@ torch.set_num_threads(1)
 def attempt(call):
     try: call()
     except RuntimeError: pass
-names = dict(attempt=attempt, torch=torch, F=F, a=t(3, 3), b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
+names = dict(attempt=attempt, torch=torch, F=F, a=t(3, 3),
+             b=t(3, 3), g=t(3, 3, requires_grad=True), x=t(1, 3, 8, 8, requires_grad=True),
              w=t(4, 3, 3, 3), i=torch.tensor([0, 2]), m=torch.nn.Linear(3, 4), q=t(1, 2, 4, 8))
 stepper, found = S.Stepper(), {}
 for name, text in json.loads(sys.argv[1]).items():

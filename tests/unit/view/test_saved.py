@@ -23,11 +23,15 @@ from ptexplore.model.trace import (
     Captured,
     DerivativeRef,
     Dispatch,
+    Ending,
     Finding,
     FormulaRef,
     Hop,
+    LeftFunction,
     LibraryEntry,
     LoopRef,
+    MissingKernel,
+    ModifiedTensor,
     NativeCall,
     NodeRef,
     OperatorRef,
@@ -75,6 +79,12 @@ def a_trail() -> Trail:
     binding = BindingRef("torch.add", place, place)
     top = Hop(1, "binding", "add", "derived", several, binding=binding, python=PythonCall(4), children=(operator,))
     last = Hop(5, "op", "aten::sum", "observed", place)
+    missing = MissingKernel("aten::sum", "SparseCPU", ("self",), ("CPU",), ("CPU",), "aten::add", place, "to_dense()")
+    modified = ModifiedTensor("torch.FloatTensor [3]", "ExpBackward0", 0, 2, 1, ("aten::exp",), ("a.add_(1)",), True)
+    ending = Ending(
+        "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),
+        (LeftFunction("backward", place),), ("f()",), missing, modified, ("seen",), ("sum",),
+    )  # fmt: skip
     return Trail(
         expression="torch.add(a, b)",
         bound=(BoundName("a", "Tensor[3, 3]", "seeded"),),
@@ -84,6 +94,7 @@ def a_trail() -> Trail:
         result=ResultInfo("torch.Tensor", "Tensor[3, 3]"),
         findings=(Finding("cut", "cut here", 2),),
         hops=(top, last),
+        ending=ending,
     )
 
 
@@ -254,7 +265,7 @@ PATHS = [path for path in places(document()) if path[-1] == "path"]
 
 @pytest.mark.parametrize("outside", ["/etc/passwd", "../../etc/passwd", "a/../../b", "~/x", "a\0b", "a\n/.."])
 def test_a_path_out_of_a_tree_is_refused_wherever_it_is(outside: str) -> None:
-    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 16
+    assert len({tuple(key for key in path if isinstance(key, str)) for path in PATHS}) == 19
     for path in PATHS:
         error = refused(lambda path=path: read(put(document(), path, outside)))
         assert "leads out of a tree" in error.why, path

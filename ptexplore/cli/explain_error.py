@@ -1,0 +1,53 @@
+"""`ptexplore explain-error FILE|-`: what an error of torch's tells, by its text alone. Torch is not imported."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from ptexplore.cli.options import Python, open_console, open_workspace, print_json
+from ptexplore.errors import USAGE, PtexploreError
+
+MOST = 1 << 20  # bytes that are read: a message, its traceback and C++'s stack are a hundredth of that
+PASTE = "python train.py 2>&1 | ptexplore explain-error -"
+
+
+def explain_error(
+    file: Annotated[str, Argument(metavar="FILE|-", help="the message, or a whole traceback; - for standard input")],
+    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)")] = False,
+    python: Python = None,
+) -> int:
+    """What a message of torch's tells: the missing kernel, the tensor that was written to, the line that threw."""
+    text = _read(file)
+    with open_workspace(python) as workspace:
+        message = workspace.explain_error(text)
+        if as_json:
+            from ptexplore.view.error import error_to_document
+
+            print_json(error_to_document(message))
+        else:
+            from ptexplore.render.terminal.error import print_error
+
+            print_error(open_console(), message, workspace.place_of)
+    return 0
+
+
+def _read(file: str) -> str:
+    """The text, or its first MOST bytes. Raises PtexploreError (USAGE) where there is none."""
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MOST)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(MOST)
+    except OSError as error:
+        raise PtexploreError(
+            f"{file} cannot be read", error.strerror or "the system refused it", PASTE, USAGE
+        ) from error
+    text = data.decode("utf-8", "replace")
+    if not text.strip():
+        raise PtexploreError("there is no message to explain", f"{file} is empty", PASTE, USAGE)
+    return text

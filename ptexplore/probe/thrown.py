@@ -1,0 +1,32 @@
+"""Where C++ threw what the user's code raises: the error's text with C++'s stack, from a run of its own.
+
+Torch's C++ keeps the line that throws with each error, and the functions that are left. It writes both into the error's
+text where TORCH_SHOW_CPP_STACKTRACES is set when torch is imported (torch/csrc/Module.cpp). So that is asked of a
+process of its own: elsewhere the text would be another one than your program sees.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from . import autograd, passes
+from .expression import text_of
+
+RECORDER = "thrown"
+STACK_LIMIT = 200_000  # characters kept of a message with C++'s stack
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """The pass in this process: an observation "thrown" with the text, none where nothing was raised.
+
+    Raises Refused or Raised as every pass does.
+    """
+    running = passes.prepared(RECORDER, request)
+    with passes.stage("context"), ExitStack() as stack:
+        passes.enter_contexts(stack, running)
+        passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
+    if running.raised is None:
+        return {"observations": []}
+    data = {"text": text_of(running.raised.error)[:STACK_LIMIT]}
+    return {"observations": [{"recorder": RECORDER, "kind": "thrown", "data": data}]}

@@ -1,0 +1,21 @@
+"""Print what an error's text tells in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from ptexplore.render.terminal.console import Locate, drawn, folded, print_next
+from ptexplore.resolve.error_message import ErrorMessage
+from ptexplore.safe_text import clean
+from ptexplore.view.error import error_lines, heading
+
+
+def print_error(console: Console, message: ErrorMessage, locate: Locate) -> None:
+    """The error's first words, what is known of it, and what to type next."""
+    folded(console, Text(clean(heading(message)), style="bold"), "", "  ")
+    for line in error_lines(message):
+        indent = "  " * line.indent
+        folded(console, drawn(line.spans, locate), indent, f"{indent}  ")
+    if message.missing is not None and message.is_known:
+        print_next(console, f"ptexplore op {message.missing.op} --full", "\n")

@@ -1,0 +1,182 @@
+"""What the text of an error tells by itself: a missing kernel, a tensor written to after it was saved, who threw.
+
+Source of the messages: OperatorEntry::reportError (aten/src/ATen/core/dispatch/OperatorEntry.cpp),
+SavedVariable::unpack (torch/csrc/autograd/saved_variable.cpp), c10::Error::compute_what (c10/util/Exception.cpp).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ptexplore.model.observed import UserCall, WrittenTensor
+from ptexplore.model.operators import TableEntry
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import MissingKernel, ModifiedTensor
+from ptexplore.resolve.dispatch.kernel_bodies import registration_of
+from ptexplore.resolve.keyset import backend_of
+from ptexplore.resolve.places.lookup import Lookup
+from ptexplore.resolve.places.precision import recorded, unknown
+from ptexplore.source.canonical import recorded_path
+
+NO_KERNEL = re.compile(r"Could not run '(\w+::[\w.]+)' with arguments from the '(\w+)' backend")
+# Statements that throw: torch's macros of c10/util/Exception.h and torch/csrc/Exceptions.h, and C++'s own word.
+_THROWS = re.compile(r"\bthrow\b|\b(?:TORCH|AT|C10|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b")
+STATEMENT = 30  # lines above a record's line in which its statement may begin
+# What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
+CONVERSIONS = {
+    "Sparse": "to_dense()",
+    "SparseCsr": "to_dense()",
+    "Mkldnn": "to_dense()",
+    "Quantized": "dequantize()",
+    "NestedTensor": "to_padded_tensor(0.0)",
+}
+_MODIFIED = re.compile(
+    r"has been modified by an inplace operation: \[([^\]]*\]?)\](?:, which is output (\d+) of (\w+),)? "
+    r"is at version (\d+); expected version (\d+)"
+)
+_RAISED = re.compile(r"Exception raised from (.+?) at (\S+?):(\d+) \(most recent call first\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """An error's text, and what it tells. `is_known`: this torch has the operator that it names."""
+
+    text: str
+    missing: MissingKernel | None = None
+    is_known: bool = True
+    modified: ModifiedTensor | None = None
+    function: str = ""
+    source: SourceRef | None = None
+
+
+def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
+    """What a text says that holds an error's message: all of a traceback, or the message alone."""
+    named, raised = NO_KERNEL.search(text), _RAISED.search(text)
+    return ErrorMessage(
+        text,
+        missing=missing_kernel(lookup, named[1], named[2]) if named is not None else None,
+        is_known=named is None or lookup.store.operator(named[1]) is not None,
+        modified=modified_tensor(lookup, text),
+        function=raised[1] if raised is not None else "",
+        source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
+    )
+
+
+def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> ModifiedTensor:
+    """The tensor with the calls that wrote to it, by the counts that were read before and after each call.
+
+    A tensor and its views share their bytes and count together. Of the memories that were written to, those count whose
+    writes lead from the version that was saved to the one that it has now. Where there are several of them, those of a
+    tensor of that type and those sizes; if there still are, nothing tells which of them it is.
+    """
+    by_memory: dict[int | None, list[tuple[UserCall, WrittenTensor]]] = {}
+    for call in calls:
+        for written in call.written:
+            if written.before < modified.version and written.after > modified.expected:
+                by_memory.setdefault(written.memory, []).append((call, written))
+    fitting = [writes for writes in map(_innermost, by_memory.values()) if _lead(writes, modified)]
+    alike = [writes for writes in fitting if any(written.tensor == modified.tensor for _, written in writes)]
+    chosen = alike if len(fitting) > 1 and alike else fitting
+    sources = tuple(dict.fromkeys(call.source for writes in chosen for call, _ in writes))
+    return replace(modified, writes=sources, certain=len(chosen) == 1)
+
+
+Write = tuple[UserCall, WrittenTensor]
+
+
+def _innermost(writes: Sequence[Write]) -> list[Write]:
+    """The writes of calls that hold no other call that wrote to the same memory."""
+    spans = [(written.before, written.after) for _, written in writes]
+    return [
+        write
+        for write, span in zip(writes, spans, strict=True)
+        if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in spans)
+    ]
+
+
+def _lead(writes: Sequence[Write], modified: ModifiedTensor) -> bool:
+    """Whether writes lead, one after the other, from the version that was saved to the one that it has now."""
+    spans = sorted({(written.before, written.after) for _, written in writes})
+    follow = all(before[1] == after[0] for before, after in pairwise(spans))
+    return follow and bool(spans) and spans[0][0] <= modified.expected and spans[-1][1] >= modified.version
+
+
+def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
+    """The tensor that a message says was written to after a node had saved it; None for any other message."""
+    told = _MODIFIED.search(text)
+    if told is None:
+        return None
+    # A node's name may be told without its end: Exp, ExpBackward0.
+    named = [told[3], f"{told[3]}Backward0"] if told[3] else []
+    makers = tuple(dict.fromkeys(d.source_op for node in named for d in lookup.store.derivative_of_node(node)))
+    output = int(told[2]) if told[2] else None
+    return ModifiedTensor(told[1], told[3], output, int(told[4]), int(told[5]), makers)
+
+
+# --- who threw ---
+
+
+def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
+    """The line of C++ that an error itself names, confirmed where a tree of this version has a throwing statement."""
+    path = recorded_path(file)
+    if path is None:
+        return unknown(f"the error names a file that is none of PyTorch's: {file}", None, line)
+    if lookup.tree.exists(path):
+        confirmed = throws(lookup.tree.lines(path), line)
+        return recorded(lookup.tree, path, line, confirmed, "its text there throws nothing")
+    for source in lookup.sources:
+        if source.related and source.checkout is not None and source.tree.exists(path):
+            confirmed = throws(source.tree.lines(path), line)
+            if confirmed:
+                return source.ref(path, line, confirmed=True)
+    why = f"no text of {version} that holds it is here to confirm it (ptexplore fetch)"
+    return recorded(lookup.tree, path, line, False, why)
+
+
+def throws(lines: Sequence[str], line: int) -> bool:
+    """Whether the statement that holds a line (from 1) is one that throws.
+
+    A compiler may give a macro's call the line of its first or of its last word.
+    """
+    if not 0 < line <= len(lines):
+        return False
+    for number in range(line, max(0, line - STATEMENT), -1):
+        text = lines[number - 1].partition("//")[0]
+        if number < line and text.rstrip().endswith((";", "{", "}")):
+            return False  # another statement
+        if _THROWS.search(text):
+            return True
+    return False
+
+
+# --- why there is no kernel ---
+
+
+def missing_kernel(
+    lookup: Lookup, op: str, key: str, arguments: tuple[str, ...] = (), table: Sequence[TableEntry] | None = None
+) -> MissingKernel:
+    """Why an operator has no kernel under a key, by its dispatch table: the traced process's, else the catalogue's."""
+    entries = lookup.store.table(op) if table is None else table
+    kernels = tuple(name for entry in entries for name in entry.keys)
+    own = tuple(name for entry in entries if entry.reason == "kernel" for name in entry.keys if _is_backends(name))
+    backend = backend_of(key) or ""
+    conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
+    neighbour = next(iter(difflib.get_close_matches(op, lookup.store.registered_under(key), 1, 0.0)), None)
+    record = _record(lookup, neighbour, key) if neighbour is not None else None
+    return MissingKernel(op, key, arguments, kernels, own, neighbour, record, conversion)
+
+
+def _record(lookup: Lookup, op: str, key: str) -> SourceRef | None:
+    """The record that registered an operator's kernel under a key."""
+    entry = next((entry for entry in lookup.store.table(op) if key in entry.keys), None)
+    return lookup.entry(entry, key, registration_of(lookup.store, op, key, entry)) if entry is not None else None
+
+
+def _is_backends(key: str) -> bool:
+    """Whether a key is that of a backend's tensors of some layout: CPU, SparseCPU, QuantizedMeta."""
+    backend = backend_of(key)
+    return backend is not None and key.removesuffix(backend) in ("", *CONVERSIONS)

@@ -1,0 +1,61 @@
+"""What a pasted error tells, as lines: for people who have the message and not the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptexplore.resolve.error_message import ErrorMessage
+from ptexplore.view.line import Line
+from ptexplore.view.trace.causes import cause_of
+from ptexplore.view.trace.ending import first_words, missing_lines, modified_lines
+
+_ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
+ERROR_FORMAT = 1  # of `explain-error --json`
+
+
+def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
+    """What is known of an error by its text; () where nothing is."""
+    return tuple(_lines(message))
+
+
+def _lines(message: ErrorMessage) -> Iterator[Line]:
+    if message.missing is not None and not message.is_known:
+        yield Line(
+            "text", f"{message.missing.op}: this torch has no operator of that name, so its table cannot be told"
+        )
+    elif message.missing is not None:
+        yield from missing_lines(message.missing)
+    if message.modified is not None:
+        yield from modified_lines(message.modified)
+    if message.source is not None:
+        yield Line("place", f"thrown by     {message.function}", message.source, indent=1)
+    cause = cause_of(message.text) if message.missing is None else None
+    if cause is not None:
+        yield Line("text", f"why           {cause.why}", indent=1)
+        if cause.remedy:
+            yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def heading(message: ErrorMessage) -> str:
+    """The error's first words: of a traceback those of its last line that names an error."""
+    named = [line for line in message.text.splitlines() if _ERROR.match(line)]
+    return first_words(named[-1] if named else message.text)
+
+
+def error_to_document(message: ErrorMessage) -> dict[str, object]:
+    """The document that `explain-error --json` prints."""
+    from msgspec import to_builtins
+
+    cause = cause_of(message.text) if message.missing is None else None
+    return {
+        "format": ERROR_FORMAT,
+        "message": heading(message),
+        "known_operator": message.is_known,
+        "missing": to_builtins(message.missing),
+        "modified": to_builtins(message.modified),
+        "function": message.function,
+        "source": to_builtins(message.source),
+        "cause": cause.why if cause is not None else None,
+        "remedy": (cause.remedy or None) if cause is not None else None,
+    }

@@ -1,0 +1,276 @@
+"""What an expression raised: the step that it left, what was not come to, the kernel that is missing, the writes.
+
+The expected answers follow from C++'s rules and from the texts of PyTorch's own messages, written here by hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ptexplore.model.observed import CppFunction, LeftFrame, UserCall
+from ptexplore.model.trace import ModifiedTensor, OperatorRef
+from ptexplore.resolve.claims import Claim
+from ptexplore.resolve.error_message import missing_kernel, modified_tensor, read_message, throws, with_writes
+from ptexplore.resolve.raising import conclude, cut, innermost
+from tests.unit.resolve.making import (
+    Rows,
+    Small,
+    call,
+    claim,
+    entry,
+    op,
+    operator,
+    registration,
+    session,
+    shape,
+    user_call,
+    walk,
+)
+
+SCHEMA = "aten::blend.Pair(Tensor self, Tensor other) -> Tensor"
+ENTRY = "at::_ops::blend_Pair::call"
+STACK = (  # innermost first, as the error tells it
+    "torch::autograd::check_inplace(at::Tensor const&, bool)",
+    "torch::autograd::VariableType::(anonymous namespace)::blend_Pair(c10::DispatchKeySet, at::Tensor const&)",
+    f"{ENTRY}(at::Tensor const&, at::Tensor const&)",
+    "torch::autograd::THPVariable_blend(_object*, _object*, _object*)",
+)
+
+
+def stack(*names: str) -> tuple[CppFunction, ...]:
+    return tuple(CppFunction("libtorch_cpu.so", name) for name in names)
+
+
+def an_op(*children: Claim, event: int = 7, name: str = "aten::blend.Pair", entry: str = ENTRY) -> Claim:
+    data = {"type": "op", "name": "aten::blend", "event": event}
+    return claim("op", name, *children, event=data, op=name, operator=OperatorRef(SCHEMA, entry=entry))
+
+
+def step(key: str, kernel: str, *children: Claim, status: str = "predicted") -> Claim:
+    return claim("key", key, claim("kernel", kernel, *children, status=status), status=status)
+
+
+# --- the step that was left ---
+
+
+def test_the_last_call_of_the_innermost_function_was_left() -> None:
+    first, last = an_op(event=1), an_op(event=2)
+    claims = (claim("binding", "torch::autograd::THPVariable_blend", first), claim("python", "f", last))
+    assert innermost(claims, stack(*STACK[2:]), ()) is first, "the binding is left too, and holds the first one alone"
+    assert innermost((claim("python", "g", first, last),), stack(STACK[2]), ()) is last
+
+
+def test_what_no_claim_is_of_is_passed_over() -> None:
+    only = an_op()
+    assert innermost((only,), stack("at::native::somewhere(int)", *STACK), ()) is only
+    assert innermost((only,), stack("at::native::somewhere(int)"), ()) is None
+
+
+def test_a_function_of_another_call_is_not_left() -> None:
+    """A frame of the same name that ran before, outside of what was left, is none of the error's."""
+    lookup = claim("native", "c10::impl::OperatorEntry::lookup")
+    before, left = an_op(lookup, event=1, entry="at::_ops::other::call"), an_op(event=2)
+    assert (
+        innermost((before, left), stack("c10::impl::OperatorEntry::lookup(c10::DispatchKeySet) const", *STACK), ())
+        is left
+    )
+
+
+def test_pythons_functions_are_left_around_those_of_cpp() -> None:
+    def frame(function: str, *inside: Claim) -> Claim:
+        return claim(
+            "python", function, *inside, event={"type": "frame", "file": "/t/m.py", "line": 3, "function": function}
+        )
+
+    inner = an_op()
+    claims = (an_op(event=1), frame("forward", inner))
+    frames = (LeftFrame("/t/m.py", 3, "forward", 4),)
+    assert innermost(claims, stack(STACK[2]), frames) is inner
+    assert innermost(claims, (), frames) is claims[1]
+
+
+# --- what was not come to ---
+
+
+def raising(small: Small, claims: tuple[Claim, ...], *names: str, message: str = "no", **more: Any) -> tuple[Any, Any]:
+    raised = {"stage": "expression", "exception": "RuntimeError", "message": message, **more}
+    functions = [{"library": "libtorch_cpu.so", "name": name} for name in names]
+    thrown = {
+        "message": message,
+        "function": "check",
+        "file": "/pytorch/aten/src/ATen/x.cpp",
+        "line": 3,
+        "stack": functions,
+    }
+    seen = session(more=[("ops", "raised", raised), ("thrown", "thrown", thrown)])
+    context = small.context(seen)
+    return context, cut(context, claims)
+
+
+def chain() -> Claim:
+    last = claim("impl", "at::native::blend", claim("stub", "blend_stub", status="predicted"), status="predicted")
+    inner = an_op(event=9, name="aten::seen", entry="at::_ops::seen::call")
+    return an_op(step("AutogradCPU", "VariableType::blend", step("CPU", "wrapper_CPU_blend", last, inner)))
+
+
+def test_a_call_that_went_no_further_has_no_further_step(small: Small) -> None:
+    _, claims = raising(small, (chain(),), *STACK)
+    assert shape(claims) == "aten::blend.Pair(AutogradCPU(VariableType::blend(aten::seen)))"
+
+
+def test_each_redispatch_on_the_stack_was_a_step(small: Small) -> None:
+    names = ("at::native::blend(at::Tensor)", "at::_ops::blend_Pair::redispatch(c10::DispatchKeySet)", *STACK[1:])
+    _, claims = raising(small, (chain(),), *names)
+    inside = "wrapper_CPU_blend(at::native::blend aten::seen)"
+    assert shape(claims) == f"aten::blend.Pair(AutogradCPU(VariableType::blend(CPU({inside}))))", (
+        "its stub was not called"
+    )
+
+
+def test_where_the_lookup_threw_its_kernel_was_not_come_to(small: Small) -> None:
+    lookup = "c10::impl::OperatorEntry::lookup(c10::DispatchKeySet) const"
+    _, claims = raising(small, (chain(),), lookup, "at::_ops::blend_Pair::redispatch(c10::DispatchKeySet)", *STACK[1:])
+    assert shape(claims) == "aten::blend.Pair(AutogradCPU(VariableType::blend(aten::seen)))"
+
+
+def test_a_call_that_goes_on_boxed_is_left_as_it_is(small: Small) -> None:
+    boxed = "c10::KernelFunction::make_boxed_function<&f>(c10::OperatorKernel*)"
+    whole = (chain(),)
+    assert raising(small, whole, boxed, *STACK[2:])[1] == whole
+
+
+def test_without_cpps_stack_nothing_is_taken_out(small: Small) -> None:
+    raised = {"stage": "expression", "exception": "RuntimeError", "message": "no"}
+    context = small.context(session(more=[("ops", "raised", raised)]))
+    whole = (chain(),)
+    assert cut(context, whole) == whole
+    assert cut(small.context(), whole) == whole
+
+
+def test_an_ending_says_where_and_in_which_step(small: Small) -> None:
+    whole = (chain(),)
+    context, claims = raising(small, whole, *STACK)
+    numbers = {id(one): number for number, one in enumerate(walk(claims), 1)}
+    ending = conclude(context, claims, numbers)
+    assert ending is not None
+    kernel = [one for one in walk(claims) if one.hop.kind == "op"][0]
+    assert ending.hop == numbers[id(kernel)]
+    assert (ending.source.path, ending.source.line, ending.source.precision) == ("aten/src/ATen/x.cpp", 3, "unknown")
+    assert conclude(small.context(), claims, numbers) is None
+
+
+def test_where_another_error_was_thrown_the_next_time_no_line_is_told(small: Small) -> None:
+    raised = {"stage": "expression", "exception": "RuntimeError", "message": "no"}
+    thrown = {"message": "another", "function": "check", "file": "/pytorch/aten/src/ATen/x.cpp", "line": 3}
+    context = small.context(session(more=[("ops", "raised", raised), ("thrown", "thrown", thrown)]))
+    ending = conclude(context, (), {})
+    assert ending is not None
+    assert ending.source.line is None
+    assert "something else" in ending.why[0]
+
+
+# --- lines that throw ---
+
+TEXT = """\
+void f(int n) {
+  TORCH_CHECK(
+      n > 0,
+      "n must be above 0");
+  g(n);
+  if (n == 7) throw std::runtime_error("seven");
+  AT_ERROR("no");
+  h(n);  // TORCH_CHECK(n) was here
+}
+""".splitlines()
+
+
+@pytest.mark.parametrize(("line", "thrown"), [(2, 1), (3, 1), (4, 1), (5, 0), (6, 1), (7, 1), (8, 0), (0, 0), (99, 0)])
+def test_a_line_throws_if_its_statement_does(line: int, thrown: int) -> None:
+    assert throws(TEXT, line) is bool(thrown)
+
+
+# --- no kernel ---
+
+
+def table(small: Small) -> Any:
+    at = ("build/aten/src/ATen/RegisterSparseCPU_0.cpp", 12)
+    rows = Rows(
+        operators=[operator(SCHEMA), operator("aten::blender(Tensor self) -> Tensor")],
+        registrations=[registration("aten::blender", "SparseCPU", at)],
+        tables={
+            "aten::blend.Pair": [entry("CPU", "Meta"), entry("AutogradCPU", reason="autograd kernel")],
+            "aten::blender": [entry("SparseCPU", at=at)],
+        },
+    )
+    return small.lookup(rows)
+
+
+def test_a_missing_kernel_is_told_by_the_table(small: Small) -> None:
+    missing = missing_kernel(table(small), "aten::blend.Pair", "SparseCPU", ("self",))
+    assert missing.kernels == ("CPU", "Meta", "AutogradCPU")
+    assert missing.own == ("CPU", "Meta")
+    assert (missing.neighbour, missing.conversion) == ("aten::blender", "to_dense()")
+    assert missing.neighbour_at is not None
+    assert missing.neighbour_at.line == 12
+
+
+def test_no_conversion_leads_to_a_backend_without_a_kernel(small: Small) -> None:
+    assert missing_kernel(table(small), "aten::blender", "QuantizedCPU").conversion is None
+    assert missing_kernel(table(small), "aten::blend.Pair", "QuantizedCPU").conversion == "dequantize()"
+
+
+def test_a_message_inside_of_a_traceback_is_read(small: Small) -> None:
+    text = "Traceback …\nError: Could not run 'aten::blend.Pair' with arguments from the 'SparseCPU' backend. It"
+    message = read_message(table(small), "2.13.0", text)
+    assert message.missing is not None
+    assert (message.missing.op, message.missing.key, message.is_known) == ("aten::blend.Pair", "SparseCPU", True)
+    assert not read_message(table(small), "2.13.0", text.replace("blend.Pair", "gone")).is_known
+    assert read_message(table(small), "2.13.0", "hello").missing is None
+
+
+# --- a saved tensor that was written to ---
+
+MODIFIED = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3, 3]], which is output 0 of ExpBackward0, is at version 2; expected version 1 instead. Hint"
+)
+
+
+def writing(number: int, source: str, before: int, after: int, memory: int = 1, sizes: str = "[3, 3]") -> UserCall:
+    written = {"tensor": f"torch.FloatTensor {sizes}", "memory": memory, "before": before, "after": after}
+    return user_call(number, call(number, source=source, written=[written]))
+
+
+def test_the_message_tells_tensor_and_versions(small: Small) -> None:
+    told = modified_tensor(small.lookup(), MODIFIED)
+    assert told == ModifiedTensor("torch.FloatTensor [3, 3]", "ExpBackward0", 0, 2, 1)
+    leaf = modified_tensor(small.lookup(), MODIFIED.replace(", which is output 0 of ExpBackward0,", ""))
+    assert leaf == ModifiedTensor("torch.FloatTensor [3, 3]", None, None, 2, 1)
+    assert modified_tensor(small.lookup(), "no") is None
+
+
+@pytest.mark.parametrize(
+    ("calls", "writes", "certain"),
+    [
+        ([writing(1, "y.mul_(2)", 1, 2)], ("y.mul_(2)",), True),
+        ([writing(1, "y.neg_()", 0, 1), writing(2, "y.mul_(2)", 1, 2)], ("y.mul_(2)",), True),  # saved between them
+        ([writing(1, "y[0].zero_()", 1, 2, sizes="[3]")], ("y[0].zero_()",), True),  # a view counts with its base
+        ([writing(1, "f(y)", 1, 2), writing(2, "y.mul_(2)", 1, 2)], ("f(y)", "y.mul_(2)"), True),
+        ([writing(1, "f(y)", 0, 2), writing(2, "y.mul_(2)", 1, 2)], ("y.mul_(2)",), True),  # the inner call of two
+        ([writing(1, "y.mul_(2)", 1, 2), writing(2, "z.mul_(2)", 1, 2, 5)], ("y.mul_(2)", "z.mul_(2)"), False),
+        ([writing(1, "y.mul_(2)", 1, 2), writing(2, "z.mul_(2)", 1, 2, 5, "[7]")], ("y.mul_(2)",), True),
+        ([writing(1, "y.mul_(2)", 2, 3)], (), False),  # after the error's version
+        ([], (), False),
+    ],
+)  # fmt: skip
+def test_the_calls_that_wrote_are_those_whose_counts_lead_there(
+    calls: list[UserCall], writes: tuple[str, ...], certain: bool
+) -> None:
+    told = with_writes(ModifiedTensor("torch.FloatTensor [3, 3]", "ExpBackward0", 0, 2, 1), calls)
+    assert (told.writes, told.certain) == (writes, certain)
+
+
+def test_an_op_of_the_profiler_is_no_claim_of_cpp() -> None:
+    assert innermost((claim("python", "f", event=dict(op("aten::blend").data)),), stack(STACK[2]), ()) is None
