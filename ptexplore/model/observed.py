@@ -155,6 +155,8 @@ class CallArgument(Struct, frozen=True):
     name: str  # of the parameter, or its number
     raw: int = 0  # its key set as a number
     impl: int | None = None  # the address of its TensorImpl, where that stays its own
+    memory: int | None = None  # the address of its bytes, which its views share
+    requires_grad: bool = False  # whether it requires grad
 
 
 class WrittenTensor(Struct, frozen=True):

@@ -359,6 +359,7 @@ class CallRecorder:
                 "raw": raw,
                 "keys": names,
                 "impl": api.address(value) if self._hold(value) else None,
+                "memory": api.memory(value),
                 "requires_grad": bool(value.requires_grad),
             }
         ]

@@ -70,19 +70,23 @@ def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> Modified
     """The tensor with the calls that wrote to it, by the counts that were read before and after each call.
 
     A tensor and its views share their bytes and count together. Of the memories that were written to, those count whose
-    writes lead from the version that was saved to the one that it has now. Where there are several of them, those of a
-    tensor of that type and those sizes; if there still are, nothing tells which of them it is.
+    writes lead from the version that was saved to the one that it has now; if the tensor is a node's result, those of
+    which some tensor requires grad. Where there are several of them, nothing tells which of them it is.
     """
+    seen = list(calls)
     by_memory: dict[int | None, list[tuple[UserCall, WrittenTensor]]] = {}
-    for call in calls:
+    for call in seen:
         for written in call.written:
             if written.before < modified.version and written.after > modified.expected:
                 by_memory.setdefault(written.memory, []).append((call, written))
-    fitting = [writes for writes in map(_innermost, by_memory.values()) if _lead(writes, modified)]
-    alike = [writes for writes in fitting if any(written.tensor == modified.tensor for _, written in writes)]
-    chosen = alike if len(fitting) > 1 and alike else fitting
-    sources = tuple(dict.fromkeys(call.source for writes in chosen for call, _ in writes))
-    return replace(modified, writes=sources, certain=len(chosen) == 1)
+    recorded_for = {argument.memory for call in seen for argument in call.arguments if argument.requires_grad}
+    fitting = [
+        writes
+        for memory, writes in by_memory.items()
+        if (modified.node is None or memory in recorded_for) and _lead(_innermost(writes), modified)
+    ]
+    sources = tuple(dict.fromkeys(call.source for writes in fitting for call, _ in _innermost(writes)))
+    return replace(modified, writes=sources, certain=len(fitting) == 1)
 
 
 Write = tuple[UserCall, WrittenTensor]

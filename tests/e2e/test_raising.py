@@ -1,0 +1,318 @@
+"""Traces of what raises: what ran until then, the line that threw, the step that was left, and why.
+
+What is expected is what plain Python raises, what the text at a line says, and what torch's own dispatcher lists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptexplore.model.operators import TableEntry
+from ptexplore.model.places import Runtime
+from ptexplore.store.catalogue.reader import Store
+from tests.harness import TARGET, THOROUGH, InProcess, as_in_the_repository, torch_version
+
+THROWS = re.compile(r"\b(?:TORCH|AT|C10)_\w*(?:CHECK|ASSERT|ERROR)\w*|\bthrow\b")
+
+
+def ending_of(command: InProcess, *arguments: str) -> dict[str, Any]:
+    result = command("trace", *arguments, "--json")
+    assert result.code == 1, result
+    ending = json.loads(result.out)["ending"]
+    assert ending is not None, result
+    return ending | {"hops": json.loads(result.out)["hops"]}
+
+
+def left(ending: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps that the error left, innermost first."""
+    by_id = {hop["id"]: hop for hop in ending["hops"]}
+    path, number = [], ending["hop"]
+    while number is not None:
+        path.append(by_id[number])
+        number = by_id[number]["parent"]
+    return path
+
+
+CASES = {  # expression -> exception, function that threw, its file, the operator that was left, the binding or function
+    "a @ torch.ones(2, 2)": ("RuntimeError", "meta", "aten/src/ATen/native/LinearAlgebra.cpp", "aten::mm"),
+    "a[7]": ("IndexError", "applySelect", "aten/src/ATen/TensorIndexing.h", None),
+    "a.view(5)": ("RuntimeError", "infer_size_impl", "aten/src/ATen/InferSize.h", "aten::view"),
+    "F.linear(a, torch.ones(2, 2))": ("RuntimeError", "meta", "aten/src/ATen/native/LinearAlgebra.cpp", "aten::addmm"),
+    "torch.ones(2, requires_grad=True).add_(1)": (
+        "RuntimeError", "check_inplace", "torch/csrc/autograd/VariableTypeUtils.h", "aten::add_.Tensor",
+    ),
+    "torch.add(1, 2, 3, 4, 5)": ("TypeError", "print_error", "torch/csrc/utils/python_arg_parser.cpp", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", CASES)
+def test_the_line_that_threw_and_the_operator_that_was_left(
+    command: InProcess, runtime: Runtime, expression: str
+) -> None:
+    exception, function, path, operator = CASES[expression]
+    ending = ending_of(command, expression, "--no-native")
+    assert (ending["exception"], ending["function"], ending["source"]["path"]) == (exception, function, path)
+    ops = [hop["op"] for hop in left(ending) if hop["kind"] == "op"]
+    if operator == "aten::addmm" and not ops:
+        pytest.fail(str(left(ending)))
+    assert (ops[0] if ops else None) in (operator, "aten::matmul", "aten::linear", "aten::mm")
+    installed = Path(runtime.torch_dir, "include", path.replace("aten/src/", ""))
+    if installed.is_file():  # a header: its text is at hand, and says that it throws there
+        lines = as_in_the_repository(installed).splitlines()
+        line = ending["source"]["line"]
+        assert any(THROWS.search(text) for text in lines[max(0, line - 12) : line])
+        assert ending["source"]["precision"] == "registered"
+    else:
+        assert ending["source"]["precision"] == "unknown"
+
+
+def test_no_step_is_shown_that_was_not_come_to(command: InProcess) -> None:
+    """check_inplace throws in the autograd kernel, before it redispatches."""
+    ending = ending_of(command, "x.add_(1)", "--var", "x=torch.ones(2, requires_grad=True)", "--no-native")
+    assert [hop["key"] for hop in ending["hops"] if hop["kind"] == "key"] == ["AutogradCPU"]
+    assert not [hop for hop in ending["hops"] if hop["kind"] in ("stub", "impl")]
+
+
+def test_stepped_and_not_stepped_leave_the_same_operators(command: InProcess) -> None:
+    arguments = ("x.add_(1)", "--var", "x=torch.ones(2, requires_grad=True)")
+    plain, stepped = ending_of(command, *arguments, "--no-native"), ending_of(command, *arguments)
+    operators = [[hop["op"] for hop in left(ending) if hop["kind"] == "op"] for ending in (plain, stepped)]
+    assert operators[0] == operators[1] == ["aten::add_.Tensor"]
+    if any(hop["instructions"] for hop in stepped["hops"]):
+        assert left(stepped)[0]["name"] == "torch::autograd::check_inplace"
+
+
+def test_the_screen_says_it_first_and_where_it_was_left(command: InProcess) -> None:
+    result = command("trace", "torch.ones(2).to_sparse().cumsum(0)", "--no-native")
+    assert result.code == 1
+    assert result.err == ""
+    before = result.out[: result.out.index("\ntorch.ones(2)")]
+    assert "the expression raised NotImplementedError: Could not run 'aten::cumsum'" in before
+    assert re.search(r"self: float32\[2\] cpu sparse_coo", before)
+    assert "aten::cumsum has no kernel for SparseCPU; self brought that key" in " ".join(before.split())
+    assert ".to_dense() first" in before
+    [row] = re.findall(r"NotImplementedError left it here", result.out)
+    assert row
+
+
+def test_python_that_raises_is_placed_at_its_own_line(command: InProcess, runtime: Runtime) -> None:
+    ending = ending_of(command, "F.interpolate(a, 3)", "--no-native")
+    inner = ending["python"][0]
+    path, line = inner["source"]["path"], inner["source"]["line"]
+    text = Path(runtime.torch_dir).parent.joinpath(path).read_text(encoding="utf-8").splitlines()
+    around = "\n".join(text[line - 1 : line + 4])
+    assert "raise" in around
+    assert inner["name"] in ("interpolate", "_interpolate")
+    assert inner["source"]["precision"] == "located"
+
+
+def test_what_a_hook_or_a_function_of_yours_raises(command: InProcess) -> None:
+    check = "def check(g):\n    raise ValueError('too large')\n"
+    setup = f"{check}x = torch.ones(2, requires_grad=True)\nx.register_hook(check)"
+    ending = ending_of(command, "(x * 2).sum()", "--backward", "--setup", setup, "--no-native")
+    assert (ending["stage"], ending["exception"], ending["message"]) == ("backward", "ValueError", "too large")
+    assert ending["python"][0]["name"] == "check"
+
+
+def test_a_script_that_raises(command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import torch\na = torch.ones(2)\nb = a + 1\ntorch.stack([a, torch.ones(3)])\n", encoding="utf-8")
+    ending = ending_of(command, "--script", str(script))
+    assert (ending["stage"], ending["exception"]) == ("script", "RuntimeError")
+    assert ending["python"][-1]["source"]["line"] == 4
+    assert [hop["op"] for hop in left(ending) if hop["kind"] == "op"] == ["aten::stack"]
+    assert any(hop["op"] == "aten::add.Tensor" for hop in ending["hops"])
+
+
+@pytest.mark.parametrize(("code", "status"), [("exit(3)", 1), ("exit(0)", 0)])
+def test_a_script_that_exits(command: InProcess, tmp_path: Path, code: str, status: int) -> None:
+    script = tmp_path / "leave.py"
+    script.write_text(f"import torch\ntorch.ones(2)\n{code}\n", encoding="utf-8")
+    result = command("trace", "--script", str(script), "--json")
+    assert result.code == status
+    assert (json.loads(result.out)["ending"] is not None) is bool(status)
+
+
+def test_it_is_saved_shown_again_and_explained(command: InProcess, tmp_path: Path) -> None:
+    saved = tmp_path / "raised.json"
+    first = command("trace", "a.view(5)", "--no-native", "--save", str(saved))
+    again = command("trace", "--load", str(saved))
+    assert (first.code, again.code) == (1, 1)
+    of_both = [[line for line in run.out.splitlines() if " raised " in line] for run in (first, again)]
+    assert of_both[0] == of_both[1] != []
+    assert str(tmp_path) not in saved.read_text(encoding="utf-8")
+
+
+def test_once_is_once(command: InProcess, tmp_path: Path) -> None:
+    """No second run is asked where C++ threw it."""
+    count = tmp_path / "count"
+    setup = f"def f(x):\n    open({str(count)!r}, 'a').write('.')\n    return x.view(5)"
+    ending = ending_of(command, "f(a)", "--setup", setup, "--once")
+    assert count.read_text(encoding="utf-8") == "."
+    assert ending["function"] == ""
+    assert "--once" in ending["why"][0]
+
+
+# --- writes in place ---
+
+FORWARD = ["a.exp()", "a.tanh()", "a.sigmoid()", "(a * a).exp()"]  # each saves its result
+WRITES = [
+    "y.mul_(2)",
+    "y.add_(1)",
+    "y[0].zero_()",
+    "y.view(-1).sub_(1)",
+    "y.t().neg_()",
+    "torch.relu_(y)",
+    "y[1:].fill_(3)",
+]
+OTHERS = ["", "z.add_(1), ", "z[0].mul_(2), "]
+
+
+def planted() -> list[tuple[str, str]]:
+    """Expressions in which one call writes to a saved tensor, and that call."""
+    rows = [
+        (f"(lambda *r: r[0])(y := {forward}, z := torch.ones(3, 3), {other}{write}).sum()", write)
+        for forward in FORWARD
+        for write in WRITES
+        for other in OTHERS
+    ]
+    return rows if THOROUGH else rows[::13]
+
+
+@pytest.mark.parametrize(("expression", "write"), planted())
+def test_the_call_that_wrote_to_a_saved_tensor_is_named(command: InProcess, expression: str, write: str) -> None:
+    ending = ending_of(command, expression, "--backward", "--no-native")
+    modified = ending["modified"]
+    assert modified is not None, ending["message"]
+    assert write in modified["writes"]
+    if modified["certain"]:
+        assert modified["writes"] == [write]
+    assert modified["version"] - modified["expected"] == 1
+
+
+# --- every operator without a kernel ---
+
+ASK = """
+import json, re, sys, warnings
+import torch
+warnings.simplefilter("ignore")
+MAKE = {
+    "SparseCPU": lambda: torch.ones(2, 2).to_sparse(),
+    "SparseCsrCPU": lambda: torch.ones(2, 2).to_sparse_csr(),
+    "QuantizedCPU": lambda: torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.quint8),
+    "MkldnnCPU": lambda: torch.ones(2, 2).to_mkldnn(),
+    "NestedTensorCPU": lambda: torch.nested.nested_tensor([torch.ones(2, 2)]),
+    "Meta": lambda: torch.ones(2, 2, device="meta"),
+}
+SIMPLE = {"int": 1, "number": 1, "Scalar": 1, "SymInt": 1, "float": 1.0, "bool": False, "str": "mean"}
+def value(kind, make):
+    kind = str(kind)
+    if kind == "Tensor": return make()
+    if kind == "List[Tensor]": return [make(), make()]
+    if kind.startswith("Optional"): return None
+    if kind.startswith("List[int]"): return [1, 1]
+    if kind.startswith("List[bool]"): return [True, True]
+    if kind == "Device": return torch.device("cpu")
+    return SIMPLE[kind]
+told = []
+for key, make in MAKE.items():
+    for name in json.loads(sys.argv[1])[key]:
+        base, _, overload = name.removeprefix("aten::").partition(".")
+        try:
+            call = getattr(getattr(torch.ops.aten, base), overload or "default")
+            needed = [a for a in call._schema.arguments if not a.has_default_value()]
+            positional = [value(a.type, make) for a in needed if not a.kwarg_only]
+            named = {a.name: value(a.type, make) for a in needed if a.kwarg_only}
+        except (AttributeError, KeyError):
+            continue
+        if not any("Tensor" in str(a.type) for a in needed):
+            continue
+        try:
+            with torch.no_grad(): call(*positional, **named)
+        except NotImplementedError as error:
+            if re.match(r"Could not run '", str(error)): told.append((key, name, str(error)))
+        except Exception:
+            pass
+print(json.dumps(told))
+"""
+LISTED = re.compile(
+    r"Could not run '([\w:.]+)' with arguments from the '(\w+)' backend\..*?these backends: \[(.*?)\]", re.DOTALL
+)
+
+
+def test_every_missing_kernel_is_as_the_dispatcher_says(warm_cache: Path, runtime: Runtime) -> None:
+    """Operators called with tensors of a key that their table lacks: each message's operator, key and list of keys."""
+    store = Store.open(warm_cache / "catalogue" / f"{runtime.key}.sqlite")
+    keys = ("SparseCPU", "SparseCsrCPU", "QuantizedCPU", "MkldnnCPU", "NestedTensorCPU", "Meta")
+    tables: dict[str, list[TableEntry]] = {
+        name: store.table(name) for name in store.all_names() if name.startswith("aten::")
+    }
+    step = 1 if THOROUGH else 9
+    lacking = {
+        key: [name for name, table in tables.items() if all(key not in entry.keys for entry in table)][::step]
+        for key in keys
+    }
+    done = subprocess.run(
+        [TARGET or runtime.python, "-c", ASK, json.dumps(lacking)], capture_output=True, text=True, check=True
+    )
+    told = json.loads(done.stdout)
+    assert len(told) > (4000 if THOROUGH else 400)
+    for key, name, message in told:
+        listed = LISTED.match(message)
+        assert listed is not None, message
+        op, missing, backends = listed.groups()
+        entries = {known for entry in tables[op] for known in entry.keys} - {"Undefined"}
+        assert (missing not in entries, entries) == (True, set(backends.split(", "))), (key, name)
+    store.close()
+
+
+# --- the message alone ---
+
+
+def test_a_pasted_message_is_explained(command: InProcess, tmp_path: Path) -> None:
+    text = (
+        "NotImplementedError: Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend. This could be …"
+    )
+    file = tmp_path / "error.txt"
+    file.write_text(f"Traceback (most recent call last):\n  File …\n{text}\n", encoding="utf-8")
+    told = command("explain-error", str(file))
+    assert told.code == 0, told
+    assert "aten::cumsum has no kernel for SparseCPU" in told.out
+    data = command("explain-error", str(file), "--json").data
+    assert data["missing"]["own"] == ["CPU", "Meta"] if torch_version().startswith("2.13") else data["missing"]["own"]
+    assert data["missing"]["conversion"] == "to_dense()"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n\t\n",
+        "ModuleNotFoundError: No module named 'numpy'",
+        "Could not run 'aten::cums",
+        "\x1b]0;title\x07\x1b[31mred\u202e",
+        "Could not run 'a' * 'b' with arguments from the '' backend.",
+    ],
+)
+def test_a_message_that_tells_nothing_is_refused(command: InProcess, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "error.txt"
+    file.write_bytes(text.encode())
+    command("explain-error", str(file)).three_parts(1, 2)
+
+
+def test_an_operator_that_is_not_there_and_a_hundred_megabytes(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "error.txt"
+    gone = "Could not run 'aten::gone\x1b' with arguments from the 'SparseCPU' backend."
+    file.write_text(gone.replace("\x1b", ""), encoding="utf-8")
+    assert "this torch has no operator of that name" in command("explain-error", str(file)).out
+    with file.open("wb") as out:
+        out.truncate(100 << 20)
+    command("explain-error", str(file)).three_parts(1)
+    command("explain-error", str(tmp_path / "none.txt")).three_parts(2)
+    command("explain-error", str(tmp_path)).three_parts(2)
