@@ -141,6 +141,7 @@ class CallTarget(Struct, frozen=True):
     method: str | None = None  # its name in that table
     file: str | None = None  # where it is written in Python
     line: int | None = None  # the line of its `def`
+    through: str | None = None  # the builtin of Python's that looks it up: `float`
 
 
 class KeySetBits(Struct, frozen=True):

@@ -261,7 +261,7 @@ class CallRecorder:
         bound = attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
         owner = [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
         given = [*owner, *((str(i), a) for i, a in enumerate(args)), *kwargs.items()]
-        self._begin(site, lambda: of_call(function), given)
+        self._begin(site, lambda: of_builtin(function, args) or of_call(function), given)
         return args
 
     def keywords(self) -> dict[str, Any]:
@@ -409,13 +409,31 @@ def of_call(function: Any) -> dict[str, Any]:
     return {"kind": "python" if place else "other", "qualname": qualname, **place}
 
 
+# Builtins of Python's that call a slot of what they are given.
+THROUGH = ((float, "__float__"), (int, "__int__"), (complex, "__complex__"), (bool, "__bool__"), (len, "__len__"),
+           (operator.index, "__index__"))  # fmt: skip
+
+
+def of_builtin(function: Any, given: tuple[Any, ...]) -> dict[str, Any] | None:
+    """What a builtin of Python's calls of the one tensor that it is given: float(t) calls its __float__.
+
+    None for any other call.
+    """
+    slot = next((name for builtin, name in THROUGH if builtin is function), None)
+    target = of_slot(slot, given[0]) if slot is not None and len(given) == 1 else None
+    return {**target, "through": function.__name__} if target is not None else None
+
+
 def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[dict[str, Any] | None, Any, Any]:
     """What a binary operator or comparison calls first, with its `self` and `other`; None where no tensor is in it.
 
     The right operand goes first where its class is derived from the left's and overrides the reflected method.
-    A left operand that is no tensor (a number) answers NotImplemented to a tensor, so the right one is called.
+    A left operand that is no tensor (a number) answers NotImplemented to a tensor, so the right one is called; a text
+    that a tensor is formatted into (`"%f" % t`) does not.
     """
     mine, theirs = type(left), type(right)
+    if name == "__mod__" and issubclass(mine, (str, bytes, bytearray)):
+        return {"kind": "other", "qualname": f"{mine.__name__}.__mod__"}, left, right
     reflects = not issubclass(mine, api.TENSOR_BASE) or (
         mine is not theirs and issubclass(theirs, mine) and _find(theirs, reflected) != _find(mine, reflected)
     )

@@ -219,7 +219,9 @@ def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
     target = call.callable
     why = f"`{call.source}` is {call.syntax} syntax: Python looks {target.method} up on the operand's type"
-    if call.syntax == "call":
+    if target.through is not None:
+        why = f"`{call.source}`: Python's {target.through} looks {target.method} up on the operand's type"
+    elif call.syntax == "call":
         why = f"`{call.source}` calls {target.method} by its name; Python tells no profile function of such a call"
     hop = Hop(
         id=0,

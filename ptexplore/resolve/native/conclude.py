@@ -437,9 +437,10 @@ class Conclusions:
         if draft.branch is None:
             anchors = _anchors(draft)
             held = span(parent, anchors) if anchors else None
-            by_interpreter = draft.claim.hop.kind == "binding" or not self.seen.part.calls.ordered
-            if held and by_interpreter and draft.claim.hop.kind in ("binding", "python"):
-                held = entered(held, parent)
+            # A builtin, like a binding, leaves no function of Python's: the interpreter calls what it holds.
+            is_builtin = draft.claim.hop.kind == "binding" or draft.claim.event is UNSEEN
+            if held and draft.claim.hop.kind in ("binding", "python"):
+                held = entered(held, parent) if is_builtin or not self.seen.part.calls.ordered else held
             draft.branch = self._around(draft.claim, held) if held else insert(parent, draft.claim, after)
         last: Branch | None = None
         for child in draft.children:

@@ -14,7 +14,7 @@ from ptexplore.model.trace import Hop, NativeCall, Phase
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart
 from ptexplore.resolve.native.chain import CALLS
-from ptexplore.resolve.native.sites import Sites, third_party
+from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.python_places import function_place, is_torchs_or_yours
 
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
@@ -165,7 +165,7 @@ class Seen:
         if function.inlined:
             hop = Hop(0, "native", function.shown, "inlined", source, phase=self.phase, why=(INLINED_CALL,))
             return Claim(replace(hop, evidence=(self.part.calls.observation,)), children=children)
-        library = third_party(function.name, function.unit) if source.path is None and not function.closed else None
+        library = self.sites.library(frame) if source.path is None else None
         hop = Hop(
             id=0,
             kind="closed" if function.closed or library is not None else "native",

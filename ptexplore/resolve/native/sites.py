@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ptexplore.cpp.matching import Wanted, definitions, fits, qualifiers, takes
 from ptexplore.cpp.names import without_angles
-from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split
+from ptexplore.cpp.symbol_names import Name, NamePart, parse, split
 from ptexplore.cpp.text import Text
 from ptexplore.cpp.types import plain_type, plain_types
 from ptexplore.lazy import remembered
@@ -62,6 +62,7 @@ class Sites:
 
     lookup: Lookup
     _paths: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)
+    _inside: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)  # whose code runs, or called it
 
     def of(self, frame: NativeFrame) -> SourceRef:
         """The source of a frame's function. Ask for callers first: the caller's file tells namesakes apart."""
@@ -72,8 +73,9 @@ class Sites:
         source = self.function(function, near)
         if source.precision == "ambiguous" and caller is not None and not caller.function.closed:
             source = self._beside(source, caller.function.name)
-        if source.precision == "unknown" and caller is not None:
-            source = self._called_by(source, function.name, caller.function.name)
+        library = self.library(frame)
+        if source.path is None and library is not None and third_party(function.name, function.unit) is None:
+            source = unknown(f"of {library}, linked into torch, whose own code calls it: not in PyTorch's own source")
         if source.reason == INSTANTIATED:
             return self._instantiated(frame, source)
         self._paths[frame] = source.path
@@ -89,12 +91,18 @@ class Sites:
         naming = [c for c, text in zip(candidates, texts, strict=True) if text is not None and name in text.text]
         return naming[0] if len(naming) == 1 else namesakes
 
-    def _called_by(self, nowhere: SourceRef, name: Name, caller: Name) -> SourceRef:
-        """Of a function without a namespace and a definition: the library linked into torch whose code calls it."""
-        library = third_party(caller) if len([p for p in name.parts if p.name != ANONYMOUS]) == 1 else None
-        if library is None or third_party(name) is not None or nowhere.path is not None:
-            return nowhere
-        return replace(nowhere, reason=f"{nowhere.reason}; code of {library}, linked into torch, calls it")
+    def library(self, frame: NativeFrame) -> str | None:
+        """The library, linked into torch, that a frame's function belongs to; None if none is known. Callers first.
+
+        By its name or file; a function of C that such a library's code calls is the library's own: it calls none of
+        PyTorch's, whose functions are C++'s.
+        """
+        function, around = frame.function, self._inside.get(frame.parent) if frame.parent is not None else None
+        library = None if function.closed else third_party(function.name, function.unit)
+        if library is None and not function.closed and function.mangled and not function.mangled.startswith("_Z"):
+            library = around
+        self._inside[frame] = around if function.closed else library
+        return library
 
     def _instantiated(self, frame: NativeFrame, source: SourceRef) -> SourceRef:
         """What of the standard library was compiled into a library of torch's: for whom it runs, and where that stands.
