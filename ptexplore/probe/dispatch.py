@@ -454,6 +454,9 @@ def of_slot(name: str, operand: Any) -> dict[str, Any] | None:
     if place:
         return {"kind": "attribute" if isinstance(value, property) else "python", **target, **place}
     form = _FORMS.get(type(value).__name__, "attribute")
+    if form == "method" and value.__objclass__ is api.TENSOR_BASE:
+        # A class may have it under another name: `__neg__ = _C.TensorBase.neg`.
+        return {**target, "kind": form, "table": "Tensor", "method": value.__name__}
     return {"kind": form, "table": "Tensor" if base is api.TENSOR_BASE else None, **target}
 
 

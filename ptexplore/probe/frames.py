@@ -8,12 +8,14 @@ leaving the context.
 
 from __future__ import annotations
 
+import dis
 import itertools
 import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
@@ -25,6 +27,24 @@ DISPATCHES = "__torch_dispatch__"
 OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands its arguments to the dispatcher
 GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
 OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+# What operators, subscripts, comparisons and attributes compile to: C's slots answer them, and may call Python.
+SYNTAX = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if name.startswith(("BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "CONTAINS_", "STORE_SUBSCR", "DELETE_SUBSCR"))
+    or name in ("LOAD_ATTR", "STORE_ATTR", "TO_BOOL", "LOAD_METHOD")
+)
+
+
+@dataclass(frozen=True)
+class RunningFrame:
+    """A frame that has not ended: the sets that were read last before it, and the names of its own marks."""
+
+    frame: FrameType
+    before: Any
+    marks: list[str] = field(default_factory=list)
 
 
 class FrameRecorder:
@@ -56,22 +76,65 @@ class FrameRecorder:
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
+            self._running.append(RunningFrame(frame, getattr(self._mine, "sets", None)))
             self._read_sets(frame)
             if self._is_wanted(frame.f_code):
                 self._enter(frame, self._frame(frame))
         elif event == "return":
             self._read_sets(None)
+            self._returned(frame)
             self._leave_sets(frame)
             self._leave(frame)
             self._leave_sets(frame)
         elif event == "c_call":
+            self._in_c.append(frame)
             self._read_sets(frame)
             known = api.identify(argument) if not frame.f_code.co_filename.startswith(OURS) else None
             if known is not None:
                 self._enter(argument, self._builtin(argument, known, frame))
         else:  # c_return, c_exception
+            if self._in_c and self._in_c[-1] is frame:
+                self._in_c.pop()
             self._leave(argument)
             self._read_sets(frame)
+
+    def _returned(self, frame: FrameType) -> None:
+        """Tell of a frame that C++ called, if the sets changed meanwhile: those are C++'s, and end with the frame.
+
+        Its caller's are read again at the next chance, whatever was read last.
+        """
+        while self._running and self._running[-1].frame is not frame:
+            self._running.pop()  # its end was not seen
+        running = self._running.pop() if self._running else None
+        if running is None or running.before == getattr(self._mine, "sets", None) or not self._is_called_by_c(frame):
+            return
+        for name in running.marks:
+            if name in self.marked:
+                self.marked[name]["by_c"] = True
+        self._mine.sets = None
+
+    def _is_called_by_c(self, frame: FrameType) -> bool:
+        """Whether C called a frame: a builtin that its caller calls, or what stands behind an operator's syntax."""
+        caller = frame.f_back
+        if caller is None:
+            return False
+        while self._in_c and not _is_around(self._in_c[-1], frame):
+            self._in_c.pop()  # an exception left it
+        if self._in_c and self._in_c[-1] is caller:
+            return True
+        return caller.f_code.co_code[caller.f_lasti] in SYNTAX if caller.f_lasti >= 0 else False
+
+    @property
+    def _running(self) -> list[RunningFrame]:
+        """This thread's frames that have not ended, innermost last."""
+        frames: list[RunningFrame] = vars(self._mine).setdefault("running", [])
+        return frames
+
+    @property
+    def _in_c(self) -> list[FrameType]:
+        """The frames of this thread that are inside of a builtin, innermost last."""
+        frames: list[FrameType] = vars(self._mine).setdefault("in_c", [])
+        return frames
 
     def cuts(self) -> Iterator[str]:
         """What is not told, in words."""
@@ -151,6 +214,8 @@ class FrameRecorder:
             name, mark = marked
             mark.__enter__()
             self._open.append((owner, name, mark))
+            if self._running and data["type"] != "builtin":
+                self._running[-1].marks.append(name)
 
     def _leave(self, owner: object) -> None:
         """Close the owner's marker; those above it lost their own end to code that took our hook away."""
@@ -204,6 +269,14 @@ class FrameRecorder:
             "tls_include": include,
             "tls_exclude": exclude,
         }
+
+
+def _is_around(frame: FrameType, inner: FrameType) -> bool:
+    """Whether a frame is one of those that called another, or is it."""
+    outer: FrameType | None = inner
+    while outer is not None and outer is not frame:
+        outer = outer.f_back
+    return outer is not None
 
 
 def _identity(builtin: Any) -> tuple[int, str]:

@@ -348,6 +348,8 @@ def identify(builtin: Any) -> tuple[str, str] | None:
         return None
     if str(getattr(builtin, "__qualname__", "")).startswith("_VariableFunctionsClass."):
         return "torch", name  # static methods: they have no __self__
+    if owner is None and any(builtin is static for static in _statics()):
+        return "Tensor", name
     kind = type(owner)
     if kind is torch._C._profiler._RecordFunctionFast:
         return None  # a marker of our own
@@ -360,6 +362,12 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     if base is not None and (is_torchs(base) or is_torchs(kind) or issubclass(kind, TENSOR_BASE)):
         return class_name(base), name
     return ("torch._C", name) if _traces(builtin, name) else None
+
+
+@functools.cache
+def _statics() -> tuple[Any, ...]:
+    """The static methods of torch.Tensor's base: builtins that tell nothing of where they are written."""
+    return tuple(value.__func__ for value in vars(TENSOR_BASE).values() if isinstance(value, staticmethod))
 
 
 def defining_class(builtin: Any) -> type | None:

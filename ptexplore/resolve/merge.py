@@ -70,7 +70,7 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
                 children, last = claims_in(event.event, event)
                 claims += children
                 # In a frame they stay; C++ that called Python may have set others when Python has ended.
-                sets = last if by_python else None
+                sets = sets if event.by_c else last if by_python else None
                 continue
             goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
             children, last = claims_in(event.event, sets if goes_on else None, goes_on)
@@ -78,7 +78,7 @@ def _tree(events: Sequence[Event], agreed: Mapping[int, int]) -> tuple[Claim, ..
                 claims.append(_claim(_reading(event, sets), children, agreed))
             else:
                 claims += children
-            if goes_on and by_python:
+            if goes_on and by_python and not event.by_c:
                 sets = last or sets
         return tuple(claims), sets
 
@@ -218,11 +218,12 @@ def _alone(call: UserCall) -> list[Claim]:
 def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
     """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
     target = call.callable
-    why = f"`{call.source}` is {call.syntax} syntax: Python looks {target.method} up on the operand's type"
+    name = (target.qualname or target.method or "").rpartition(".")[2]
+    why = f"`{call.source}` is {call.syntax} syntax: Python looks {name} up on the operand's type"
     if target.through is not None:
-        why = f"`{call.source}`: Python's {target.through} looks {target.method} up on the operand's type"
+        why = f"`{call.source}`: Python's {target.through} looks {name} up on the operand's type"
     elif call.syntax == "call":
-        why = f"`{call.source}` calls {target.method} by its name; Python tells no profile function of such a call"
+        why = f"`{call.source}` calls {name} by its name; Python tells no profile function of such a call"
     hop = Hop(
         id=0,
         kind="binding",

@@ -913,3 +913,91 @@ def test_an_operator_of_another_thread_is_no_difference_between_the_passes(comma
         assert told == []
         assert ran >= {("aten::exp", 1), ("aten::sum", 0)}
     assert not [text for text in told if "changed what ran" in text]
+
+
+@pytest.mark.parametrize(
+    ("expression", "binding", "method"),
+    [
+        ("float(a.sum())", "torch.Tensor.__float__", "THPVariable_float_scalar"),
+        ("int(a.sum())", "torch.Tensor.__int__", "THPVariable_integral_scalar"),
+        ("(-a)", "torch.Tensor.__neg__", "THPVariable_neg"),
+    ],
+)
+def test_a_builtin_of_pythons_calls_the_slot_of_what_it_is_given(
+    command: InProcess, expression: str, binding: str, method: str
+) -> None:
+    """The generated table names the C function; Python's class may have it under another name."""
+    hops = command("trace", expression, "--no-native", "--json").hops
+    [hop] = [hop for hop in hops if hop["binding"] is not None and hop["binding"]["python"] == binding]
+    assert hop["name"].endswith(method)
+    assert hop["source"]["precision"] == "located"
+    assert [inner["kind"] for inner in hop["children"]] == ["op"]
+
+
+def test_a_builtin_stands_around_the_c_function_that_it_calls(command: InProcess) -> None:
+    """As gdb's backtrace has them: math.sqrt, then slot_nb_float, then THPVariable_float_scalar, then item."""
+    result = command("trace", "math.sqrt(x)", "--var", "x=torch.tensor(2.0)", "--json")
+    [outer] = [hop for hop in result.hops if hop["kind"] == "python"]
+    assert outer["name"] == "sqrt"
+    if outer["children"][0]["kind"] == "native":  # stepped
+        assert outer["children"][0]["name"].endswith("THPVariable_float_scalar")
+
+
+def test_a_text_that_a_tensor_is_formatted_into_is_no_operand(command: InProcess) -> None:
+    result = command("trace", "'%f' % x", "--var", "x=torch.tensor(2.0)", "--no-native", "--json")
+    assert [hop["name"] for hop in result.tree] == ["str.__mod__"]
+
+
+OPERATOR_BELOW_A_MODE = """
+import operator
+from torch.utils._python_dispatch import TorchDispatchMode
+class Passes(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+class Asks(TorchDispatchMode):
+    pass
+seen = []
+def run(a, b):
+    with Passes():
+        torch.relu(a)
+        seen.append(int(torch._C._dispatch_tls_local_include_set().raw_repr()))
+        return operator.add(a, b)
+"""
+
+
+def test_what_a_mode_set_for_its_own_functions_ends_with_them(command: InProcess) -> None:
+    """At operator.add the mode is on: what was read last was in __torch_dispatch__, where it is off."""
+    arguments = ("run(a, b)", "--setup", OPERATOR_BELOW_A_MODE, "--no-native", "--json")
+    hops = command("trace", *arguments).hops
+    first = next(hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor")
+    keys = [hop for hop in first["children"] if hop["kind"] == "key"]
+    assert keys, first
+    include = keys[0]["dispatch"]["tls_include"]
+    assert "Python" in include.split(", "), include
+    assert "PythonTLSSnapshot" in include.split(", "), include
+
+
+def test_a_subclass_is_made_below_modes_and_the_python_dispatcher(command: InProcess) -> None:
+    """A RecordFunction callback read {ADInplaceOrView, BackendSelect} at its detach(); python_variable.cpp has guards."""
+    setup = "from torch._subclasses.fake_tensor import FakeTensorMode\n"
+    setup += "from torch._dispatch.python import enable_python_dispatcher"
+    arguments = (
+        "m.from_tensor(a)",
+        "--setup",
+        f"{setup}\nm = FakeTensorMode()",
+        "--with",
+        "enable_python_dispatcher()",
+    )
+    hops = command("trace", *arguments, "--no-native", "--json").hops
+    [making] = [hop for hop in hops if hop["kind"] == "binding" and "make_subclass" in hop["name"]]
+    key = next(hop for hop in making["children"][0]["children"] if hop["kind"] == "key")
+    assert set(key["dispatch"]["tls_include"].split(", ")) == {"ADInplaceOrView", "BackendSelect"}
+    assert key["key"] == "AutogradMeta"
+
+
+def test_a_tensor_of_pythons_values_is_made_below_fake_and_deferred_init(command: InProcess) -> None:
+    """tensor_new.cpp excludes them as well; a RecordFunction callback read 0x381fffc78000000 at its empty() on 2.13."""
+    hops = command("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
+    [empty] = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::empty.memory_format"]
+    excluded = next(hop for hop in empty["children"] if hop["kind"] == "key")["dispatch"]["tls_exclude"].split(", ")
+    assert {"Fake", "DeferredInit", "Python", "Tracer", "Functionalize"} <= set(excluded)

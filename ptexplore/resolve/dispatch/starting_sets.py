@@ -337,6 +337,11 @@ NO_AUTOCAST = "ExcludeDispatchKeyGuard no_autocast("
 # Hand-written kernels of these keys change the thread-local sets, by a text that no wheel has.
 CHANGING = ("Tracer", "Python", "PythonTLSSnapshot", "Functionalize", "FuncTorchBatched", "FuncTorchVmapMode",
             "Batched", "VmapMode", "Named")  # fmt: skip
+# THPVariable_make_subclass of the file below puts away modes and the Python dispatcher (StashTorchDispatchStackGuard,
+# DisablePythonDispatcher).
+SUBCLASS = ("Tensor", "_make_subclass")
+PUT_AWAY = ("PythonDispatcher", *PYTHON)
+VARIABLE = "torch/csrc/autograd/python_variable.cpp"
 # The builtins of torch._C that call the function which they trace, by what their names have. setTracingState of the
 # file below puts Tracer into the include set meanwhile.
 TRACED = "_from_trace"
@@ -484,6 +489,10 @@ def _inside_written(context: Context, binding: Claim, state: LocalState) -> Loca
         why = f"inside {binding.event.qualname}, which includes Tracer while it traces ({TRACER})"
         include = state.include | context.keys.functionality("Tracer")
         return replace(state, include=include, observed=False, why=why, certain=False)
+    if (binding.event.table, binding.event.method) == SUBCLASS:
+        away = union(context.keys.functionality(name) for name in PUT_AWAY)
+        why = f"inside _make_subclass ({VARIABLE}), which takes {', '.join(PUT_AWAY)} out of the include set"
+        return replace(state, include=state.include & ~away, observed=False, why=why, certain=False)
     why = "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
     return replace(state, observed=False, why=why, certain=False)
 

@@ -102,6 +102,18 @@ def test_what_a_kernel_changes_on_its_way_to_python_it_takes_back(small: Small) 
     assert included(claims, "aten::c") == bits("CPU")
 
 
+def test_what_cpp_sets_for_a_function_of_pythons_ends_with_it(small: Small) -> None:
+    """A frame that C++ called: what was read in it is C++'s, whether it is a hop or not."""
+    called = frame("g", sets("Python", op("aten::b")), file=FILE, line=5, by_c=True)
+    folded = event("sets", op("aten::e"), tls_include=bits("Tracer"), tls_exclude=0, by_c=True)
+    claims = built(
+        small, [], [sets("CPU"), frame("f", called, op("aten::c"), folded, op("aten::d"), file=FILE, line=3)]
+    )
+    assert included(claims, "aten::b") == bits("Python")
+    assert included(claims, "aten::e") == bits("Tracer")
+    assert included(claims, "aten::c") == included(claims, "aten::d") == bits("CPU")
+
+
 def test_a_bindings_own_reading_counts_for_it_and_its_text_for_what_it_calls(small: Small) -> None:
     binding = builtin(
         "torch", "f", op("aten::a"), sets("Tracer", op("aten::b")), op("aten::d"), tls_include=bits("CPU")

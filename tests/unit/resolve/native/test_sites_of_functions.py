@@ -166,6 +166,22 @@ def test_why_there_is_none(small: Small, text: str, reason: str) -> None:
     assert found.reason == reason
 
 
+def test_what_a_librarys_code_calls_in_c_is_its_own(small: Small) -> None:
+    """Its static functions have no name that tells; C++'s functions that it calls, and what calls it, are not its."""
+    data = calls("at::f()\n DftiCommit\n  commit\n   @libc.so.6 once\n    planner\n   std::swap()\n  helper\n planner")
+    for function in data["functions"]:
+        if function[3] in ("DftiCommit", "commit", "planner", "helper"):
+            function[2] = function[3]  # as C mangles names
+    sites = Sites(small.lookup(None, small.source()))
+    frames = part(1, data).frames
+    assert [frame.function.demangled for frame in frames][-1] == "planner"
+    told = [sites.library(frame) for frame in frames]
+    assert told == [None, "MKL", "MKL", None, "MKL", None, "MKL", None]
+    assert "of MKL, linked into torch, whose own code calls it" in (
+        of(small, "DftiCommit\n commit", 1, mangled="commit").reason or ""
+    )
+
+
 @pytest.mark.parametrize(
     "function, member",
     [
