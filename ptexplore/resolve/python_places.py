@@ -18,6 +18,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 # C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
 # torch/csrc/autograd/python_variable.cpp, which no wheel holds.
 GIVEN = "<--setup"  # how the files of what is given by --setup are named
+VARIABLE, PROPERTIES = "torch/csrc/autograd/python_variable.cpp", "PyGetSetDef THPVariable_properties[]"
 SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setitem", "__len__": "THPVariable_length"}
 
 # The hand-written PyMethodDef arrays behind a Python type or module, as their own files name them.
@@ -87,11 +88,34 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Claim:
     """A builtin of a PyMethodDef table that no generated file holds."""
     row = context.lookup.method(method, TABLES.get(table, ())) if method else None
+    if row is None and table == "Tensor" and claim.call is not None and claim.call.callable.kind == "attribute":
+        row = _getter(context, method)
     if row is None:
         return claim.but(replace(claim.hop, source=unknown(_others(table) or context.lookup.no_text)))
     name, entry, source = row
     hop = replace(claim.hop, name=name, source=source, binding=BindingRef(claim.hop.name, entry))
     return claim.but(hop, f"the table at {entry.path}:{entry.line} names {name}")
+
+
+def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | None:
+    """The C function behind an attribute of a tensor, its row of the table of attributes, and its definition.
+
+    None where no source has the table. Where the function is a member of a template, its row stands for it.
+    """
+    for source in context.lookup.sources:
+        text = "\n".join(source.tree.lines(VARIABLE))
+        begin = text.find(PROPERTIES)
+        end = text.find("};", begin)
+        row = (
+            re.compile(rf'\{{\s*"{re.escape(name)}",\s*\(getter\)\s*([\w:]+)').search(text, begin, end)
+            if begin >= 0
+            else None
+        )
+        if row is not None:
+            entry = source.ref(VARIABLE, text.count("\n", 0, row.start()) + 1)
+            definition = source.refs(source.scoped(row[1], VARIABLE, entry.line or 1), row[1])
+            return row[1], entry, definition if definition.path is not None else entry
+    return None
 
 
 def _others(table: str) -> str:

@@ -978,7 +978,7 @@ def test_what_a_mode_set_for_its_own_functions_ends_with_them(command: InProcess
 
 
 def test_a_subclass_is_made_below_modes_and_the_python_dispatcher(command: InProcess) -> None:
-    """A RecordFunction callback read {ADInplaceOrView, BackendSelect} at its detach(); python_variable.cpp has guards."""
+    """A RecordFunction callback read {ADInplaceOrView, BackendSelect} at its detach(); the C++ has guards."""
     setup = "from torch._subclasses.fake_tensor import FakeTensorMode\n"
     setup += "from torch._dispatch.python import enable_python_dispatcher"
     arguments = (
@@ -1001,3 +1001,25 @@ def test_a_tensor_of_pythons_values_is_made_below_fake_and_deferred_init(command
     [empty] = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::empty.memory_format"]
     excluded = next(hop for hop in empty["children"] if hop["kind"] == "key")["dispatch"]["tls_exclude"].split(", ")
     assert {"Fake", "DeferredInit", "Python", "Tracer", "Functionalize"} <= set(excluded)
+
+
+@pytest.mark.parametrize(("expression", "function"), [("a.T", "PropertyT::getter"), ("a.mH", "PropertymH::getter")])
+def test_the_function_behind_an_attribute_is_that_of_its_row(
+    sourced_command: InProcess, source_tree: Path, expression: str, function: str
+) -> None:
+    hops = sourced_command("trace", expression, "--no-native", "--json").hops
+    [hop] = [hop for hop in hops if hop["kind"] == "binding"]
+    row = hop["binding"]["table_row"]
+    lines = (source_tree / row["path"]).read_text(encoding="utf-8").splitlines()
+    assert hop["name"] == function
+    assert lines[row["line"] - 1].lstrip().startswith(f'{{"{expression.partition(".")[2]}", (getter){function}')
+
+
+def test_a_torch_with_named_tensors_does_not_say_whether_named_is_excluded(command: InProcess) -> None:
+    """NoNamesGuard of SoftMax.cpp in 2.6.0: a RecordFunction callback found Named excluded at _softmax."""
+    hops = command("trace", "torch.softmax(a, -1)", "--no-native", "--json").hops
+    inner = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::_softmax"]
+    [key] = [hop for hop in inner[0]["children"] if hop["kind"] == "key"]
+    named = torch_version().startswith("2.6.0")
+    assert key["dispatch"]["tls_observed"] is False or not named
+    assert ("NoNamesGuard" in (key["dispatch"]["tls_why"] or "")) == named

@@ -33,6 +33,7 @@ from ptexplore.resolve.dispatch.starting_sets import (
     Arguments,
     KnownTensors,
     LocalState,
+    beside_names,
     changed_by_hand,
     first_state,
     guard_of,
@@ -88,6 +89,7 @@ def _descend(
         return replace(claim, children=tuple(children))
     if claim.hop.kind != "op" or claim.hop.op is None:
         state = _inside_any(context, tensors, claim, state) if claim.hop.kind == "op" else state
+        state = beside_names(context, state) if claim.hop.kind == "node" else state
         return replace(claim, children=tuple(_descend(context, tensors, c, state) for c in claim.children))
     call = _call(context, tensors, claim, state, by_python=by_python)
     passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key

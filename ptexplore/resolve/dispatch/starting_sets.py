@@ -335,8 +335,8 @@ CLEARS = {"setTracingState(nullptr)": ("Tracer",)}
 AUTOCAST = "aten/src/ATen/autocast_mode.h"
 NO_AUTOCAST = "ExcludeDispatchKeyGuard no_autocast("
 # Hand-written kernels of these keys change the thread-local sets, by a text that no wheel has.
-CHANGING = ("Tracer", "Python", "PythonTLSSnapshot", "Functionalize", "FuncTorchBatched", "FuncTorchVmapMode",
-            "Batched", "VmapMode", "Named")  # fmt: skip
+CHANGING = ("Tracer", "Python", "PythonTLSSnapshot", "PythonDispatcher", "Functionalize", "FuncTorchBatched",
+            "FuncTorchVmapMode", "Batched", "VmapMode", "Named")  # fmt: skip
 # THPVariable_make_subclass of the file below puts away modes and the Python dispatcher (StashTorchDispatchStackGuard,
 # DisablePythonDispatcher).
 SUBCLASS = ("Tensor", "_make_subclass")
@@ -349,9 +349,11 @@ TRACER = "torch/csrc/jit/frontend/tracer.cpp"
 # The boxed kernels of function transforms, which set both sets anew by what each layer wants
 # (aten/src/ATen/functorch: dynamicLayerFrontFallback and dynamicLayerBack of DynamicLayer.cpp, Interpreter.cpp).
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
+NAMES = "whether Named is among the excluded is not known: what is around may hold a NoNamesGuard"
 VALUES = "torch/csrc/utils/tensor_new.cpp"
 ASSIGNED = "torch/csrc/autograd/python_variable_indexing.cpp"
-LIFTED = ("aten::to.device", "aten::lift_fresh")
+# Where a mode or a transform lifts tensors of the CPU alone (only_lift_cpu_tensors), to() gets no device.
+LIFTED = (("aten::to.device", "aten::to.dtype"), "aten::lift_fresh")
 EMPTY = "aten::empty.memory_format"
 # What internal_new_from_data excludes while it makes the plain tensor, so that no mode and no transform sees that; and
 # NoTracerDispatchMode (torch/csrc/jit/frontend/tracer.h by way of aten/src/ATen/TracerMode.h).
@@ -421,9 +423,20 @@ def inside_kernel(
     bits = union(excluded(context.keys, guard) for guard in guards)
     include = state.include & ~union(cleared(context.keys, guard) for guard in guards)
     why = "as the guards of the kernels around it leave them" if state.known else state.why
-    if not bits and include == state.include:
+    if bits or include != state.include:
+        state = replace(state, include=include, exclude=state.exclude | bits, observed=False, why=why)
+    return beside_names(context, state)
+
+
+def beside_names(context: Context, state: LocalState) -> LocalState:
+    """The sets inside a kernel or a node of a torch whose tensors may have names, of which Named is not told.
+
+    Kernels and every node of backward may hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h, Node::operator() of
+    torch/csrc/autograd/function.h). It decides no key of tensors without names.
+    """
+    if not context.keys.functionality("Named") or not state.known or NAMES in state.why:
         return state
-    return replace(state, include=include, exclude=state.exclude | bits, observed=False, why=why)
+    return replace(state, observed=False, why=f"{state.why}; {NAMES}" if state.why else NAMES)
 
 
 def guard_of(context: Context, key: str) -> str | None:
@@ -508,7 +521,7 @@ class TensorMaker:
 def lifted(caller: Claim, operator: Claim) -> TensorMaker | None:
     """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
     called = [claim for claim in caller.children if claim.hop.kind == "op"]
-    pairs = [n for n, pair in enumerate(pairwise(called)) if tuple(claim.hop.op for claim in pair) == LIFTED]
+    pairs = [n for n, (to, lift) in enumerate(pairwise(called)) if to.hop.op in LIFTED[0] and lift.hop.op == LIFTED[1]]
     at = next((n for n, claim in enumerate(called) if claim is operator), -1)
     maker = f"internal_new_from_data ({VALUES})"
     if at in pairs:
