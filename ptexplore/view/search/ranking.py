@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem, stems
 from ptexplore.annotations.topics import Topic
-from ptexplore.model.symbols import SymbolKind
 from ptexplore.source.canonical import FOREIGN, area, language_of
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import lowered, slips, word_starts
@@ -28,12 +27,13 @@ from ptexplore.store.index.search import lowered, slips, word_starts
 # Of what is alike: the sort of thing. A name in small letters may be a word, which notes are about.
 _RANKS = {
     "tour": (4, 0), "stop": (4, 1), "note": (4, 1), "concept": (4, 1), "folder": (5, 2), "operator": (2, 3),
-    "class": (1, 4), "struct": (1, 4), "union": (1, 4), "enum": (1, 4), "concept of C++": (1, 4), "function": (3, 5),
+    "class": (1, 4), "struct": (1, 4), "union": (1, 4), "enum": (1, 4), "function": (3, 5), "concept of C++": (4, 6),
     "macro": (3, 5), "typedef": (4, 6), "file": (6, 7), "heading": (7, 7), "trace": (7, 8), "method": (8, 8),
     "enumerator": (8, 9), "member": (9, 9), "variable": (9, 9), "namespace": (10, 10),
 }  # fmt: skip
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
+_BELOW = 50  # as many words more: a file in a folder that is called so
 _HUMPS = 24  # letters at most of the beginnings of words
 
 # torch.add, F.conv2d, x.view and Tensor.add_ are how Python writes an operator.
@@ -170,7 +170,9 @@ def slip_fit(term: str, name: str) -> Fit | None:
     count = slips(wanted, low, most)
     if not 0 < count <= most:
         return None
-    return Fit(NEAR if count == 1 and len(wanted) >= _NEARLY_WHOLE else SLIPPED, count)
+    # In a short name capitals and underscores are beginnings of words rather than a slip.
+    whole = len(wanted) >= _NEARLY_WHOLE or (wanted == term and "_" not in term)
+    return Fit(NEAR if count == 1 and whole else SLIPPED, count)
 
 
 # --- notes ---
@@ -328,6 +330,8 @@ def _entry_fit(asked: Asked, entry: Entry) -> Fit | None:
             return Fit(CASE)
         if bare.startswith(asked.joined):
             return Fit(BEGINS, max(0, len(word_starts(entry.name)) - len(asked.outer) - 1))
+    if fit is None and entry.kind == "file" and lowered(asked.text) in lowered(f"{entry.context}/{entry.name}"):
+        return Fit(INSIDE, _BELOW)
     return fit
 
 
@@ -363,8 +367,8 @@ def _outer_rank(asked: Asked, entry: Entry) -> int:
 # --- what is known of a thing before anyone asks ---
 
 
-def symbol_entry(kind: SymbolKind, name: str, container: str, path: str, *, declared: bool, uses: int) -> Entry:
-    """A symbol; `container` is what qualifies it, without its last separator."""
+def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: bool, uses: int) -> Entry:
+    """A symbol of a SymbolKind; `container` is what qualifies it, without its last separator."""
     outer = re.split(r"::|\.", container)[-1]
     # PyTorch's classes begin with a capital, its namespaces and modules do not.
     method = kind == "function" and outer[:1].isupper()
@@ -414,3 +418,15 @@ def folder_entry(path: str, *, written: bool) -> Entry:
 def use_bits(count: int) -> int:
     """How often a name is used, coarsely: what is used twice as often is one more."""
     return min(count.bit_length(), 15)
+
+
+def row_code(entry: Entry) -> str:
+    """What a row of a site keeps of an entry: how likely it is meant, how often its name is used, whether a method."""
+    inner = "m" if entry.kind in ("method", "enumerator") else ""
+    return f"{int(entry.minor) + 2 * entry.area}{entry.uses:x}{inner}"
+
+
+def row_place(entry: Entry) -> tuple[int, ...]:
+    """Where an entry stands among others that begin alike, before anyone asks: what has few words comes first."""
+    words = len(word_starts(entry.name))
+    return (int(entry.minor), words, _RANKS[entry.kind][0], entry.area, -entry.uses, entry.order)
