@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ptexplore.annotations.kept import keep, kept, notes_key
-from ptexplore.annotations.plain_words import distinct_stems
+from ptexplore.annotations.plain_words import distinct_stems, stems
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import Layer, NoteLibrary
 
-FORMAT = 1
+FORMAT = 2
 TopicKind = Literal["tour", "stop", "note", "concept", "folder"]
 
 
@@ -22,15 +22,16 @@ class Topic:
     """One thing that people wrote about.
 
     `names` are what it is called by, the whole name first: ("dispatcher#boxing", "boxing"); a folder is called by its
-    path. `titled` are the stems of its title and names, `about` those of what else says what it is about (its tour, its
-    summary), `words` those of its text: each once, parted by blanks. `stops` are the stops that show it, the first of
-    them the one to open.
+    path. `said` are the names and the title in stems. `titled` are the stems of its title and names, `about` those of
+    what else says what it is about (its tour, its summary), `words` those of its text: each once, parted by blanks.
+    `stops` are the stops that show it, the first of them the one to open.
     """
 
     kind: TopicKind
     names: tuple[str, ...]
     title: str
     summary: str = ""
+    said: tuple[str, ...] = ()
     titled: str = ""
     about: str = ""
     words: str = ""
@@ -45,8 +46,10 @@ def _topic(
     kind: TopicKind, names: tuple[str, ...], title: str, *, about: str = "", text: str = "", stops: tuple[str, ...] = ()
 ) -> Topic:
     own = [name for name in names if "#" not in name]  # a stop's tour is only what it is about
-    return Topic(kind, names, title, about if kind in ("tour", "note", "folder") else "", distinct_stems([*own, title]),
-                 distinct_stems([about]), distinct_stems([text]), stops)  # fmt: skip
+    said = tuple(" ".join(stems(text)) for text in (*names, title))
+    summary = about if kind in ("tour", "note", "folder") else ""
+    titled = distinct_stems([*own, title])
+    return Topic(kind, names, title, summary, said, titled, distinct_stems([about]), distinct_stems([text]), stops)
 
 
 def topics(library: NoteLibrary, pages: FolderPages) -> list[Topic]:
@@ -102,4 +105,4 @@ def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
 
 
 def _of_row(row: dict[str, Any]) -> Topic:
-    return Topic(**row | {"names": tuple(row["names"]), "stops": tuple(row["stops"])})
+    return Topic(**row | {key: tuple(row[key]) for key in ("names", "said", "stops")})

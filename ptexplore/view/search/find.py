@@ -23,6 +23,7 @@ from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.search.operators import Catalogue, operator_spot
 from ptexplore.view.search.ranking import (
     BEGINS,
+    CASE_MINOR,
     HALF_SAID,
     LATE_HALF,
     LATE_SAID,
@@ -61,7 +62,7 @@ from ptexplore.view.trees import (
     symbol_candidate,
 )
 
-FEW = 3  # fewer results by name than this: the query may be meant as text
+FEW = 3  # fewer results than this, and none that is called so: the query may be meant as text
 BEST = 8  # results of all sorts that come first
 BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
 GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
@@ -142,6 +143,7 @@ def find(
     ordered = in_order((row.key, row.family, row) for row in rated)
     made = {id(row): row.candidate() for row in ordered[:BEST]} if only is None else {}
     best = tuple(made[id(row)] for row in ordered[:BEST]) if only is None else ()
+    called = any(row.key[0] <= CASE_MINOR for row in rated)
     groups: list[HitGroup] = []
     for group in dict.fromkeys(row.group for row in ordered):
         rows = [row for row in ordered if row.group == group]
@@ -156,7 +158,7 @@ def find(
     remarks = search.remarks
     if search.folded:
         remarks.append(f"{search.folded} declarations and constructors of these are not listed: --declarations")
-    if wanted.text or only == "text" or (only is None and len(rated) < FEW):
+    if wanted.text or only == "text" or (only is None and len(rated) < FEW and not called):
         lines, more_lines = matching_lines(trees, query, wanted)
         if lines:
             groups.append(HitGroup("text", tuple(lines), None if more_lines else 0))
@@ -290,14 +292,16 @@ class _Search:
         """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
         known: set[str] = set()
         names = self._catalogue.store.all_names() if self._catalogue is not None else []
-        wanted = self._asked.last.lower()
+        wanted = self._asked.last.lower().lstrip("_")
+        every = slips or bool(self._asked.call or self._asked.joined or "." in self._asked.last)
         bases = {base for name in names if wanted in (base := operator_base(name))}
         uses = self._uses(bases) if len(bases) <= _LOOKED_AT else Counter()
         fits: dict[str, bool] = {}
         for name in names:
             base = operator_base(name)
             if base not in fits:
-                fits[base] = may_be_called(self._asked, base, slips=slips)
+                may = every or wanted in base or base.lstrip("_")[:1] == wanted[:1]
+                fits[base] = may and may_be_called(self._asked, base, slips=slips)
             if fits[base] or self._asked.text in name:
                 namespace, _, bare = name.partition("::")
                 known.add(name)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem, stems
+from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
 from ptexplore.annotations.topics import Topic
 from ptexplore.source.canonical import FOREIGN, area, language_of
 from ptexplore.source.python_names import is_python_name
@@ -102,7 +102,7 @@ def read_query(typed: str) -> Asked:
         question,
         dotted,
         "/" in text,
-        call[1].lower() if call is not None else "",
+        call[1] if call is not None else "",
     )
 
 
@@ -186,7 +186,7 @@ def topic_fit(asked: Asked, topic: Topic, weights: Sequence[int]) -> Fit | None:
     if asked.text in topic.names:
         return Fit(WHOLE)
     title = topic.titled.split()
-    if asked.words and any(asked.words == tuple(stems(name)) for name in (*topic.names, topic.title)):
+    if " ".join(asked.words) in topic.said:
         return Fit(CASE)
     if not asked.plain and len(asked.words) > 1:
         return None
@@ -346,8 +346,8 @@ def _operator_fit(asked: Asked, entry: Entry) -> Fit | None:
     base = entry.name.partition(".")[0]
     if asked.text in (entry.name, f"{entry.context}::{entry.name}"):
         return Fit(WHOLE, -1 if "." in entry.name else 0)
-    if asked.call and lowered(base) == asked.call:
-        return Fit(WHOLE)
+    if asked.call and lowered(base) == lowered(asked.call):
+        return Fit(WHOLE if base == asked.call else CASE)
     if asked.dotted:
         return Fit(BEGINS) if lowered(entry.name).startswith(lowered(asked.text)) else None
     fit = name_fit(asked.last, base)
@@ -385,7 +385,7 @@ def operator_base(name: str) -> str:
 
 def may_be_called(asked: Asked, base: str, *, slips: bool) -> bool:
     """Whether operators of this base may be meant."""
-    if asked.call == base or name_fit(asked.last.partition(".")[0], base) is not None:
+    if lowered(asked.call) == lowered(base) or name_fit(asked.last.partition(".")[0], base) is not None:
         return True
     if slips and slip_fit(asked.last, base) is not None:
         return True

@@ -37,8 +37,9 @@
     const question = several && dropped.length > 0 && !text.includes("::");
     const pieces = question ? kept : dotted ? name.split(".") : parts(name), joined = several && pieces.length > 1;
     const call = dotted ? CALL.exec(name) : null;
-    return { text, name, outer: pieces.slice(0, -1).map(lowered), last: pieces.at(-1) ?? "", joined: joined ? lowered(pieces.join("")).replaceAll("_", "") : "",
-      words: (kept.length ? kept : said).map(stem), dropped, question, dotted, path: text.includes("/"), call: call ? call[1].toLowerCase() : "",
+    const last = pieces.at(-1) ?? "";
+    return { text, low: lowered(text), term: termOf(last), name, outer: pieces.slice(0, -1).map(lowered), last, joined: joined ? lowered(pieces.join("")).replaceAll("_", "") : "",
+      words: (kept.length ? kept : said).map(stem), dropped, question, dotted, path: text.includes("/"), call: call ? call[1] : "",
       plain: question || QUESTION.test(text) || (several && QUESTION.test(text.toLowerCase())) };
   }
 
@@ -55,22 +56,30 @@
     }
     return false;
   }
-  function nameFit(term, name, low = lowered(name)) {
-    if (name === term) return [WHOLE, 0];
-    const wanted = lowered(term), plain = bare(wanted), lead = wanted !== plain ? 0 : low.length - bare(low).length;
-    if (low === wanted || (plain && bare(low) === plain)) return [CASE, 0];
+  const termOf = (text) => {
+    const wanted = lowered(text), plain = bare(wanted);
+    return { text, wanted, plain, led: wanted !== plain, capitals: text === text.toUpperCase() && text !== text.toLowerCase() };
+  };
+  /* Where the words of a row's name begin, worked out once. */
+  const startsOf = (row) => (row.starts ??= starts(row.name));
+  function termFit({ text, wanted, plain, led, capitals }, row) {
+    const { name, low } = row;
+    if (name === text) return [WHOLE, 0];
+    const lead = led || low[0] !== "_" ? 0 : low.length - bare(low).length;
+    if (low === wanted || (plain && low.endsWith(plain) && bare(low) === plain)) return [CASE, 0];
     if (!wanted) return null;
-    if (low.startsWith(wanted, lead)) return [BEGINS, starts(name).filter((at) => at >= lead + wanted.length).length];
+    if (low.startsWith(wanted, lead)) return [BEGINS, startsOf(row).filter((at) => at >= lead + wanted.length).length];
     const held = low.includes(wanted);
     if (!held && (low[lead] !== plain[0] || plain.length < 2 || plain.length > HUMPS)) return null;
-    const begins = starts(name), at = held ? begins.find((one) => low.startsWith(wanted, one)) : undefined;
+    const begins = startsOf(row), at = held ? begins.find((one) => low.startsWith(wanted, one)) : undefined;
     if (at !== undefined) return [WORDS, begins.filter((one) => one < at || one >= at + wanted.length).length];
-    if (plain.length > 2 || (term === term.toUpperCase() && term !== term.toLowerCase())) {
+    if (plain.length > 2 || capitals) {
       const words = begins.map((from, i) => low.slice(from, begins[i + 1] ?? low.length));
       if (humps(plain.replaceAll("_", ""), words, 0)) return [WORDS, words.length];
     }
     return held && wanted.length > 2 ? [INSIDE, begins.length] : null;
   }
+  const nameFit = (term, name) => termFit(termOf(term), { name, low: lowered(name) });
   function slips(word, other, most) {
     if (Math.abs(word.length - other.length) > most) return most + 1;
     let older = [], before = [], row = Array.from({ length: other.length + 1 }, (_, i) => i);
@@ -85,10 +94,11 @@
     }
     return row.at(-1);
   }
-  function slipFit(term, name) {
-    const wanted = lowered(term), low = lowered(name);
-    if (wanted.length < SHORTEST_SLIP) return null;
-    const most = wanted.length < NEARLY_WHOLE - 1 ? 1 : 2, count = slips(wanted, low, most);
+  function slipFit(term, name, low = lowered(name)) {
+    if (term.length < SHORTEST_SLIP) return null;
+    const most = term.length < NEARLY_WHOLE - 1 ? 1 : 2;
+    if (Math.abs(term.length - name.length) > most) return null;
+    const wanted = lowered(term), count = slips(wanted, low, most);
     if (count < 1 || count > most) return null;
     const whole = wanted.length >= NEARLY_WHOLE || (wanted === term && !term.includes("_")); // in a short name these begin words
     return [count === 1 && whole ? NEAR : SLIPPED, count];
@@ -108,31 +118,33 @@
   function operatorFit(asked, row) {
     const own = base(row);
     if (asked.text === row.name || asked.text === `${row.context}::${row.name}`) return [WHOLE, row.name.includes(".") ? -1 : 0];
-    if (asked.call && lowered(own) === asked.call) return [WHOLE, 0];
-    if (asked.dotted) return row.low.startsWith(lowered(asked.text)) ? [BEGINS, 0] : null;
-    return nameFit(asked.last, own) ?? (asked.last.includes(".") ? nameFit(asked.last, row.name, row.low) : null);
+    if (asked.call && lowered(own) === lowered(asked.call)) return [own === asked.call ? WHOLE : CASE, 0];
+    if (asked.dotted) return row.low.startsWith(asked.low) ? [BEGINS, 0] : null;
+    row.base ??= { name: own, low: lowered(own) };
+    return termFit(asked.term, row.base) ?? (asked.last.includes(".") ? termFit(asked.term, row) : null);
   }
+  const wide = (row) => (row.wide ??= `${lowered(row.context)} ${row.low}`);
   function entryFit(asked, row) {
-    let fit = row.kind === "o" ? operatorFit(asked, row) : nameFit(asked.last, row.name, row.low);
+    let fit = row.kind === "o" ? operatorFit(asked, row) : termFit(asked.term, row);
     if (fit && asked.outer.length && !(row.kind === "o" && asked.call)) {
-      const low = asked.question ? row.low : `${lowered(row.context)} ${row.low}`;
+      const low = asked.question ? row.low : wide(row);
       if (!asked.outer.every((word) => low.includes(word))) fit = null;
       else if (asked.joined && (fit[0] === WORDS || fit[0] === INSIDE || fit[0] === BEGINS)) {
-        const begins = starts(row.name).map((at) => row.low.slice(at));
+        const begins = startsOf(row).map((at) => row.low.slice(at));
         fit = [fit[0], Math.max(0, fit[1] - asked.outer.filter((word) => begins.some((part) => part.startsWith(word))).length)];
       }
     }
     if (asked.joined) {
-      const plain = row.low.replaceAll("_", "");
+      const plain = (row.plain ??= row.low.replaceAll("_", ""));
       if (plain === asked.joined) return [CASE, 0];
-      if (plain.startsWith(asked.joined)) return [BEGINS, Math.max(0, starts(row.name).length - asked.outer.length - 1)];
+      if (plain.startsWith(asked.joined)) return [BEGINS, Math.max(0, startsOf(row).length - asked.outer.length - 1)];
     }
-    if (!fit && row.kind === "p" && lowered(`${row.context}/${row.name}`).includes(lowered(asked.text))) return [INSIDE, 50];
+    if (!fit && row.kind === "p" && (row.whole ??= lowered(`${row.context}/${row.name}`)).includes(asked.low)) return [INSIDE, 50];
     return fit;
   }
   function slipped(asked, row) {
-    if (asked.outer.length) { const low = `${lowered(row.context)} ${row.low}`; if (!asked.outer.every((word) => low.includes(word))) return null; }
-    return slipFit(asked.last, row.kind === "o" ? base(row) : row.name);
+    if (!asked.outer.every((word) => wide(row).includes(word))) return null;
+    return row.kind === "o" ? slipFit(asked.last, base(row)) : slipFit(asked.last, row.name, row.low);
   }
   function outerRank(asked, row) {
     if (!asked.outer.length || (row.kind === "o" && asked.call)) return 0;

@@ -49,22 +49,25 @@
   }
   const given = async () => { if (!tables) await load(address("search/table.js")); };
   /* The rows that may be called so: those whose name begins like a term, or has a word that does. */
+  let last = { of: "", rows: [], more: false }; // most letters ask the same shards as the one before
   async function rowsFor(terms) {
     await given();
     const numbers = terms.flatMap((term) => tables.map((table) => beginning(table, term)));
-    const needed = [...new Set(numbers.filter((one) => one !== null))];
+    const needed = [...new Set(numbers.filter((one) => one !== null))].sort((a, b) => a - b), of = needed.join(" ");
+    if (of === last.of) return last;
     await Promise.all(needed.filter((one) => !shards.has(one)).map((one) => load(address(`search/${one}.js`))));
     const found = needed.map((one) => shards.get(one)), seen = new Set(), rows = [];
     for (const row of found.flatMap((one) => one.rows)) {
       const same = `${row.kind} ${row.href} ${row.name}`;
       if (!seen.has(same)) { seen.add(same); rows.push(row); }
     }
-    return { rows, more: found.some((one) => one.more) };
+    last = { of, rows, more: found.some((one) => one.more) };
+    return last;
   }
   /* All that fits, best first; how it was searched; whether longer beginnings have more. */
   async function search(text, kinds = "") {
     await given();
-    const asked = read(text, stops), terms = new Set([asked.call, lowered(asked.last)]);
+    const asked = read(text, stops), terms = new Set([lowered(asked.call), lowered(asked.last)]);
     if (topics.length === 0) await Promise.all(Array.from({ length: wanted }, (_, n) => load(address(`search/topics-${n}.js`))));
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
