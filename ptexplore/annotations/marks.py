@@ -75,9 +75,9 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
 def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore) -> list[Mark]:
     """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed."""
     name = notes_key(layers, str(FORMAT), _index(store))
-    found = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))
-    if found is not None:
-        return found
+    placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))
+    if placed_before is not None:
+        return placed_before
     from ptexplore.annotations.load import load
 
     placed = marks(load(layers), tree, store)

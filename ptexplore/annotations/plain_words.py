@@ -45,4 +45,4 @@ def stems(text: str) -> list[str]:
 
 def distinct_stems(texts: Iterable[str]) -> str:
     """The stems of some texts, each once, parted by blanks: what is kept of a text that a search looks through."""
-    return " ".join(dict.fromkeys(found for text in texts for found in stems(text)))
+    return " ".join(dict.fromkeys(word for text in texts for word in stems(text)))

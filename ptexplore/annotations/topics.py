@@ -22,8 +22,8 @@ class Topic:
     """One thing that people wrote about.
 
     `names` are what it is called by, the whole name first: ("dispatcher#boxing", "boxing"); a folder is called by its
-    path. `said` are the names and the title in stems. `titled` are the stems of its title and names, `about` those of
-    what else says what it is about (its tour, its summary), `words` those of its text: each once, parted by blanks.
+    path. `stemmed` are the names and the title in stems, `titled` all of these stems; `about` are those of what else
+    says what it is about (its tour, its summary), `words` those of its text: each once, parted by blanks.
     `stops` are the stops that show it, the first of them the one to open.
     """
 
@@ -31,7 +31,7 @@ class Topic:
     names: tuple[str, ...]
     title: str
     summary: str = ""
-    said: tuple[str, ...] = ()
+    stemmed: tuple[str, ...] = ()
     titled: str = ""
     about: str = ""
     words: str = ""
@@ -46,10 +46,10 @@ def _topic(
     kind: TopicKind, names: tuple[str, ...], title: str, *, about: str = "", text: str = "", stops: tuple[str, ...] = ()
 ) -> Topic:
     own = [name for name in names if "#" not in name]  # a stop's tour is only what it is about
-    said = tuple(" ".join(stems(text)) for text in (*names, title))
+    stemmed = tuple(" ".join(stems(text)) for text in (*names, title))
     summary = about if kind in ("tour", "note", "folder") else ""
     titled = distinct_stems([*own, title])
-    return Topic(kind, names, title, summary, said, titled, distinct_stems([about]), distinct_stems([text]), stops)
+    return Topic(kind, names, title, summary, stemmed, titled, distinct_stems([about]), distinct_stems([text]), stops)
 
 
 def topics(library: NoteLibrary, pages: FolderPages) -> list[Topic]:
@@ -93,9 +93,9 @@ def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
     Raises PtexploreError where a folder of notes is not there.
     """
     name = f"topics-{notes_key(layers, str(FORMAT))}"
-    found = kept(name, "topics", _of_row)
-    if found is not None:
-        return found
+    known = kept(name, "topics", _of_row)
+    if known is not None:
+        return known
     from ptexplore.annotations.folders import load_folders
     from ptexplore.annotations.load import load
 
@@ -105,4 +105,4 @@ def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
 
 
 def _of_row(row: dict[str, Any]) -> Topic:
-    return Topic(**row | {key: tuple(row[key]) for key in ("names", "said", "stops")})
+    return Topic(**row | {key: tuple(row[key]) for key in ("names", "stemmed", "stops")})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ptexplore.model.symbols import Language
@@ -246,3 +247,14 @@ def area(path: str) -> int:
     if is_made(path) or path.endswith(".pyi"):
         return OTHER
     return CORE if path.startswith(_CORE) or path.rpartition("/")[0] in _CORE_FOLDERS else OTHER
+
+
+def folders_around(paths: Iterable[str]) -> frozenset[str]:
+    """Every folder that one of these paths goes through."""
+    folders: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(folders)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.search.find import FindView, Noted
+    from ptexplore.view.search.find import FindView, SearchedNotes
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
@@ -295,8 +295,8 @@ class Workspace:
         """
         from ptexplore.view.search.find import FindQuery, find, nothing_fits
 
-        noted = self.noted(self.trees) if kind in (None, "note", "folder") else None
-        view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), noted)
+        notes = self.searched_notes(self.trees) if kind in (None, "note", "folder") else None
+        view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), notes)
         if not view.groups:
             raise nothing_fits(self.trees, query, kind)
         return view
@@ -396,15 +396,15 @@ class Workspace:
 
         return kept_topics(self._note_folders())
 
-    def noted(self, trees: Sequence[IndexedTree]) -> Noted:
+    def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
         """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
-        from ptexplore.view.search.find import Noted
+        from ptexplore.view.search.find import SearchedNotes
 
         try:
-            return Noted(self.marks(trees), self.topics)
+            return SearchedNotes(self.marks(trees), self.topics)
         except PtexploreError as error:
             self.notice(f"notes are not shown: {error.message} ({error.why})")
-            return Noted()
+            return SearchedNotes()
 
     def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> MarksByTree:
         from ptexplore.annotations.marks import kept_marks

@@ -108,9 +108,9 @@ def test_what_a_reader_wants_is_among_the_first_three(workspace: Workspace) -> N
 
 
 def test_the_palette_has_the_same_order(workspace: Workspace) -> None:
-    trees, noted = workspace.trees, workspace.noted(workspace.trees)
+    trees, notes = workspace.trees, workspace.searched_notes(workspace.trees)
     for one in read()[::4]:
-        view = hits(trees, workspace.catalogue, noted, one.query, SORTS[0])
+        view = hits(trees, workspace.catalogue, notes, one.query, SORTS[0])
         assert view is not None
         assert names(view.best)[:FIRST] == names(workspace.find(one.query).best)[:FIRST], one.query
 

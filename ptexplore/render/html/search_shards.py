@@ -10,6 +10,7 @@ from ptexplore.annotations.topics import topics
 from ptexplore.render.html.output import Output, digest
 from ptexplore.render.html.prose import headings
 from ptexplore.render.html.source_pages import LETTERS
+from ptexplore.source.canonical import folders_around
 from ptexplore.view.search.ranking import (
     Entry,
     file_entry,
@@ -88,7 +89,7 @@ def source_rows(site: Site, names: DefinitionsByName, pages: FolderPages) -> Ite
                 symbol.kind, symbol.name, container, path, declared=symbol.declared, uses=uses[symbol.name]
             )
             yield _row(entry, LETTERS.get(symbol.kind, "v"), url, str(symbol.line))
-    for path in sorted(_folders(site)):
+    for path in sorted(folders_around(site.sources)):
         yield _row(folder_entry(path, written=path in pages.pages), "d", folder_url(path))
     for name, url in site.operators.items():
         namespace, rest = operator_names(name)
@@ -97,17 +98,6 @@ def source_rows(site: Site, names: DefinitionsByName, pages: FolderPages) -> Ite
 
 def _row(entry: Entry, letter: str, url: str, fragment: str = "") -> SearchRow:
     return SearchRow(entry.name, letter, url, fragment, entry.context, row_code(entry), row_place(entry))
-
-
-def _folders(site: Site) -> set[str]:
-    """The folders that the site's files are in, and those around them."""
-    found: set[str] = set()
-    for path in site.sources:
-        folder = path.rpartition("/")[0]
-        while folder and folder not in found:
-            found.add(folder)
-            folder = folder.rpartition("/")[0]
-    return found
 
 
 def _once(symbols: Iterable[SiteDefinition]) -> Iterable[SiteDefinition]:
@@ -122,7 +112,7 @@ def _once(symbols: Iterable[SiteDefinition]) -> Iterable[SiteDefinition]:
 
 def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRow]:
     """Tours, stops, concepts, and the folders that the site has a file of."""
-    folders = _folders(site)
+    folders = folders_around(site.sources)
     for topic in topics(tours.guide.library, pages):
         letter = _TOPICS[topic.kind]
         if topic.kind == "folder":

@@ -10,6 +10,7 @@ from itertools import islice
 
 from ptexplore.lazy import remembered
 from ptexplore.model.symbols import Symbol
+from ptexplore.source.canonical import folders_around
 from ptexplore.store.index.opening import IndexConnection
 from ptexplore.store.index.rows import SYMBOL, symbol, text_id
 
@@ -82,13 +83,7 @@ class PathsText:
     @cached_property
     def folders(self) -> frozenset[str]:
         """The folders that these paths go through."""
-        found: set[str] = set()
-        for path in self._lower:
-            folder = path.rpartition("/")[0]
-            while folder and folder not in found:
-                found.add(folder)
-                folder = folder.rpartition("/")[0]
-        return frozenset(found)
+        return folders_around(self._lower)
 
     def like(self, fragment: str, limit: int) -> list[str]:
         """Paths that hold `fragment`: those that end in it first, at a folder's border before others."""

@@ -62,8 +62,8 @@ class Searcher:
         try:
             if number == self.last:
                 trees, catalogue = self._opened
-                noted = self.library.noted()
-                view = hits(trees, catalogue, noted, query, sort, lambda: number != self.last)
+                notes = self.library.searched_notes()
+                view = hits(trees, catalogue, notes, query, sort, lambda: number != self.last)
         except PtexploreError as error:
             trouble = error.one_line
         if number == self.last:
@@ -76,7 +76,7 @@ class Searcher:
             for indexed in trees:
                 indexed.store.search("abc", 1)
                 indexed.store.files_like("abc", 1)
-            self.library.noted()
+            self.library.searched_notes()
 
     @cached_property
     def _opened(self) -> tuple[list[IndexedTree], Catalogue | None]:

@@ -28,9 +28,9 @@ from ptexplore.view.search.ranking import (
     LATE_HALF,
     LATE_SAID,
     SAID,
-    Asked,
     Entry,
     Key,
+    ReadQuery,
     entry_key,
     file_entry,
     folder_entry,
@@ -101,7 +101,7 @@ class FindView:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class SearchedNotes:
     """What people wrote, for a search: where the stops stand on each tree, and all that was written about."""
 
     marks_by_tree: MarksByTree = field(default_factory=dict)
@@ -134,11 +134,11 @@ def find(
     catalogue: Catalogue | None,
     query: str,
     wanted: FindQuery,
-    noted: Noted | None = None,
+    notes: SearchedNotes | None = None,
 ) -> FindView:
     """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places."""
     only = wanted.kind if wanted.kind in GROUPS else "symbol" if wanted.kind else None
-    search = _Search(trees, catalogue, read_query(pasted(query)), wanted, noted or Noted())
+    search = _Search(trees, catalogue, read_query(pasted(query)), wanted, notes or SearchedNotes())
     rated = search.rated(only)
     ordered = in_order((row.key, row.family, row) for row in rated)
     made = {id(row): row.candidate() for row in ordered[:BEST]} if only is None else {}
@@ -181,15 +181,15 @@ class _Search:
         self,
         trees: Sequence[IndexedTree],
         catalogue: Catalogue | None,
-        asked: Asked,
+        asked: ReadQuery,
         wanted: FindQuery,
-        noted: Noted,
+        notes: SearchedNotes,
     ) -> None:
         self._trees = trees
         self._catalogue = catalogue
         self._asked = asked
         self._wanted = wanted
-        self._noted = noted
+        self._notes = notes
         self._rows: list[tuple[str, Entry, Callable[[], Candidate]]] = []
         self.cut: set[str] = set()  # the groups of which not all were looked at
         self.remarks: list[str] = []
@@ -202,7 +202,7 @@ class _Search:
         if len(self._asked.words) == 1 and not any(row.key[0] <= BEGINS for row in (*named, *topics)):
             named = self._named(only, slips=True)  # a slip is likely where nothing is what was typed, or begins so
             topics += self._slipped_topics(only)
-        return _folders_once([*named, *self._said(topics, named)])
+        return _folders_once([*named, *self._that_count(topics, named)])
 
     def _named(self, only: str | None, *, slips: bool) -> list[_Rated]:
         """What is called as it was asked for, or nearly so."""
@@ -357,16 +357,16 @@ class _Search:
         for number, indexed in enumerate(self._trees):
             for path in indexed.store.folders():
                 holders.setdefault(path, []).append(number)
-        written = {topic.name for topic in self._noted.topics if topic.kind == "folder"}
+        written = {topic.name for topic in self._notes.topics if topic.kind == "folder"}
         for path, numbers in holders.items():
             if self._asked.last.lower() in path.lower():
                 entry = folder_entry(path, written=path in written)
                 self._rows.append(("folder", entry, partial(self._folder, path, numbers)))
 
     def _folder(self, path: str, numbers: Sequence[int]) -> Candidate:
-        said = next((topic for topic in self._noted.topics if topic.kind == "folder" and topic.name == path), None)
+        written = next((topic for topic in self._notes.topics if topic.kind == "folder" and topic.name == path), None)
         first, *others = (spot(self._trees[number], path, None) for number in numbers)
-        detail = f"{said.title}: {said.summary}" if said is not None else ""
+        detail = f"{written.title}: {written.summary}" if written is not None else ""
         command = f"ptexplore show {shlex.quote(path)}"
         return Candidate("folder", path, detail, first, numbers[0], also=tuple(others), command=command)
 
@@ -374,7 +374,7 @@ class _Search:
 
     def _topics(self, only: str | None) -> list[_Rated]:
         """Tours, stops, concepts and folders that the query's words are about."""
-        topics = self._noted.topics
+        topics = self._notes.topics
         weights = word_weights(self._asked, topics)
         rated = []
         for number, topic in enumerate(topics):
@@ -386,7 +386,7 @@ class _Search:
     def _slipped_topics(self, only: str | None) -> list[_Rated]:
         """Tours, stops and concepts whose name has a slip of the finger in the query."""
         rated = []
-        for number, topic in enumerate(self._noted.topics):
+        for number, topic in enumerate(self._notes.topics):
             fits = [slip_fit(self._asked.text, name) for name in topic.names]
             fit = next(filter(None, fits), None)
             if fit is not None and topic.kind != "folder" and self._is_asked(topic, only):
@@ -413,7 +413,7 @@ class _Search:
         marks = [
             (mark, indexed)
             for indexed in self._trees
-            for mark in self._noted.marks_by_tree.get(indexed.tree.info.name, ())
+            for mark in self._notes.marks_by_tree.get(indexed.tree.info.name, ())
             if mark.stop == stop
         ]
         mark, indexed = next((pair for pair in marks if pair[0].placed), marks[0] if marks else (None, self._trees[0]))
@@ -426,7 +426,7 @@ class _Search:
         opens = topic.name if topic.kind in ("tour", "note") else stop
         return Candidate(kind, topic.name, topic.title, place, command=command, stop=opens)
 
-    def _said(self, topics: list[_Rated], named: Sequence[_Rated]) -> list[_Rated]:
+    def _that_count(self, topics: list[_Rated], named: Sequence[_Rated]) -> list[_Rated]:
         """The topics that count: those with some of the words only where none has all."""
         asked = self._asked
         half = (HALF_SAID, LATE_HALF)
@@ -607,7 +607,7 @@ def asked(typed: str) -> tuple[Sort, str]:
 def hits(
     trees: Sequence[IndexedTree],
     catalogue: Catalogue | None,
-    noted: Noted,
+    notes: SearchedNotes,
     query: str,
     sort: Sort,
     stopped: Callable[[], bool] = lambda: False,
@@ -616,7 +616,7 @@ def hits(
     if not query:
         return None
     most = EACH if sort.kind is None else MOST
-    return find(trees, catalogue, query, FindQuery(most, sort.kind, stopped=stopped), noted)
+    return find(trees, catalogue, query, FindQuery(most, sort.kind, stopped=stopped), notes)
 
 
 def find_to_document(view: FindView) -> dict[str, Any]:

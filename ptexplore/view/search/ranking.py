@@ -33,18 +33,20 @@ _RANKS = {
 }  # fmt: skip
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
-_BELOW = 50  # as many words more: a file in a folder that is called so
+_FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
+_SHORTEST_WORD = 2  # letters: fewer are in every note
 _HUMPS = 24  # letters at most of the beginnings of words
 
 # torch.add, F.conv2d, x.view and Tensor.add_ are how Python writes an operator.
 _CALL = re.compile(r"(?:torch|tensor|[a-z]|nn|functional|aten)(?:\.\w+)*\.(\w+)", re.IGNORECASE)
 _QUESTION = re.compile(r"[a-z0-9 ',?-]+")
+_TAIL = re.compile(r"(?<!operator)\(.*$|\?+$")  # a call's arguments, a question's mark
 _SPACES = re.compile(r"\s+|::|/")
 _FILE = re.compile(r"\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in|txt|cmake)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadQuery:
     """A query as a search understands it.
 
     `name` is the text without brackets, `spellings` are the names that it may be. `last` is the name looked for,
@@ -68,17 +70,17 @@ class Asked:
     call: str = ""
 
 
-def read_query(typed: str) -> Asked:
+def read_query(typed: str) -> ReadQuery:
     """What was typed, understood: a name with what stands before it, or words."""
     text = " ".join(typed.split())
-    bare = re.sub(r"\(.*$|\?+$", "", text).strip() or text
+    bare = _TAIL.sub("", text).strip() or text
     pieces = [piece for piece in _SPACES.split(bare) if piece]
     dotted = is_python_name(bare) and not _FILE.search(bare)
     if dotted:
         pieces = bare.split(".")
-    said = plain_words(text)
-    kept = [word for word in said if word not in STOP_WORDS]
-    dropped = tuple(word for word in said if word in STOP_WORDS) if kept else ()
+    words = plain_words(text)
+    kept = [word for word in words if word not in STOP_WORDS]
+    dropped = tuple(word for word in words if word in STOP_WORDS) if kept else ()
     several = len(text.split()) > 1
     question = several and bool(dropped) and "::" not in text
     if question:
@@ -89,14 +91,14 @@ def read_query(typed: str) -> Asked:
     joined = several and len(pieces) > 1
     spellings = ["::".join(pieces) if joined or "/" in bare else bare]
     spellings += ["_".join(pieces), "".join(pieces)] if joined else []
-    return Asked(
+    return ReadQuery(
         text,
         bare,
         tuple(spellings) if not _FILE.search(bare) else (),
         tuple(lowered(piece) for piece in outer),
         last,
         lowered("".join(pieces)).replace("_", "") if joined else "",
-        tuple(stem(word) for word in kept or said),
+        tuple(stem(word) for word in kept or words),
         dropped,
         plain,
         question,
@@ -139,7 +141,7 @@ def name_fit(term: str, name: str) -> Fit | None:
         if low.startswith(wanted, at):
             return Fit(WORDS, sum(not at <= other < at + len(wanted) for other in begins))
     if len(plain) > 2 or term.isupper():
-        words = [low[at:end] for at, end in zip(begins, [*begins[1:], len(low)], strict=True)]
+        words = [low[at:end] for at, end in zip(begins, [*begins[1:], len(low)], strict=False)]
         if _humps(plain.replace("_", ""), words, 0):
             return Fit(WORDS, len(words))
     return Fit(INSIDE, len(begins)) if held and len(wanted) > 2 else None
@@ -178,7 +180,7 @@ def slip_fit(term: str, name: str) -> Fit | None:
 # --- notes ---
 
 
-def topic_fit(asked: Asked, topic: Topic, weights: Sequence[int]) -> Fit | None:
+def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | None:
     """How a tour, stop, concept or folder is what was asked for; `weights` says how much each word tells.
 
     None where not one word fits.
@@ -186,9 +188,9 @@ def topic_fit(asked: Asked, topic: Topic, weights: Sequence[int]) -> Fit | None:
     if asked.text in topic.names:
         return Fit(WHOLE)
     title = topic.titled.split()
-    if " ".join(asked.words) in topic.said:
+    if " ".join(asked.words) in topic.stemmed:
         return Fit(CASE)
-    if not asked.plain and len(asked.words) > 1:
+    if (not asked.plain and len(asked.words) > 1) or min(map(len, asked.words), default=0) < _SHORTEST_WORD:
         return None
     about, text = topic.about.split(), topic.words.split()
     scores = [_score(word, title, about, text) for word in asked.words]
@@ -218,7 +220,7 @@ def _score(word: str, title: Sequence[str], about: Sequence[str], text: Sequence
     return 1 if long and any(other.startswith(word) for other in (*about, *text)) else 0
 
 
-def word_weights(asked: Asked, topics: Sequence[Topic]) -> list[int]:
+def word_weights(asked: ReadQuery, topics: Sequence[Topic]) -> list[int]:
     """How much each word of the query tells: one that few topics have tells more."""
     held = [{*topic.titled.split(), *topic.about.split(), *topic.words.split()} for topic in topics]
     return [max(1, (len(held) // max(1, sum(word in words for words in held))).bit_length()) for word in asked.words]
@@ -258,12 +260,12 @@ Key = tuple[Any, ...]  # of numbers and, at the end, texts: compared from the fr
 _T = TypeVar("_T")
 
 
-def public_key(asked: Asked, entry: Entry) -> Key:
+def public_key(asked: ReadQuery, entry: Entry) -> Key:
     """Where a definition stands that a public Python name leads to: before all else."""
     return _key(asked, entry, PUBLIC, 0, minor=False, outer=0)
 
 
-def entry_key(asked: Asked, entry: Entry, *, slips: bool) -> Key | None:
+def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
     """Where a name stands among the results; None where it does not fit. `slips` says whether slips count."""
     fit = _entry_fit(asked, entry) or (_slipped(asked, entry) if slips else None)
     if fit is None:
@@ -277,7 +279,7 @@ def entry_key(asked: Asked, entry: Entry, *, slips: bool) -> Key | None:
     return _key(asked, entry, grade, fit.extra, minor=minor, outer=outer)
 
 
-def topic_key(asked: Asked, fit: Fit, topic: Topic, number: int) -> Key:
+def topic_key(asked: ReadQuery, fit: Fit, topic: Topic, number: int) -> Key:
     """Where a topic stands among the results; `number` is its place in the notes."""
     grade = fit.grade
     if not asked.plain:
@@ -290,7 +292,7 @@ def topic_key(asked: Asked, fit: Fit, topic: Topic, number: int) -> Key:
     return _key(asked, entry, grade, fit.extra, minor=False, outer=0)
 
 
-def _key(asked: Asked, entry: Entry, grade: int, extra: int, *, minor: bool, outer: int) -> Key:
+def _key(asked: ReadQuery, entry: Entry, grade: int, extra: int, *, minor: bool, outer: int) -> Key:
     rank = _RANKS[entry.kind][asked.plain]
     if asked.path and entry.kind in ("folder", "file"):
         rank = -1
@@ -313,7 +315,7 @@ def in_order(rated: Iterable[tuple[Key, str, _T]]) -> list[_T]:
     return [result for _key, _number, result in placed]
 
 
-def _entry_fit(asked: Asked, entry: Entry) -> Fit | None:
+def _entry_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
     """How a name with what stands before it fits."""
     low = lowered(entry.name if asked.question else f"{entry.context} {entry.name}")
     fit = _operator_fit(asked, entry) if entry.kind == "operator" else name_fit(asked.last, entry.name)
@@ -331,17 +333,17 @@ def _entry_fit(asked: Asked, entry: Entry) -> Fit | None:
         if bare.startswith(asked.joined):
             return Fit(BEGINS, max(0, len(word_starts(entry.name)) - len(asked.outer) - 1))
     if fit is None and entry.kind == "file" and lowered(asked.text) in lowered(f"{entry.context}/{entry.name}"):
-        return Fit(INSIDE, _BELOW)
+        return Fit(INSIDE, _FOLDER_ALONE)
     return fit
 
 
-def _slipped(asked: Asked, entry: Entry) -> Fit | None:
+def _slipped(asked: ReadQuery, entry: Entry) -> Fit | None:
     if asked.outer and not all(word in lowered(f"{entry.context} {entry.name}") for word in asked.outer):
         return None
     return slip_fit(asked.last, entry.name.partition(".")[0] if entry.kind == "operator" else entry.name)
 
 
-def _operator_fit(asked: Asked, entry: Entry) -> Fit | None:
+def _operator_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
     """An operator is called by its base ("add"), by its overload ("add.Tensor"), and as Python writes it."""
     base = entry.name.partition(".")[0]
     if asked.text in (entry.name, f"{entry.context}::{entry.name}"):
@@ -356,7 +358,7 @@ def _operator_fit(asked: Asked, entry: Entry) -> Fit | None:
     return fit
 
 
-def _outer_rank(asked: Asked, entry: Entry) -> int:
+def _outer_rank(asked: ReadQuery, entry: Entry) -> int:
     """0 where what stands before the name ends as it was typed, whole parts alone."""
     if not asked.outer or (entry.kind == "operator" and asked.call):
         return 0
@@ -383,7 +385,7 @@ def operator_base(name: str) -> str:
     return name.partition("::")[2].partition(".")[0]
 
 
-def may_be_called(asked: Asked, base: str, *, slips: bool) -> bool:
+def may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
     """Whether operators of this base may be meant."""
     if lowered(asked.call) == lowered(base) or name_fit(asked.last.partition(".")[0], base) is not None:
         return True

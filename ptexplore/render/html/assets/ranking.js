@@ -31,7 +31,7 @@
 
   /* What was typed, understood: a name with what stands before it, or words. `stops` are the words that say nothing. */
   function read(typed, stops) {
-    const text = typed.split(/\s+/).filter(Boolean).join(" "), name = text.replace(/\(.*$|\?+$/g, "").trim() || text;
+    const text = typed.split(/\s+/).filter(Boolean).join(" "), name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
     const dotted = DOTTED.test(name) && !FILE.test(name), said = plainWords(text), kept = said.filter((word) => !stops.has(word));
     const dropped = kept.length ? said.filter((word) => stops.has(word)) : [], several = text.includes(" ");
     const question = several && dropped.length > 0 && !text.includes("::");
@@ -183,7 +183,7 @@
     if (topic.names.includes(asked.text)) return [WHOLE, 0];
     topic.said ??= [...topic.names, topic.title].map((text) => stems(text, stops));
     if (asked.words.length && topic.said.some((some) => same(some, asked.words))) return [CASE, 0];
-    if (!asked.plain && asked.words.length > 1) return null;
+    if ((!asked.plain && asked.words.length > 1) || asked.words.some((word) => word.length < 2)) return null;
     const scores = asked.words.map((word) => score(word, topic)), total = scores.reduce((sum, one, i) => sum + one * weights[i], 0);
     if (!total) return null;
     if (scores.every((one) => one >= OF_TITLE)) return [TITLE, -total];
