@@ -91,6 +91,7 @@ def read_query(typed: str) -> ReadQuery:
     joined = several and len(pieces) > 1
     spellings = ["::".join(pieces) if joined or "/" in bare else bare]
     spellings += ["_".join(pieces), "".join(pieces)] if joined else []
+    spellings += [call[1]] if call is not None else []
     return ReadQuery(
         text,
         bare,
@@ -321,7 +322,8 @@ def _entry_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
     fit = _operator_fit(asked, entry) if entry.kind == "operator" else name_fit(asked.last, entry.name)
     if fit is not None and asked.outer and not (entry.kind == "operator" and asked.call):
         if not all(word in low for word in asked.outer):
-            fit = None
+            # x.view may be any view.
+            fit = Fit(CASE_MINOR) if asked.call and fit.grade in (WHOLE, CASE) and entry.kind != "file" else None
         elif fit.grade in (WORDS, INSIDE, BEGINS) and asked.joined:
             begins = [lowered(entry.name)[at:] for at in word_starts(entry.name)]
             covered = sum(any(part.startswith(word) for part in begins) for word in asked.outer)

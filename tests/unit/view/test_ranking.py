@@ -151,7 +151,8 @@ CUDACachingAllocator Dispatcher.h operator== ~Tensor x storage_get évident_name
 key_set KeySet a1B2c3 ___
 """
 QUERIES = """TensIt|DKS|tenit|softmax|_softmax|SoftMax|add_k|kernel|key set|tensor iterator|storge|conv2|TensorIteratr
-torch.add|nn.Conv2d|F.relu(x)|at::native::add|native/cpu|where does autograd start|Dispatcher.h|what is TensorImpl?|operator()
+torch.add|nn.Conv2d|F.relu(x)|at::native::add|native/cpu|where does autograd start
+Dispatcher.h|what is TensorImpl?|operator()
 é|a b|AT_DISPATCH|the|how do views share|x.view(|Engine::evaluate_function|_|__|copies copied running speed classes"""
 
 

@@ -128,8 +128,9 @@
     let fit = row.kind === "o" ? operatorFit(asked, row) : termFit(asked.term, row);
     if (fit && asked.outer.length && !(row.kind === "o" && asked.call)) {
       const low = asked.question ? row.low : wide(row);
-      if (!asked.outer.every((word) => low.includes(word))) fit = null;
-      else if (asked.joined && (fit[0] === WORDS || fit[0] === INSIDE || fit[0] === BEGINS)) {
+      if (!asked.outer.every((word) => low.includes(word))) {
+        fit = asked.call && (fit[0] === WHOLE || fit[0] === CASE) && row.kind !== "p" ? [CASE_MINOR, 0] : null; // x.view may be any view
+      } else if (asked.joined && (fit[0] === WORDS || fit[0] === INSIDE || fit[0] === BEGINS)) {
         const begins = startsOf(row).map((at) => row.low.slice(at));
         fit = [fit[0], Math.max(0, fit[1] - asked.outer.filter((word) => begins.some((part) => part.startsWith(word))).length)];
       }
