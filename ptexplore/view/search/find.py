@@ -156,6 +156,8 @@ def find(
         more = None if group in search.cut else len(rows) - len(shown)
         groups.append(HitGroup(_HEADINGS[group], hits, more))
     remarks = search.remarks
+    if search.asked.dotted and best and "::" in best[0].name and best[0].kind not in ("operator", "file", "folder"):
+        remarks.append(f"nothing of Python is called {query.strip()} here: what C++ calls so is listed")
     if search.folded:
         remarks.append(f"{search.folded} declarations and constructors of these are not listed: --declarations")
     if wanted.text or only == "text" or (only is None and len(rated) < FEW and not called):
@@ -187,7 +189,7 @@ class _Search:
     ) -> None:
         self._trees = trees
         self._catalogue = catalogue
-        self._asked = asked
+        self.asked = asked
         self._wanted = wanted
         self._notes = notes
         self._rows: list[tuple[str, Entry, Callable[[], Candidate]]] = []
@@ -199,7 +201,7 @@ class _Search:
         """Every result with its place, in no order; `only` names one group."""
         topics = self._topics(only) if only in (None, "note", "folder") else []
         named = self._named(only, slips=False)
-        if len(self._asked.words) == 1 and not any(row.key[0] <= BEGINS for row in (*named, *topics)):
+        if len(self.asked.words) == 1 and not any(row.key[0] <= BEGINS for row in (*named, *topics)):
             named = self._named(only, slips=True)  # a slip is likely where nothing is what was typed, or begins so
             topics += self._slipped_topics(only)
         return _folders_once([*named, *self._that_count(topics, named)])
@@ -218,7 +220,7 @@ class _Search:
         if only in (None, "folder"):
             self._folders()
         for group, entry, candidate in self._rows:
-            key = entry_key(self._asked, entry, slips=slips)
+            key = entry_key(self.asked, entry, slips=slips)
             if key is not None:
                 rated.append(_Rated(group, key, entry.family, candidate))
         return rated
@@ -230,7 +232,7 @@ class _Search:
 
         Returns what a public Python name leads to; everything else is only gathered.
         """
-        trees, asked, wanted = self._trees, self._asked, self._wanted
+        trees, asked, wanted = self._trees, self.asked, self._wanted
         kind = wanted.kind if wanted.kind not in GROUPS else None
         most = max(_LOOKED_AT, 3 * wanted.limit) * (8 if kind else 1)
         public = {(number, symbol): None for number, symbol, _way in public_symbols(trees, asked.name)}
@@ -278,7 +280,7 @@ class _Search:
     def _atlas(self) -> None:
         """Hand-written definitions of the atlas's release, where no checkout says more."""
         kind = self._wanted.kind if self._wanted.kind not in GROUPS else None
-        for symbol, place in atlas_symbols(self._trees, self._asked.name, self._wanted.limit, prefix=True):
+        for symbol, place in atlas_symbols(self._trees, self.asked.name, self._wanted.limit, prefix=True):
             if kind is None or symbol.kind == kind:
                 container = symbol.qualified.removesuffix(symbol.name).rstrip(":.")
                 entry = symbol_entry(symbol.kind, symbol.name, container, symbol.path, declared=False, uses=0)
@@ -292,8 +294,8 @@ class _Search:
         """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
         known: set[str] = set()
         names = self._catalogue.store.all_names() if self._catalogue is not None else []
-        wanted = self._asked.last.lower().lstrip("_")
-        every = slips or bool(self._asked.call or self._asked.joined or "." in self._asked.last)
+        wanted = self.asked.last.lower().lstrip("_")
+        every = slips or bool(self.asked.call or self.asked.joined or "." in self.asked.last)
         bases = {base for name in names if wanted in (base := operator_base(name))}
         uses = self._uses(bases) if len(bases) <= _LOOKED_AT else Counter()
         fits: dict[str, bool] = {}
@@ -301,13 +303,13 @@ class _Search:
             base = operator_base(name)
             if base not in fits:
                 may = every or wanted in base or base.lstrip("_")[:1] == wanted[:1]
-                fits[base] = may and may_be_called(self._asked, base, slips=slips)
-            if fits[base] or self._asked.text in name:
+                fits[base] = may and may_be_called(self.asked, base, slips=slips)
+            if fits[base] or self.asked.text in name:
                 namespace, _, bare = name.partition("::")
                 known.add(name)
                 entry = operator_entry(namespace, bare, uses[base])
                 self._rows.append(("operator", entry, partial(self._operator, name)))
-        text = self._asked.text
+        text = self.asked.text
         for indexed in self._trees:
             for full in dict.fromkeys((text, f"aten::{text}")):
                 for row in indexed.store.dialect(full, OPERATOR_KINDS):
@@ -335,7 +337,7 @@ class _Search:
 
     def _files(self) -> None:
         """Files by their name or a part of their path; a path that several trees have is one result."""
-        fragment = self._asked.text if self._asked.path or not self._asked.joined else self._asked.last
+        fragment = self.asked.text if self.asked.path or not self.asked.joined else self.asked.last
         if len(fragment) < 2 or "::" in fragment:
             return
         holders: dict[tuple[str, str], list[int]] = {}
@@ -359,7 +361,7 @@ class _Search:
                 holders.setdefault(path, []).append(number)
         written = {topic.name for topic in self._notes.topics if topic.kind == "folder"}
         for path, numbers in holders.items():
-            if self._asked.last.lower() in path.lower():
+            if self.asked.last.lower() in path.lower():
                 entry = folder_entry(path, written=path in written)
                 self._rows.append(("folder", entry, partial(self._folder, path, numbers)))
 
@@ -375,22 +377,22 @@ class _Search:
     def _topics(self, only: str | None) -> list[_Rated]:
         """Tours, stops, concepts and folders that the query's words are about."""
         topics = self._notes.topics
-        weights = word_weights(self._asked, topics)
+        weights = word_weights(self.asked, topics)
         rated = []
         for number, topic in enumerate(topics):
-            fit = topic_fit(self._asked, topic, weights) if self._is_asked(topic, only) else None
+            fit = topic_fit(self.asked, topic, weights) if self._is_asked(topic, only) else None
             if fit is not None:
-                rated.append(self._topic(topic, topic_key(self._asked, fit, topic, number)))
+                rated.append(self._topic(topic, topic_key(self.asked, fit, topic, number)))
         return [row for row in rated if row is not None]
 
     def _slipped_topics(self, only: str | None) -> list[_Rated]:
         """Tours, stops and concepts whose name has a slip of the finger in the query."""
         rated = []
         for number, topic in enumerate(self._notes.topics):
-            fits = [slip_fit(self._asked.text, name) for name in topic.names]
+            fits = [slip_fit(self.asked.text, name) for name in topic.names]
             fit = next(filter(None, fits), None)
             if fit is not None and topic.kind != "folder" and self._is_asked(topic, only):
-                rated.append(self._topic(topic, topic_key(self._asked, fit, topic, number)))
+                rated.append(self._topic(topic, topic_key(self.asked, fit, topic, number)))
         return [row for row in rated if row is not None]
 
     @staticmethod
@@ -428,7 +430,7 @@ class _Search:
 
     def _that_count(self, topics: list[_Rated], named: Sequence[_Rated]) -> list[_Rated]:
         """The topics that count: those with some of the words only where none has all."""
-        asked = self._asked
+        asked = self.asked
         half = (HALF_SAID, LATE_HALF)
         whole = [row for row in topics if row.key[0] not in half]
         if len(asked.words) > 1 and not whole:
@@ -462,14 +464,14 @@ def _itself(hit: Candidate) -> Candidate:
 
 
 def _one_namespace(symbols: Iterable[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
-    """Each namespace of a tree once: every file that opens it has a row."""
-    seen: set[tuple[int, str]] = set()
+    """Each namespace once, as the first tree has it: every file that opens it has a row."""
+    seen: set[str] = set()
     kept = []
     for number, symbol in symbols:
         if symbol.kind == "namespace":
-            if (number, symbol.qualified) in seen:
+            if symbol.qualified in seen:
                 continue
-            seen.add((number, symbol.qualified))
+            seen.add(symbol.qualified)
         kept.append((number, symbol))
     return kept
 

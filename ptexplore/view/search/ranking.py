@@ -275,7 +275,11 @@ def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
     if asked.dotted and not entry.python and entry.kind not in ("operator", "file", "folder"):
         minor = True  # a name with dots is Python's: what C++ calls so comes after it
     if grade in (WHOLE, CASE) and (minor or (asked.question and len(asked.words) > 1)):
-        grade = WHOLE_MINOR if grade == WHOLE else CASE_MINOR
+        # Capitals are meant: an enumerator of just that name comes before a function that differs in case.
+        spelled = asked.last != lowered(asked.last) and entry.area < FOREIGN and not asked.dotted
+        grade = CASE_MINOR if grade == CASE else CASE if spelled else WHOLE_MINOR
+    elif grade == CASE and asked.last != lowered(asked.last) and not asked.joined:
+        grade = TITLE  # no note stands there for a name with capitals
     outer = _outer_rank(asked, entry)
     return _key(asked, entry, grade, fit.extra, minor=minor, outer=outer)
 
@@ -375,7 +379,7 @@ def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: b
     """A symbol of a SymbolKind; `container` is what qualifies it, without its last separator."""
     outer = re.split(r"::|\.", container)[-1]
     # PyTorch's classes begin with a capital, its namespaces and modules do not.
-    method = kind == "function" and outer[:1].isupper()
+    method = kind == "function" and outer.lstrip("_")[:1].isupper()
     shown = "method" if method else "concept of C++" if kind == "concept" else kind
     near = area(path)
     minor = declared or near >= FOREIGN or shown in ("method", "enumerator", "member", "variable", "namespace")

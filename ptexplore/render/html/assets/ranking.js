@@ -165,7 +165,10 @@
     if (!fit) return null;
     const minor = row.minor || (asked.dotted && !row.python && !"opd".includes(row.kind));
     let grade = fit[0];
-    if ((grade === WHOLE || grade === CASE) && (minor || (asked.question && asked.words.length > 1))) grade = grade === WHOLE ? WHOLE_MINOR : CASE_MINOR;
+    const capitals = asked.last !== lowered(asked.last);
+    if ((grade === WHOLE || grade === CASE) && (minor || (asked.question && asked.words.length > 1))) {
+      grade = grade === CASE ? CASE_MINOR : capitals && row.area < 2 && !asked.dotted ? CASE : WHOLE_MINOR;
+    } else if (grade === CASE && capitals && !asked.joined) grade = TITLE; // no note stands there for a name with capitals
     return keyOf(asked, row, grade, fit[1], minor, outerRank(asked, row));
   }
 
@@ -249,7 +252,11 @@
     if (asked.dropped.length && said.length) told.push(`not looked for in notes: ${[...new Set(asked.dropped)].join(", ")}`);
     for (const { row, key } of names) put(key, family(row), row);
     for (const { topic, key } of said) put(key, topic.kind === "d" ? `d ${topic.names[0]}` : `${topic.kind} ${topic.names[0]}`, topic);
-    return { results: inOrder([...by.values()]).map((one) => one.what), told };
+    const results = inOrder([...by.values()]).map((one) => one.what), first = results[0];
+    if (asked.dotted && first && !first.names && !first.python && !"opd".includes(first.kind)) {
+      told.push(`nothing of Python is called ${asked.name} here: what C++ calls so is listed`);
+    }
+    return { results, told };
   }
   globalThis.ptx ??= {};
   ptx.ranking = { read, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
