@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from ptexplore import __version__
-from ptexplore.locations import marks_file
-from ptexplore.writing import keep_whole
+from ptexplore.annotations.kept import keep, kept, notes_key, stamp
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.source.tree import SourceTree
     from ptexplore.store.index.reader import IndexStore
 
 FORMAT = 2
-_KEPT = 50  # files of marks; older ones go
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,56 +74,18 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
 
 def kept_marks(layers: Sequence[Layer], tree: SourceTree, store: IndexStore) -> list[Mark]:
     """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed."""
-    name = _key(layers, store.path)
-    kept = _read(name)
-    if kept is not None:
-        return kept
+    name = notes_key(layers, str(FORMAT), _index(store))
+    placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))
+    if placed_before is not None:
+        return placed_before
     from ptexplore.annotations.load import load
 
     placed = marks(load(layers), tree, store)
-    _write(name, placed)
+    keep(name, "marks", [asdict(mark) for mark in placed])
     return placed
 
 
-def _key(layers: Sequence[Layer], index: Path) -> str:
-    """What is the same while the notes' files and the index are: names, sizes, times of change."""
-    digest = hashlib.sha256(f"{FORMAT} {__version__}".encode())
-    for layer in layers:
-        digest.update(f"\0{layer.root}\0{layer.shown}\0{layer.quiet}".encode())
-        for folder in (layer.root, layer.root / "tours", layer.root / "notes"):
-            digest.update("".join(sorted(_stamps(folder))).encode("utf-8", "surrogatepass"))
+def _index(store: IndexStore) -> str:
     with contextlib.suppress(OSError):
-        digest.update(_stamp(index, index.stat()).encode())
-    return digest.hexdigest()[:32]
-
-
-def _stamps(folder: Path) -> Iterable[str]:
-    try:
-        with os.scandir(folder) as entries:
-            files = [entry for entry in entries if entry.name.endswith((".md", ".MD", ".lock"))]
-            return [_stamp(file.path, file.stat(follow_symlinks=False)) for file in files]
-    except OSError:
-        return []
-
-
-def _stamp(file: str | Path, state: os.stat_result) -> str:
-    return f"\0{file} {state.st_size} {state.st_mtime_ns}"
-
-
-def _read(name: str) -> list[Mark] | None:
-    """The marks that are kept under this key; None where there are none, or they cannot be used."""
-    try:
-        rows = json.loads(marks_file(name).read_bytes())["marks"]
-        return [Mark(**row | {"ops": tuple(row["ops"])}) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
-
-
-def _write(name: str, marks: Sequence[Mark]) -> None:
-    """Keep the marks, and let the oldest files go. Where the cache cannot be written nothing is kept."""
-    file = marks_file(name)
-    with contextlib.suppress(OSError, UnicodeError):
-        keep_whole(file, json.dumps({"marks": [asdict(mark) for mark in marks]}, ensure_ascii=False))
-        by_age = sorted(file.parent.glob("*.json"), key=lambda kept: kept.stat().st_mtime_ns)
-        for old in by_age[:-_KEPT]:
-            old.unlink(missing_ok=True)
+        return stamp(store.path, store.path.stat())
+    return ""

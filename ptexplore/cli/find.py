@@ -1,4 +1,4 @@
-"""`ptexplore find QUERY`: symbols, operators, files, notes, and the lines that hold a text. torch is not imported."""
+"""`ptexplore find QUERY`: symbols, operators, folders, files, notes, lines that hold a text. torch is not imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def find(
         str | None,
         Option(
             metavar="KIND",
-            help="only this: symbol, operator, file, note, text; or function, class, …",
+            help="only this: symbol, operator, folder, file, note, text; or function, class, …",
             autocompletion=complete_kind,
         ),
     ] = None,
@@ -30,7 +30,7 @@ def find(
     as_json: AsJson = False,
     python: Python = None,
 ) -> int:
-    """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), an operator, a file, a text."""
+    """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), a file, a folder, plain words, a text."""
     from ptexplore.model.symbols import SymbolKind
     from ptexplore.view.search.find import GROUPS, find_to_document
 

@@ -66,7 +66,7 @@ def _check(target: Path, *, force: bool) -> None:
 
 def _lines(store: IndexStore, prefix: str) -> Iterator[str]:
     kinds: dict[str, SymbolKind] = {}
-    symbols = list(store.every_symbol())
+    symbols = [symbol for symbol in store.every_symbol() if symbol.name]  # an enum need not have one
     for symbol in symbols:
         if symbol.kind in _CLASSES:
             kinds.setdefault(symbol.qualified, symbol.kind)

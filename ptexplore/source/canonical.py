@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ptexplore.model.symbols import Language
@@ -203,3 +204,57 @@ def language_of(path: str) -> Language:
 def is_test_file(path: str) -> bool:
     """Whether a path is one of tests: found, and shown after the rest."""
     return "/test/" in path or "/tests/" in path or "_test." in path or path.startswith("test/") or "/test_" in path
+
+
+# Parts of the repository that readers of PyTorch seldom mean: text taken over from others, backends of few devices.
+_SELDOM = """
+    third_party/ caffe2/ android/ ios/ mypy_plugins/ functorch/ benchmarks/ docs/ scripts/ build/aten/src/ATen/ops/
+    aten/src/ATen/native/vulkan/ aten/src/ATen/native/metal/ aten/src/ATen/native/quantized/cpu/qnnpack/
+    aten/src/ATen/native/quantized/library aten/src/ATen/native/transformers/cuda/
+    aten/src/ATen/native/transformers/hip/ aten/src/ATen/native/cuda/cutlass c10/util/flat_hash_map.h
+    c10/util/order_preserving_flat_hash_map.h
+    c10/util/SmallVector c10/util/sparse_bitset.h c10/util/strong_type.h c10/util/llvmMathExtras.h c10/util/Half-inl.h
+    torch/_vendor/ torch/_numpy/ torch/fx/experimental/unification/ torch/distributed/_tools/ torch/utils/_sympy/
+    torch/utils/benchmark/ torch/utils/hipify/ torch/utils/tensorboard/ torch/csrc/utils/pythoncapi_compat.h
+    torch/csrc/deploy/ torch/csrc/lazy/ torch/csrc/jit/tensorexpr/ torch/csrc/jit/mobile/ torch/csrc/jit/backends/
+"""
+_FOREIGN = tuple(_SELDOM.split())
+_TESTS = ("test/", "torch/testing/", "aten/src/ATen/test/", "c10/test/")
+# Where what most readers look for stands: tensors, operators, the dispatcher, autograd, modules, the generators.
+_MEANT = """
+    c10/core/ c10/util/ c10/cuda/ aten/src/ATen/core/ aten/src/ATen/native/cpu/ aten/src/ATen/cpu/
+    torch/csrc/autograd/ torch/csrc/utils/ torch/nn/ torch/autograd/ torch/optim/ torch/utils/data/ torch/amp/
+    torch/_library/ torch/_subclasses/ torchgen/ tools/autograd/
+"""
+_CORE = tuple(_MEANT.split())
+_MEANT_ALONE = """
+    c10 aten/src/ATen aten/src/ATen/native torch torch/csrc torch/utils torch/csrc/distributed/c10d torch/nn/parallel
+    torch/fx torch/_dynamo torch/_inductor
+"""
+_CORE_FOLDERS = frozenset(_MEANT_ALONE.split())  # these folders' own files
+CORE, OTHER, FOREIGN, TEST = range(4)
+
+
+def area(path: str) -> int:
+    """How near a file is to what readers mean: CORE, OTHER, FOREIGN (taken over, or seldom meant), TEST.
+
+    What a build makes is OTHER: what people wrote is meant first. It orders search results, and says nothing else.
+    """
+    if is_test_file(path) or path.startswith(_TESTS):
+        return TEST
+    if path.startswith(_FOREIGN):
+        return FOREIGN
+    if is_made(path) or path.endswith(".pyi"):
+        return OTHER
+    return CORE if path.startswith(_CORE) or path.rpartition("/")[0] in _CORE_FOLDERS else OTHER
+
+
+def folders_around(paths: Iterable[str]) -> frozenset[str]:
+    """Every folder that one of these paths goes through."""
+    folders: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(folders)

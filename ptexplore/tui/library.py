@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
+    from ptexplore.view.search.find import SearchedNotes
     from ptexplore.view.trees import IndexedTree
     from ptexplore.workspace.workspace import Workspace
 
@@ -98,6 +99,12 @@ class Library:
                 _ = self.notes  # the text of the first one is asked for as soon as it is known where it stands
                 self._marks = marks
             return self._marks
+
+    def searched_notes(self) -> SearchedNotes:
+        """What people wrote, for a search; for a thread. Raises PtexploreError as `read_marks` does."""
+        from ptexplore.view.search.find import SearchedNotes
+
+        return SearchedNotes(self.read_marks(), self.workspace.topics)
 
     @property
     def marked(self) -> bool:

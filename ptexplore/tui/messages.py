@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from ptexplore.tui.places import Place
+from ptexplore.tui.places import FOLDER, Place
 
 if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
@@ -95,6 +95,8 @@ def message_for(opening: Opening) -> Message | None:
     """The message that opens it; None if nothing can be opened."""
     if opening.operator is not None:
         return OpenOperator(opening.operator)
+    if opening.folder is not None:
+        return OpenPlace(Place(opening.folder.tree, opening.folder.path or "", FOLDER))
     if opening.stop is not None:
         return open_stop(opening.stop)
     ref = opening.ref
@@ -102,6 +104,6 @@ def message_for(opening: Opening) -> Message | None:
 
 
 def open_stop(name: str) -> OpenTour:
-    """The message that walks a tour from a stop on; `name` is "tour#stop"."""
+    """The message that walks a tour from a stop on; `name` is "tour#stop", or a tour: from where it was left."""
     tour, _, stop = name.partition("#")
-    return OpenTour(tour, stop)
+    return OpenTour(tour, stop or None)

@@ -17,21 +17,27 @@ from ptexplore.view.trees import Candidate, IndexedTree
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What opens: an operator by its full name, a stop ("tour#stop"), a place; or `why` nothing does."""
+    """What opens: an operator by its full name, a stop ("tour#stop") or a tour, a place, a folder's page.
+
+    Or `why` nothing does.
+    """
 
     operator: str | None = None
     stop: str | None = None
     ref: SourceRef | None = None
     why: str = ""
+    folder: SourceRef | None = None
 
 
 def open_hit(hit: Candidate) -> Opening:
     """What opens a result of a search."""
     if hit.kind == "operator":
         return Opening(operator=hit.name)
-    if hit.kind == "note":
-        return Opening(stop=hit.name)
+    if hit.stop:
+        return Opening(stop=hit.stop)
     ref = hit.spot.ref
+    if hit.kind == "folder":
+        return Opening(folder=ref)
     if ref.path is None or ref.layer == "atlas":
         return Opening(why=f"its text is not here: {ref.reason or 'ptexplore fetch brings the source'}")
     return Opening(ref=ref)

@@ -61,6 +61,7 @@ class Candidate:
     last: int | None = None
     also: tuple[Spot, ...] = ()
     command: str = ""
+    stop: str = ""  # the stop that shows a tour, a note or a concept: "tour#stop"
     handed_on: tuple[str, ...] = ()  # the lines that give a public Python name to it, "torch/nn/__init__.py:8"
 
     @property
@@ -160,6 +161,27 @@ def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) 
         times[(number, same)] += 1
         groups.setdefault((times[(number, same)], same), []).append((number, symbol))
     return list(groups.values())
+
+
+def same_things(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
+    """As `merged`, and what another tree has in the same file under the same name, with other parameters, with it.
+
+    For lists of what is called so: one thing at two versions is one result.
+    """
+    groups: list[list[tuple[int, Symbol]]] = []
+    alike: dict[tuple[object, ...], list[list[tuple[int, Symbol]]]] = {}
+    for places in merged(trees, symbols):
+        number, symbol = places[0]
+        same = (project(trees[number]), symbol.qualified, symbol.kind, symbol.path, symbol.role)
+        own = {number for number, _symbol in places}
+        others = alike.setdefault(same, [])
+        free = next((group for group in others if own.isdisjoint(number for number, _symbol in group)), None)
+        if free is not None:
+            free.extend(places)
+        else:
+            others.append(places)
+            groups.append(places)
+    return groups
 
 
 def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree, list[IndexedTree]]]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.annotations.topics import Topic
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.notes_about import MarksByTree
     from ptexplore.view.notes.tour import Guide
-    from ptexplore.view.search.find import FindView
+    from ptexplore.view.search.find import FindView, SearchedNotes
     from ptexplore.view.search.refs import RefsView
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
@@ -310,8 +311,8 @@ class Workspace:
         """
         from ptexplore.view.search.find import FindQuery, find, nothing_fits
 
-        marks = self._marks_on_trees(self.trees) if kind in (None, "note") else {}
-        view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), marks)
+        notes = self.searched_notes(self.trees) if kind in (None, "note", "folder") else None
+        view = find(self.trees, self.catalogue, query, FindQuery(limit, kind, text, declarations), notes)
         if not view.groups:
             raise nothing_fits(self.trees, query, kind)
         return view
@@ -403,6 +404,23 @@ class Workspace:
         Raises PtexploreError if a folder of notes cannot be read.
         """
         return self._placed((indexed.tree, indexed.store) for indexed in trees if project(indexed) == "pytorch")
+
+    @cached_property
+    def topics(self) -> list[Topic]:
+        """All that was written about: tours, stops, concepts, folders. Raises as `library` does."""
+        from ptexplore.annotations.topics import kept_topics
+
+        return kept_topics(self._note_folders())
+
+    def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
+        """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
+        from ptexplore.view.search.find import SearchedNotes
+
+        try:
+            return SearchedNotes(self.marks(trees), self.topics)
+        except PtexploreError as error:
+            self.notice(f"notes are not shown: {error.message} ({error.why})")
+            return SearchedNotes()
 
     def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> MarksByTree:
         from ptexplore.annotations.marks import kept_marks

@@ -147,7 +147,7 @@ def test_find_knows_notes_by_id_title_and_words(group: Group) -> None:
         assert (found[0]["name"], result["kind"], result["name"]) == ("notes", "note", "mine#turns"), query
         assert result["source"]["line"] == group.line(MIX, "int use(")
     shown = group("find", "--tree", "mini", "where it turns")
-    assert "mine#turns  Where it turns  ptexplore tour mine turns" in shown.out, shown
+    assert "mine#turns  Where it turns  stop  ptexplore tour mine turns" in shown.out, shown
     lost = group.data("find", "--tree", "mini", "mine#lost", "--kind", "note", "--json")["groups"][0]["results"][0]
     assert (lost["source"]["line"], lost["source"]["precision"]) == (None, "unknown")
     assert group("find", "--tree", "mini", "quetzalcoatls", "--kind", "note").three_parts(1)

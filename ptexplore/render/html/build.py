@@ -99,7 +99,7 @@ def _write(
     lists.folders(site, out, contents.folder_pages, library)
     lists.operators(site, out, runtime=contents.torch is not None)
     lists.about(site, out, problems)
-    write_search(site, out, contents.names, tours, traces, base, progress)
+    write_search(site, out, contents, tours, traces, base, progress)
     write_assets(out)
     return tours.lost, problems
 

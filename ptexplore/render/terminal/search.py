@@ -47,11 +47,15 @@ def _located(spot: Spot, locate: LocateIn | None) -> Text:
 
 
 def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
-    """Every group under its name, what was left out, and what to type next."""
-    for number, group in enumerate(view.groups):
-        if number:
+    """The best of all sorts, then every group under its name, what was left out, how it was searched."""
+    if view.best:
+        console.print(Text("best", style="bold"))
+    for hit in view.best:
+        _PRINT.get(hit.kind, _symbol)(console, hit, locate)
+    for number, group in enumerate(view.further):
+        if number or view.best:
             console.print()
-        console.print(Text(group.name, style="bold"))
+        console.print(Text(f"further {group.name}" if view.best and group.name != "text" else group.name, style="bold"))
         for hit in group.hits:
             _PRINT.get(hit.kind, _symbol)(console, hit, locate)
         if group.more is None:
@@ -95,16 +99,25 @@ def _text_line(console: Console, hit: Candidate, locate: LocateIn) -> None:
 
 def _file(console: Console, hit: Candidate, locate: LocateIn) -> None:
     trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.also))
-    facts = styled((f"  {hit.detail}", "dim"), (f"  {trees}", "magenta"))
+    facts = styled((f"  {hit.detail}", ""), (f"  {hit.kind}", "dim"), (f"  {trees}", "magenta"))
     folded(console, _located(hit.spot, locate).append_text(facts), "  ", "    ")
 
 
+def _folder(console: Console, hit: Candidate, locate: LocateIn) -> None:
+    del locate  # a folder has no line to open
+    trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.also))
+    title = styled((hit.name, "bold cyan"), ("  folder", "dim"), (f"  {trees}", "magenta"))
+    folded(console, title, "  ", "    ")
+    folded(console, styled((f"{hit.detail}  " if hit.detail else "", ""), (hit.command, "cyan")), "    ", "      ")
+
+
 def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
-    title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {hit.command}", "cyan"))
+    kind = "stop" if "#" in hit.name else hit.kind
+    title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {kind}", "dim"), (f"  {hit.command}", "cyan"))
     _with_places(console, title, [hit.spot], (), locate)
 
 
-_PRINT = {"line": _text_line, "file": _file, "note": _note}
+_PRINT = {"line": _text_line, "file": _file, "folder": _folder, "note": _note, "tour": _note, "concept": _note}
 
 
 def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: int) -> None:

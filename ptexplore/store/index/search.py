@@ -10,6 +10,7 @@ from itertools import islice
 
 from ptexplore.lazy import remembered
 from ptexplore.model.symbols import Symbol
+from ptexplore.source.canonical import folders_around
 from ptexplore.store.index.opening import IndexConnection
 from ptexplore.store.index.rows import SYMBOL, symbol, text_id
 
@@ -79,6 +80,11 @@ class PathsText:
     def __init__(self, paths: Iterable[str]) -> None:
         self._lower = {path: path.lower() for path in paths}
 
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The folders that these paths go through."""
+        return folders_around(self._lower)
+
     def like(self, fragment: str, limit: int) -> list[str]:
         """Paths that hold `fragment`: those that end in it first, at a folder's border before others."""
         part = fragment.lower()
@@ -94,6 +100,17 @@ class PathsText:
 
 EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
+_MANY = 8  # symbols of one name that is only like what was typed, at least: others are like it, too
+_START = re.compile(
+    r"(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])"
+)
+
+
+def word_starts(name: str) -> list[int]:
+    """Where the words of a name begin: TensorIterator, add_kernel and Dispatcher.h have two."""
+    return [match.start() for match in _START.finditer(name)]
+
+
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 PART = 3  # letters of a piece of a word that words are looked through for
 _WORD = re.compile(r"\w+")
@@ -108,10 +125,11 @@ class IndexSearch(IndexConnection):
         """Every distinct name."""
         return LinesText(str(self.rows("SELECT names FROM names")[0][0]))
 
-    def search(self, query: str, limit: int) -> list[tuple[Symbol, int]]:
-        """Symbols and their scores, best first, at most `limit`: exact name, prefix, camel-hump, typing mistakes.
+    def search(self, query: str, limit: int, *, slips: bool = True) -> list[tuple[Symbol, int]]:
+        """Symbols and their scores, best first, at most `limit`: exact name, prefix, camel-hump, a part.
 
-        A qualified query asks its parts of the container too.
+        With `slips` also names that differ by slips of the finger, where none is the query or begins so. A qualified
+        query asks its parts of the container too.
         """
         *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
@@ -119,25 +137,27 @@ class IndexSearch(IndexConnection):
         scores: dict[Symbol, int] = {}
         # Who writes TI may mean TILE or TensorIterator: neither crowds out the other.
         shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
-        for tier, names in self._ranked(last, max(200, 4 * limit)):
+        for tier, names in self._ranked(last, max(200, 4 * limit), slips=slips):
             room = shared if tier == PREFIX else limit
-            for place, candidate in self._best(names, outer, room - len(scores)):
+            each = room if tier == EXACT else max(_MANY, room // _MANY)
+            for place, candidate in self._best(names, outer, room - len(scores), each):
                 if len(scores) < room:
                     scores.setdefault(candidate, tier - min(place, 99))
             if len(scores) >= limit:
                 break
         return list(scores.items())
 
-    def _best(self, names: Iterable[str], outer: list[str], limit: int) -> list[tuple[int, Symbol]]:
+    def _best(self, names: Iterable[str], outer: list[str], limit: int, each: int) -> list[tuple[int, Symbol]]:
         """At most `limit` symbols whose container holds the words of `outer`, best first, with their name's place.
 
+        At most `each` of one name.
         Names are asked for one after the other: most are not needed, and a namespace has a row for each file.
         """
         placed: list[tuple[int, int]] = []
         for place, name in enumerate(names):
             if len(placed) >= limit:
                 break
-            placed += [(place, number) for number in self._ids(name, outer, limit - len(placed))]
+            placed += [(place, number) for number in self._ids(name, outer, min(each, limit - len(placed)))]
         ids = ", ".join(str(number) for _, number in placed)
         rows = self.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({ids})")
         by_id = {row[0]: symbol(row[1:]) for row in rows}
@@ -149,21 +169,25 @@ class IndexSearch(IndexConnection):
         rows = self.rows(
             f"""SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
             WHERE s.name = ?{where}
-            ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), length(c.text), f.path, s.line, s.id LIMIT ?""",
+            ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), area(f.path), length(c.text), f.path, s.line, s.id
+            LIMIT ?""",
             name, *(word.lower() for word in outer if word), limit,
         )  # fmt: skip
         return [number for (number,) in rows]
 
-    def _ranked(self, last: str, most: int) -> Iterator[tuple[int, list[str]]]:
+    def _ranked(self, last: str, most: int, *, slips: bool) -> Iterator[tuple[int, list[str]]]:
         """Names that `last` may mean, best first, none twice, by how they are like it."""
         seen: set[str] = set()
+        begun = False
         tiers = ((EXACT, self._exact), (PREFIX, self._prefix), (HUMPS, self._humps), (INSIDE, self._inside),
                  (TYPO, self._typos))  # fmt: skip
         for score, tier in tiers:
-            if score == TYPO and seen:
-                return  # a slip is likely only where nothing bears what was typed
+            if score == TYPO and (begun or not slips):
+                return  # a slip is likely only where no name is what was typed, or begins so
             new = [name for name in islice(tier(last), 20 * most) if name not in seen]
-            new.sort(key=lambda name: (not name.startswith(last), len(name), name))
+            if score != TYPO:  # these come with the fewest slips first
+                new.sort(key=lambda name: (not name.startswith(last), len(word_starts(name)), len(name), name))
+            begun = begun or (score >= PREFIX and bool(new))
             seen.update(new)
             yield score, new[:most]
 
@@ -210,6 +234,20 @@ class IndexSearch(IndexConnection):
                 if name not in near and abs(len(name) - len(low)) <= most:
                     near[name] = slips(low, name.lower(), most)
         yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)
+
+    def uses(self, names: Iterable[str]) -> dict[str, int]:
+        """How often each of these names is used, coarsely: by how many files, in how many ways of writing it."""
+        counts: dict[str, int] = {}
+        wanted = list(dict.fromkeys(names))
+        for at in range(0, len(wanted), 200):
+            chosen = wanted[at : at + 200]
+            marks = ", ".join("?" * len(chosen))
+            counts.update(self.rows(f"SELECT name, count(*) FROM ref WHERE name IN ({marks}) GROUP BY name", *chosen))
+        return counts
+
+    def every_use(self) -> dict[str, int]:
+        """The same for every name."""
+        return dict(self.rows("SELECT name, count(*) FROM ref GROUP BY name"))
 
     def names(self, prefix: str, limit: int) -> list[str]:
         """Names that begin with `prefix`, sorted; whole qualified ones where `prefix` has a "::" or "."."""
@@ -269,6 +307,10 @@ class IndexSearch(IndexConnection):
     @cached_property
     def _paths(self) -> PathsText:
         return PathsText(path for (path,) in self.rows("SELECT path FROM file ORDER BY path"))
+
+    def folders(self) -> frozenset[str]:
+        """Every folder that holds a file, or a folder that does."""
+        return self._paths.folders
 
     def files_like(self, fragment: str, limit: int) -> list[str]:
         """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""

@@ -1,9 +1,9 @@
-"""The palette: symbols, operators, files, notes and text, found while the reader types; Enter opens."""
+"""The palette: symbols, operators, files, folders, notes and text, found while the reader types; Enter opens."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -22,23 +22,21 @@ from ptexplore.tui.asking import Choices
 from ptexplore.tui.messages import message_for
 from ptexplore.view.line import after_name
 from ptexplore.view.opening import open_hit
-from ptexplore.view.search.find import SORTS, HitGroup, Sort, asked, hits
+from ptexplore.view.search.find import SORTS, FindView, HitGroup, Sort, asked, hits
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.timer import Timer
 
     from ptexplore.tui.library import Library
     from ptexplore.view.search.operators import Catalogue
     from ptexplore.view.trees import Candidate, IndexedTree
 
-_SOON = 0.04  # seconds that results wait for the rest of them: a list drawn once costs half of one drawn twice
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 MORE = "there are more: tab shows one sort alone, more letters narrow it"
 NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
 
-# Hears the number of the question, the groups so far, whether that is all, and what went wrong.
-Hear = Callable[[int, "list[HitGroup]", bool, str], object]
+# Hears the number of the question, what was found, and what went wrong.
+Hear = Callable[[int, "FindView | None", str], object]
 
 
 class Searcher:
@@ -54,26 +52,22 @@ class Searcher:
         self._pool.submit(self._warm)
 
     def ask(self, query: str, sort: Sort, hear: Hear) -> None:
-        """Search; `hear` is called in the thread, after each sort, as long as nothing else was asked meanwhile."""
+        """Search; `hear` is called in the thread, as long as nothing else was asked meanwhile."""
         self.last += 1
         self._pool.submit(self._answer, self.last, query, sort, hear)
 
     def _answer(self, number: int, query: str, sort: Sort, hear: Hear) -> None:
-        groups: list[HitGroup] = []
+        view: FindView | None = None
         trouble = ""
         try:
             if number == self.last:
                 trees, catalogue = self._opened
-                marks_by_tree = self.library.read_marks()
-                for group in hits(trees, catalogue, marks_by_tree, query, sort, lambda: number != self.last):
-                    if number != self.last:
-                        return
-                    groups.append(group)
-                    hear(number, groups[:], False, "")
+                notes = self.library.searched_notes()
+                view = hits(trees, catalogue, notes, query, sort, lambda: number != self.last)
         except PtexploreError as error:
             trouble = error.one_line
         if number == self.last:
-            hear(number, groups, True, trouble)
+            hear(number, view, trouble)
 
     def _warm(self) -> None:
         """Read what every question needs, before the first one."""
@@ -82,7 +76,7 @@ class Searcher:
             for indexed in trees:
                 indexed.store.search("abc", 1)
                 indexed.store.files_like("abc", 1)
-            self.library.read_marks()
+            self.library.searched_notes()
 
     @cached_property
     def _opened(self) -> tuple[list[IndexedTree], Catalogue | None]:
@@ -122,7 +116,6 @@ class Palette(ModalScreen[Message | None]):
         self._searcher = searcher
         self._hits: list[Candidate] = []
         self._number = -1
-        self._waiting: Timer | None = None
         self._sort: Sort | None = None
         self._told = EMPTY
 
@@ -155,21 +148,18 @@ class Palette(ModalScreen[Message | None]):
             self._number = -1
             self._show([], EMPTY)
 
-    def _hear(self, number: int, groups: list[HitGroup], complete: bool, trouble: str) -> None:
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
+    def _hear(self, number: int, view: FindView | None, trouble: str) -> None:
         if number != self._number or not self.is_attached:
             return  # something else was typed meanwhile
-        if not complete:
-            self._waiting = self.set_timer(_SOON, lambda: self._hear(number, groups, True, ""))
-        elif groups or trouble:
-            more = any(group.more != 0 for group in groups)
-            self._show(groups, trouble or (MORE if more else ""))
-        else:
-            self._show([], "nothing fits" if self._searcher.library.trees else NO_INDEX)
+        if view is None or not (view.groups or trouble):
+            self._show([], trouble or ("nothing fits" if self._searcher.library.trees else NO_INDEX))
+            return
+        best = [HitGroup("best", view.best)] if view.best else []
+        more = any(group.more != 0 for group in view.groups)
+        told = "; ".join([*view.remarks, *([MORE] if more else [])])
+        self._show([*best, *view.further], trouble or told)
 
-    def _show(self, groups: list[HitGroup], message: str) -> None:
+    def _show(self, groups: Sequence[HitGroup], message: str) -> None:
         options: list[Option] = []
         self._hits = []
         for group in groups:
@@ -217,12 +207,9 @@ def _prompt(hit: Candidate) -> Content:
     """Two lines: what it is; where, in which tree, how sure."""
     if hit.kind == "line":
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
-    kind = f"  {hit.kind}" + (" (declared)" if hit.declared else "")
-    name = (
-        (clean(hit.name), "bold"),
-        clean(after_name(hit.kind, hit.detail)),
-        (kind if hit.kind != "file" else "", "dim"),
-    )
+    kind = "stop" if hit.kind == "note" and "#" in hit.name else hit.kind
+    kind = f"  {kind}" + (" (declared)" if hit.declared else "")
+    name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)), (kind, "dim"))
     return Content.assemble(*name, "\n  ", _place(hit))
 
 

@@ -119,7 +119,8 @@ def release_of(info: TreeInfo) -> str:
 def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree, str] | None:
     """The first tree that has the folder, and its path: one of SHORT_NAMES, a path, or "." for all of the first tree.
 
-    None for what is no folder's name. Raises PtexploreError where no tree here has one of SHORT_NAMES.
+    The end of a path ("native/cpu") will do where one folder alone ends so. None for what is no folder's name. Raises
+    PtexploreError where no tree here has one of SHORT_NAMES.
     """
     if target == ROOT and trees:
         return trees[0], ""
@@ -129,6 +130,10 @@ def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree,
     for indexed in trees:
         if indexed.store.has_folder(path):
             return indexed, path
+    for indexed in trees if "/" in path else ():
+        ending = [folder for folder in indexed.store.folders() if folder.endswith(f"/{path}")]
+        if len(ending) == 1:
+            return indexed, ending[0]
     if target in SHORT_NAMES:
         why = f"no tree here has {path}"
         raise PtexploreError(f"there is no folder {target} here", why, "ptexplore fetch", FAILED)

@@ -1,11 +1,9 @@
-"""Which notes are about what is shown: lines of a file, the hops of a Trail, an operator, a query's words."""
+"""Which notes are about what is shown: lines of a file, the hops of a Trail, an operator."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -85,38 +83,3 @@ def _hop(hop: Hop, by_path: _ByPath) -> Hop:
     if children is hop.children and len(names) == len(hop.notes):
         return hop
     return replace(hop, notes=tuple(names), children=children)
-
-
-# --- words ---
-
-
-def _begins(words: Iterable[tuple[str, re.Pattern[str]]], text: str) -> bool:
-    """Whether every word begins one of the text's; most texts do not even hold it, which is told sooner."""
-    return all(word in text and pattern.search(text) for word, pattern in words)
-
-
-@lru_cache(maxsize=4096)  # a palette asks with every letter
-def _folded(text: str) -> str:
-    return text.casefold()
-
-
-def matching(marks: Iterable[Mark], query: str) -> list[tuple[bool, Mark]]:
-    """The marks that a query fits, best first, each with whether its name or title does: else its text alone.
-
-    Every word of the query must begin a word there.
-    """
-    words = [(word, re.compile(rf"(?<!\w){re.escape(word)}")) for word in query.casefold().split()]
-    shortest = min(map(len, query.split()), default=0)
-    if shortest < 2:
-        return []  # a letter or a sign begins a word of every note
-    ranked = []
-    for mark in marks:
-        title = _folded(f"{mark.stop} {mark.tour} {mark.title}")
-        if query.casefold() in (mark.stop, mark.stop.partition("#")[2]):
-            ranked.append((0, mark))
-        elif _begins(words, title):
-            ranked.append((1, mark))
-        elif shortest > 2 and _begins(words, _folded(mark.text)):
-            ranked.append((2, mark))
-    ranked.sort(key=lambda item: item[0])  # in equal rank the tours' own order
-    return [(rank < 2, mark) for rank, mark in ranked]

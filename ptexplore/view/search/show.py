@@ -20,6 +20,7 @@ from ptexplore.source.python_names import is_python_name
 from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.notes.notes_about import MarksByTree, on_lines
 from ptexplore.view.search.operators import Catalogue, operator_spot
+from ptexplore.view.search.ranking import read_query
 from ptexplore.view.tokens import Stretch, surroundings
 from ptexplore.view.trees import (
     Candidate,
@@ -239,6 +240,9 @@ def candidates(
         return files
     target = pasted(target)
     named = [*_symbols(trees, target), *_operators(trees, catalogue, target)]
+    call = read_query(target).call if not named else ""
+    if call:  # torch.add is no function of these files: Python's name for an operator
+        named = _operators(trees, catalogue, f"aten::{call}")
     if kind is not None:
         return [candidate for candidate in named if candidate.kind == kind]
     named.sort(key=lambda candidate: _ORDER.get(candidate.kind, 3))

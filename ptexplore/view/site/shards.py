@@ -10,32 +10,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from ptexplore.annotations.plain_words import STOP_WORDS
+from ptexplore.annotations.topics import Topic
+from ptexplore.store.index.search import word_starts
+
 LARGEST = 100_000  # bytes of a shard
 _FULL = LARGEST * 9 // 10  # about, since what a row takes is an estimate
 _TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
 _SHARED = 74  # letters at most: "z"
 _DEEPEST = 24  # characters of a beginning
-_KIND_RANK = {"o": 0, "n": 1, "k": 1, "x": 1, "c": 2, "f": 3, "m": 4, "p": 4, "t": 5, "h": 5, "e": 7, "v": 8}
 
 
 class SearchRow(NamedTuple):
-    """One thing that can be found: `kind` is a letter (docs/html.md), `url` from the root, `context` where it is."""
+    """One thing that can be found: `kind` is a letter (docs/html.md), `url` from the root, `context` where it is.
+
+    `code` is what orders it beside others that fit alike; `place` orders the rows of a shard, of which not all may fit.
+    """
 
     name: str
     kind: str
     url: str
     fragment: str = ""
     context: str = ""
-    low: int = 0  # shown after the others: declarations, tests
+    code: str = "00"
+    place: tuple[int, ...] = ()
 
 
 _Entry = tuple[str, SearchRow, int]  # what is typed, the row that it finds, about how many bytes that takes
 
 
 def begins(row: SearchRow) -> set[str]:
-    """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too."""
+    """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too.
+
+    Of a class also its initials, which stand for it: DKS is DispatchKeySet.
+    """
     low = row.name.casefold()
     words = {low, low.lstrip("_")}
+    if row.kind == "c":
+        words.add("".join(low[at] for at in word_starts(row.name)) if row.name.isascii() else "")
     if row.kind not in "fcmtve":
         words.update(re.findall(r"\w+", low), re.split(r"[\W_]+", low))
     return {word[:_DEEPEST] for word in words if len(word) > 1}
@@ -104,11 +116,11 @@ def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
     plain = {context: _plain(context) for context in {row.context for row in rows}}
     contexts = {text: number for number, text in enumerate(sorted(set(plain.values())))}
     lines = [
-        f"{_plain(name)}\t{kind}\t{urls[url]}\t{fragment}\t{contexts[plain[context]]}"
-        for name, kind, url, fragment, context, _low in rows
+        f"{_plain(name)}\t{kind}{code}\t{urls[url]}\t{fragment}\t{contexts[plain[context]]}"
+        for name, kind, url, fragment, context, code, _place in rows
     ]
     document = {"u": _packed(urls), "c": _packed(contexts), "r": "\n".join(lines)} | ({"more": True} if more else {})
-    return f"ptx.shard({number},{json.dumps(document, ensure_ascii=False, separators=(',', ':'))})\n"
+    return f"ptx.shard({number},{_json(document)})\n"
 
 
 def _packed(texts: Iterable[str]) -> list[str]:
@@ -121,12 +133,51 @@ def _packed(texts: Iterable[str]) -> list[str]:
     return packed
 
 
-def table(tables: Iterable[Mapping[str, int]]) -> str:
-    """The script that says which shard answers what: one table a family, in their order."""
-    packed = [
-        json.dumps(dict(sorted(numbers.items())), ensure_ascii=False, separators=(",", ":")) for numbers in tables
-    ]
-    return f"ptx.table({','.join(packed)})\n"
+def table(tables: Iterable[Mapping[str, int]], topics: int) -> str:
+    """The script that says which shard answers what: one table a family, in their order.
+
+    With it come the words that say nothing, and how many files of topics there are.
+    """
+    packed = [dict(sorted(numbers.items())) for numbers in tables]
+    return f"ptx.table({_json([packed, ' '.join(sorted(STOP_WORDS)), topics])[1:-1]})\n"
+
+
+class TopicRow(NamedTuple):
+    """A tour, stop, concept or folder with its page: `kind` is a letter, `url` from the root."""
+
+    kind: str
+    topic: Topic
+    url: str
+    fragment: str = ""
+
+
+def topic_files(rows: Sequence[TopicRow]) -> list[str]:
+    """The scripts of all topics, best kept together: a search looks through every one of them."""
+    files: list[str] = []
+    held: list[str] = []
+    for number, (kind, topic, url, fragment) in enumerate(rows):
+        href = f"{url}#{fragment}" if fragment else url
+        fields = [
+            kind,
+            number,
+            list(topic.names),
+            topic.title,
+            topic.summary,
+            topic.titled,
+            topic.about,
+            topic.words,
+            href,
+        ]
+        text = _json(fields)
+        if held and sum(map(len, held)) + len(text) > _FULL:
+            files.append(f"ptx.topics([{','.join(held)}])\n")
+            held = []
+        held.append(text)
+    return [*files, f"ptx.topics([{','.join(held)}])\n"] if held else files
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _plain(text: str) -> str:
@@ -139,9 +190,9 @@ def _size(row: SearchRow) -> int:
     return name + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
 
 
-def _rank(row: SearchRow) -> tuple[int, int, int, str, int, str, str, str]:
+def _rank(row: SearchRow) -> tuple[object, ...]:
     context = row.context  # a short one is rarely one of a thousand generated ones
-    return (row.low, _KIND_RANK.get(row.kind, 9), len(row.name), row.name, len(context), context, row.url, row.fragment)
+    return (row.place, len(row.name), row.name, len(context), context, row.url, row.fragment)
 
 
 NAMES_OF_A_WORD = 40  # names of one word: more would make the search as large as the source

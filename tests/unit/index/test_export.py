@@ -19,6 +19,7 @@ def test_lines_are_sorted_and_whole(tmp_path: Path) -> None:
         Symbol(odd, "Z", "N::Z", "class", 2, 9, 2),
         Symbol(odd, "a", "N::Z::a", "member", 5, 5, 5),
         Symbol(odd, "a", "N::Z::a", "function", 6, 6, 6, role="declaration"),
+        Symbol(odd, "", "", "enum", 7, 7, 7),  # which no reader can look for
     )
     made = (Dialect(odd, 8, 8, "stub-define", "blend_stub", macro="DEFINE_DISPATCH"),)
     with IndexWriter(tmp_path / "i.sqlite", anew=True) as writer:

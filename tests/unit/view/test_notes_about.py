@@ -9,7 +9,7 @@ import pytest
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
-from ptexplore.view.notes.notes_about import about_operator, holds, matching, on_lines, with_notes
+from ptexplore.view.notes.notes_about import about_operator, holds, on_lines, with_notes
 from ptexplore.view.trace.rows import stops_to_read
 
 FUNCTION = Mark("t#f", "The function", "Tour", "exact", "v2.6.0", "a.cpp", 12, 12, 9, 10, 20, "at::f", "function")
@@ -77,13 +77,3 @@ def test_an_operators_hop_has_its_entrys_stops_but_none_that_is_nowhere() -> Non
 def test_names_that_are_none_are_not_suggested() -> None:
     call = replace(hop(1, "x.cpp", 1), notes=("t#f", "a b", "$(x)", "../x#y", "t#f"))
     assert stops_to_read(trail(call)) == ["t#f"]
-
-
-@pytest.mark.parametrize(
-    "query, stops",
-    [("t#f", ["t#f"]), ("f", []), (".", []), ("function", ["t#f"]), ("unction", []), ("the FUNC", ["t#f"]),
-     ("quetzal", ["t#n"]), ("etzal", []), ("", []), ("tour", ["t#f", "t#n"])],
-)  # fmt: skip
-def test_words(query: str, stops: list[str]) -> None:
-    found = [mark.stop for _named, mark in matching([FUNCTION, NOWHERE], query)]
-    assert found == stops

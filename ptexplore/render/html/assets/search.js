@@ -2,17 +2,24 @@
 (function () {
   "use strict";
   const { load, address, make } = ptx;
-  const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["n", "notes"], ["hk", "headings"], ["x", "traces"]];
-  const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", n: "note",
-    h: "heading", k: "concept", x: "trace" };
-  const FIRST = { o: 0, k: 1, n: 1, x: 1, h: 3 }; // of two that fit equally well; 2 is all the rest
-  const SHOWN = 40, LEAST = 2, ALIKE = 3;
+  const { read, parts, lowered, ranked } = ptx.ranking;
+  const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"], ["x", "traces"]];
+  const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
+    n: "stop", h: "heading", k: "concept", x: "trace" };
+  const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4;
 
   /* --- data --- */
 
-  let tables = null; // one a family of shards, each asked
-  const shards = new Map();
-  ptx.table = (...given) => { tables = given.map((one) => new Map(Object.entries(one))); };
+  let tables = null, stops = new Set(), wanted = 0; // one table a family of shards, each asked; words that say nothing; files of topics
+  const shards = new Map(), topics = [];
+  ptx.table = (given, words, files) => {
+    tables = given.map((one) => new Map(Object.entries(one)));
+    stops = new Set(words.split(" "));
+    wanted = files;
+  };
+  ptx.topics = (rows) => topics.push(...rows.map(([kind, number, names, title, summary, titled, about, words, href]) => (
+    { kind, number, names, title, name: title, context: kind === "d" ? names[0] : names[0].split("#")[0], summary, titled: titled.split(" "),
+      about: about ? about.split(" ") : [], words: words ? words.split(" ") : [], held: new Set(words.split(" ")), href })));
   /* Sorted texts: each begins with how many letters it shares with the one before it. */
   const unpacked = (texts) => {
     let last = "";
@@ -25,16 +32,14 @@
   ptx.shard = (number, { u, c, r: rows, more }) => {
     const urls = unpacked(u), contexts = unpacked(c);
     shards.set(number, { more: !!more, rows: rows.split("\n").filter(Boolean).map((row) => {
-      const [name, kind, url, hash, context] = row.split("\t");
+      const [name, kind, url, hash, given] = row.split("\t"), context = contexts[given] || "", likely = Number(kind[1]);
       const fragment = /^\d+$/.test(hash) ? `L${hash}` : hash;
-      const last = kind === "p" ? name.slice(name.lastIndexOf("/") + 1) : name;
-      return { name, kind, href: urls[url] + (fragment ? `#${fragment}` : ""), context: contexts[context] || "", last, low: last.toLowerCase(),
-        whole: `${contexts[context] || ""} ${name}`.toLowerCase(), words: null };
+      return { name, kind: kind[0], minor: likely % 2 === 1, area: likely >> 1, uses: parseInt(kind[2], 16), method: kind[3] === "m",
+        href: urls[url] + (fragment ? `#${fragment}` : ""), context, low: lowered(name), python: /\.pyi?\.html$/.test(urls[url]),
+        path: kind[0] === "d" ? (context ? `${context}/${name}` : name) : "" };
     }) });
   };
   const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
-  /* "at::native::addMM" and "native/Mix.cpp" are asked for word by word; the last one chooses the shard. */
-  const termsOf = (asked) => asked.toLowerCase().split(/\s+|::|\//).filter((one) => plain(one));
   function beginning(table, term) {
     const bare = term.replace(/^[^\p{L}\p{N}]+/u, "");
     for (const one of new Set([term, bare, plain(term)])) {
@@ -42,77 +47,41 @@
     }
     return null;
   }
+  const given = async () => { if (!tables) await load(address("search/table.js")); };
+  /* The rows that may be called so: those whose name begins like a term, or has a word that does. */
+  let last = { of: "", rows: [], more: false }; // most letters ask the same shards as the one before
   async function rowsFor(terms) {
-    if (!tables) await load(address("search/table.js"));
-    const numbers = tables.map((table) => beginning(table, terms.at(-1)) ?? (terms.length > 1 ? beginning(table, terms.at(-2)) : null));
-    if (terms.length > 1) numbers.push(...tables.map((table) => beginning(table, terms.join("")))); // "dispatch key" is DispatchKey, too
-    const needed = [...new Set(numbers.filter((one) => one !== null))];
+    await given();
+    const numbers = terms.flatMap((term) => tables.map((table) => beginning(table, term)));
+    const needed = [...new Set(numbers.filter((one) => one !== null))].sort((a, b) => a - b), of = needed.join(" ");
+    if (of === last.of) return last;
     await Promise.all(needed.filter((one) => !shards.has(one)).map((one) => load(address(`search/${one}.js`))));
-    const found = needed.map((one) => shards.get(one));
-    return { rows: found.flatMap((one) => one.rows), more: found.some((one) => one.more) };
-  }
-
-  /* --- ranking --- */
-
-  function wordsOf(name) {
-    return name.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2").replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
-      .toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-  }
-  /* "tenit" finds TensorIterator: every piece of it begins a word, in their order. */
-  function begins(asked, words, at = 0) {
-    if (!asked) return true;
-    for (let i = at; i < words.length; i++) {
-      for (let n = 0; n < asked.length && n < words[i].length && asked[n] === words[i][n];) {
-        n++;
-        if (begins(asked.slice(n), words, i + 1)) return true;
-      }
+    const found = needed.map((one) => shards.get(one)), seen = new Set(), rows = [];
+    for (const row of found.flatMap((one) => one.rows)) {
+      const same = `${row.kind} ${row.href} ${row.name}`;
+      if (!seen.has(same)) { seen.add(same); rows.push(row); }
     }
-    return false;
+    last = { of, rows, more: found.some((one) => one.more) };
+    return last;
   }
-  function rank(one, term, bare) {
-    if (one.low === term || (one.kind === "o" && one.low.startsWith(`${term}.`))) return 0; // add is add.Tensor, add.out, …
-    if (one.low.startsWith(term)) return one.low[term.length] === "." ? 1 : 2;
-    one.words ??= wordsOf(one.last);
-    if (one.words.includes(term)) return 3;
-    if (one.words.some((word) => word.startsWith(term))) return 4;
-    if (one.low.includes(term)) return 5;
-    if (bare.length > 2 && bare.length < 24 && begins(bare, one.words)) return 6;
-    return one.whole.includes(term) ? 7 : -1;
+  /* All that fits, best first; how it was searched; whether longer beginnings have more. */
+  async function search(text, kinds = "") {
+    await given();
+    const asked = read(text, stops), terms = new Set([lowered(asked.call), lowered(asked.last)]);
+    if (topics.length === 0) await Promise.all(Array.from({ length: wanted }, (_, n) => load(address(`search/topics-${n}.js`))));
+    if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
+    else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
+    if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
+    const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
+    const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);
+    return { ...ranked(asked, of(rows), of(topics), stops), more };
   }
-  function ranked(rows, terms, kinds) {
-    const bare = terms.map(plain), found = [], seen = new Set(), times = new Map();
-    for (const one of rows) {
-      if (kinds && !kinds.includes(one.kind)) continue;
-      const same = `${one.kind} ${one.href} ${one.name}`;
-      if (seen.has(same)) continue;
-      seen.add(same);
-      /* The last word is what is looked for; those before it say where. */
-      let place = rank(one, terms.at(-1), bare.at(-1));
-      for (let i = 0; i < terms.length - 1 && place >= 0; i++) {
-        if (!one.whole.includes(terms[i])) place = rank(one, terms[i], bare[i]) < 0 ? -1 : place;
-      }
-      if (terms.length > 1 && plain(one.last) === bare.join("")) place = 0;
-      if (place < 0) continue;
-      /* A class that a hundred headers declare is shown where it is defined, and twice more. */
-      const alike = `${one.kind} ${one.whole}`, count = (times.get(alike) || 0) + 1;
-      times.set(alike, count);
-      if (count <= ALIKE) found.push([place, one]);
-    }
-    /* What is left open stays as the shard has it: definitions before declarations and tests. A class comes before what
-       makes one; of an operator's overloads the plain one, then .Tensor, and the out= forms last. */
-    const first = (one) => {
-      if (one.kind === "o") return (one.context !== "aten" ? 0.5 : 0) + (/[._]out$/.test(one.low) ? 0.3 : /\.(?!tensor$)/.test(one.low) ? 0.2 : one.low.includes(".") ? 0.1 : 0);
-      if (one.kind === "c") return 1.9;
-      return FIRST[one.kind] ?? (one.kind === "f" && /(?:^|::|\.)([^:.]+)$/.exec(one.context)?.[1] === one.name ? 2.1 : 2);
-    };
-    found.sort(([a, x], [b, y]) => a - b || first(x) - first(y) || x.last.length - y.last.length);
-    return found.map(([, one]) => one);
-  }
+  ptx.search = search;
   /* Where a symbol of exactly that qualified name is: addresses from the root. */
   ptx.named = async (name) => {
-    const wanted = name.toLowerCase(), terms = termsOf(name.replaceAll(".", " "));
+    const wanted = name.toLowerCase(), term = parts(name.replaceAll(".", " ")).at(-1);
     try {
-      const { rows } = terms.length ? await rowsFor(terms) : { rows: [] };
+      const { rows } = term ? await rowsFor([lowered(term)]) : { rows: [] };
       return [...new Set(rows.filter((one) => "fcmtve".includes(one.kind) && [`${one.context}::${one.name}`, `${one.context}.${one.name}`, one.name]
         .some((full) => full.toLowerCase() === wanted)).map((one) => one.href))];
     } catch { return []; }
@@ -147,34 +116,25 @@
   }
   const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
-    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one)].filter(Boolean).join(" · ")));
-  /* torch.add, F.conv2d, x.view and Tensor.add_ are ways of Python to write an operator: its name is looked for, what stands
-     in that very module comes first, and what is written so follows. */
-  const PYTHON = /^(torch|tensor|[a-z]|nn|functional|aten)((?:\.\w+)*)\.(\w+)\(?$/i;
-  async function answers(text, terms) {
-    const shard = await rowsFor(terms), written = ranked(shard.rows, terms, kinds), python = PYTHON.exec(text.trim());
-    if (!python || plain(python[3]).length < LEAST) return { all: written, more: shard.more };
-    const name = python[3].toLowerCase(), module = (python[1] + python[2]).toLowerCase(), other = await rowsFor([name]);
-    const meant = ranked(other.rows, [name], kinds), own = meant.filter((one) => one.low === name && one.context.toLowerCase() === module);
-    return { all: [...new Set([...own, ...meant.filter((one) => one.low === name || one.kind === "o"), ...written, ...meant])], more: shard.more || other.more };
-  }
+    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one), one.summary].filter(Boolean).join(" · ")));
   async function look() {
-    const terms = termsOf(input.value), mine = ++turn;
-    if (!terms.length || plain(input.value).length < LEAST) {
+    const mine = ++turn;
+    if (plain(input.value).length < LEAST) {
       results = [];
       list.replaceChildren();
       open(false);
       input.dataset.answered = input.value;
       return;
     }
-    let shard;
-    try { shard = await answers(input.value, terms); } catch { shard = null; }
+    let answer;
+    try { answer = await search(input.value, kinds); } catch { answer = null; }
     if (mine !== turn) return;
-    const all = shard ? shard.all : [];
+    const all = answer ? answer.results : [];
     results = all.slice(0, SHOWN);
     list.replaceChildren(...results.map(option));
-    told.textContent = !shard ? "the search's data cannot be loaded" : !all.length ? "nothing found"
-      : all.length > SHOWN ? `the first ${SHOWN} of ${all.length}${shard.more ? " or more" : ""}` : `${all.length} found${shard.more ? "; go on typing for more" : ""}`;
+    const how = !answer ? "the search's data cannot be loaded" : !all.length ? "nothing found"
+      : all.length > SHOWN ? `the first ${SHOWN} of ${all.length}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; go on typing for more" : ""}`;
+    told.textContent = [how, ...(answer ? answer.told : [])].join("; ");
     open(true);
     point(-1);
     input.dataset.answered = input.value;

@@ -1,0 +1,64 @@
+"""What is worked out of folders of notes, kept in the cache while no file in them changes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ptexplore import __version__
+from ptexplore.locations import marks_file
+from ptexplore.writing import keep_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ptexplore.annotations.load import Layer
+
+_KEPT = 50  # files; older ones go
+_T = TypeVar("_T")
+
+
+def notes_key(layers: Sequence[Layer], *further: str) -> str:
+    """What is the same while the notes' files are: names, sizes, times of change; and `further` is."""
+    digest = hashlib.sha256(" ".join((__version__, *further)).encode())
+    for layer in layers:
+        digest.update(f"\0{layer.root}\0{layer.shown}\0{layer.quiet}".encode())
+        for folder in (layer.root, *(layer.root / name for name in ("tours", "notes", "folders"))):
+            digest.update("".join(sorted(_stamps(folder))).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:32]
+
+
+def _stamps(folder: Path) -> Iterable[str]:
+    try:
+        with os.scandir(folder) as entries:
+            files = [entry for entry in entries if entry.name.endswith((".md", ".MD", ".lock"))]
+            return [stamp(file.path, file.stat(follow_symlinks=False)) for file in files]
+    except OSError:
+        return []
+
+
+def stamp(file: str | Path, state: os.stat_result) -> str:
+    """A file as it was: its name, size and time of change."""
+    return f"\0{file} {state.st_size} {state.st_mtime_ns}"
+
+
+def kept(name: str, key: str, made: Callable[[dict[str, Any]], _T]) -> list[_T] | None:
+    """The records that are kept under this name; None where there are none, or they cannot be used."""
+    try:
+        return [made(row) for row in json.loads(marks_file(name).read_bytes())[key]]
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def keep(name: str, key: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep records, and let the oldest files go. Where the cache cannot be written nothing is kept."""
+    file = marks_file(name)
+    with contextlib.suppress(OSError, UnicodeError):
+        keep_whole(file, json.dumps({key: rows}, ensure_ascii=False))
+        by_age = sorted(file.parent.glob("*.json"), key=lambda other: other.stat().st_mtime_ns)
+        for old in by_age[:-_KEPT]:
+            old.unlink(missing_ok=True)

@@ -1,0 +1,108 @@
+"""What people wrote about, as a search finds it: tours, stops, notes, concepts, folders; kept in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ptexplore.annotations.kept import keep, kept, notes_key
+from ptexplore.annotations.plain_words import distinct_stems, stems
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.folders import FolderPages
+    from ptexplore.annotations.load import Layer, NoteLibrary
+
+FORMAT = 2
+TopicKind = Literal["tour", "stop", "note", "concept", "folder"]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One thing that people wrote about.
+
+    `names` are what it is called by, the whole name first: ("dispatcher#boxing", "boxing"); a folder is called by its
+    path. `stemmed` are the names and the title in stems, `titled` all of these stems; `about` are those of what else
+    says what it is about (its tour, its summary), `words` those of its text: each once, parted by blanks.
+    `stops` are the stops that show it, the first of them the one to open.
+    """
+
+    kind: TopicKind
+    names: tuple[str, ...]
+    title: str
+    summary: str = ""
+    stemmed: tuple[str, ...] = ()
+    titled: str = ""
+    about: str = ""
+    words: str = ""
+    stops: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+
+def _topic(
+    kind: TopicKind, names: tuple[str, ...], title: str, *, about: str = "", text: str = "", stops: tuple[str, ...] = ()
+) -> Topic:
+    own = [name for name in names if "#" not in name]  # a stop's tour is only what it is about
+    stemmed = tuple(" ".join(stems(text)) for text in (*names, title))
+    summary = about if kind in ("tour", "note", "folder") else ""
+    titled = distinct_stems([*own, title])
+    return Topic(kind, names, title, summary, stemmed, titled, distinct_stems([about]), distinct_stems([text]), stops)
+
+
+def topics(library: NoteLibrary, pages: FolderPages) -> list[Topic]:
+    """Everything, in the order of the tours, then the concepts and the folders."""
+    return [*_stops(library), *_concepts(library), *_folders(pages)]
+
+
+def _stops(library: NoteLibrary) -> Iterator[Topic]:
+    for tour in sorted(library.tours.values(), key=lambda tour: (tour.kind == "note", tour.id)):
+        first = tuple(tour.name_of(stop) for stop in tour.stops[:1])
+        if not first:
+            continue
+        if tour.kind == "tour" or len(tour.stops) > 1:
+            kind: TopicKind = "tour" if tour.kind == "tour" else "note"
+            yield _topic(kind, (tour.id,), tour.title, about=tour.summary, text=tour.intro, stops=first)
+        for stop in tour.stops:
+            name = tour.name_of(stop)
+            names = (name, stop.id) if tour.kind == "tour" or len(tour.stops) > 1 else (name, stop.id, tour.id)
+            about = f"{tour.id} {tour.title} {stop.anchor.symbol}"
+            yield _topic("stop", names, stop.title, about=about, text=stop.prose, stops=(name,))
+
+
+def _concepts(library: NoteLibrary) -> Iterator[Topic]:
+    from ptexplore.annotations.concepts import load_path
+
+    for concept in load_path(library).concepts.values():
+        known = tuple(name for name in concept.stops if library.stop(name) is not None)
+        if known:
+            yield _topic("concept", (concept.id,), concept.title, text=concept.question, stops=known)
+
+
+def _folders(pages: FolderPages) -> Iterator[Topic]:
+    for folder, page in sorted(pages.pages.items()):
+        if folder:
+            yield _topic("folder", (folder,), page.title, about=page.summary, text=page.intro)
+
+
+def kept_topics(layers: Sequence[Layer]) -> list[Topic]:
+    """The topics of these folders of notes: from the cache, while no file of theirs changed.
+
+    Raises PtexploreError where a folder of notes is not there.
+    """
+    name = f"topics-{notes_key(layers, str(FORMAT))}"
+    known = kept(name, "topics", _of_row)
+    if known is not None:
+        return known
+    from ptexplore.annotations.folders import load_folders
+    from ptexplore.annotations.load import load
+
+    made = topics(load(layers), load_folders(layers))
+    keep(name, "topics", [asdict(topic) for topic in made])
+    return made
+
+
+def _of_row(row: dict[str, Any]) -> Topic:
+    return Topic(**row | {key: tuple(row[key]) for key in ("names", "stemmed", "stops")})

@@ -1,0 +1,263 @@
+/* Which of all that fits a query comes first: in a browser what view/search/ranking.py does on the command line, over
+   what the search's rows keep. Both are held together by tests/unit/view/test_ranking.py. */
+(function () {
+  "use strict";
+  const [PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
+    LATE_SAID, SLIPPED, LATE_HALF] = Array(16).keys();
+  /* The sort of thing, by a row's letter: for a name, and for small letters, which may be words. Capitals: a method, an enumerator. */
+  const RANKS = { g: [4, 0], n: [4, 1], k: [4, 1], d: [5, 2], o: [2, 3], c: [1, 4], e: [1, 4], f: [3, 5], m: [3, 5], t: [4, 6], p: [6, 7],
+    h: [7, 7], x: [7, 8], F: [8, 8], E: [8, 9], v: [9, 9] };
+  const NEARLY_WHOLE = 8, SHORTEST_SLIP = 5, HUMPS = 24, OF_TITLE = 5;
+  const CALL = /^(?:torch|tensor|[a-z]|nn|functional|aten)(?:\.\w+)*\.(\w+)$/i;
+  const QUESTION = /^[a-z0-9 ',?-]+$/;
+  const DOTTED = /^[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_]*)+$/u;
+  const FILE = /\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in|txt|cmake)$/;
+  const START = /(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g;
+  const ENDINGS = [["ies", "y", 3], ["ied", "y", 3], ["ing", "", 4], ["ed", "", 4], ["es", "", 4], ["s", "", 3], ["e", "", 3]];
+  const SAME = { begin: "start" };
+
+  const lowered = (text) => text.replace(/[A-Z]+/g, (some) => some.toLowerCase());
+  const starts = (name) => Array.from(name.matchAll(START), (one) => one.index);
+  const bare = (text) => text.replace(/^_+/, "");
+  const parts = (text) => text.split(/\s+|::|\//).filter(Boolean);
+  const plainWords = (text) => text.toLowerCase().match(/[a-z0-9_\u0080-\uffff]+/g) || [];
+  function stem(word) {
+    const cut = ENDINGS.find(([ending, , least]) => word.length - ending.length >= least && word.endsWith(ending)
+      && !(ending === "s" && word.endsWith("ss")));
+    const kept = cut ? word.slice(0, -cut[0].length) + cut[1] : word;
+    return Object.hasOwn(SAME, kept) ? SAME[kept] : kept;
+  }
+  const stems = (text, stops) => plainWords(text).filter((word) => !stops.has(word)).map(stem);
+
+  /* What was typed, understood: a name with what stands before it, or words. `stops` are the words that say nothing. */
+  function read(typed, stops) {
+    const text = typed.split(/\s+/).filter(Boolean).join(" "), name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
+    const dotted = DOTTED.test(name) && !FILE.test(name), said = plainWords(text), kept = said.filter((word) => !stops.has(word));
+    const dropped = kept.length ? said.filter((word) => stops.has(word)) : [], several = text.includes(" ");
+    const question = several && dropped.length > 0 && !text.includes("::");
+    const pieces = question ? kept : dotted ? name.split(".") : parts(name), joined = several && pieces.length > 1;
+    const call = dotted ? CALL.exec(name) : null;
+    const last = pieces.at(-1) ?? "";
+    return { text, low: lowered(text), term: termOf(last), name, outer: pieces.slice(0, -1).map(lowered), last, joined: joined ? lowered(pieces.join("")).replaceAll("_", "") : "",
+      words: (kept.length ? kept : said).map(stem), dropped, question, dotted, path: text.includes("/"), call: call ? call[1] : "",
+      plain: question || QUESTION.test(text) || (several && QUESTION.test(text.toLowerCase())) };
+  }
+
+  /* --- names --- */
+
+  function humps(wanted, words, at) {
+    if (!wanted) return true;
+    for (let i = at; i < words.length; i++) {
+      if (i && at === 0) return false; // the first piece begins the name
+      for (let n = 1; n <= Math.min(wanted.length, words[i].length); n++) {
+        if (wanted[n - 1] !== words[i][n - 1]) break;
+        if (humps(wanted.slice(n), words, i + 1)) return true;
+      }
+    }
+    return false;
+  }
+  const termOf = (text) => {
+    const wanted = lowered(text), plain = bare(wanted);
+    return { text, wanted, plain, led: wanted !== plain, capitals: text === text.toUpperCase() && text !== text.toLowerCase() };
+  };
+  /* Where the words of a row's name begin, worked out once. */
+  const startsOf = (row) => (row.starts ??= starts(row.name));
+  function termFit({ text, wanted, plain, led, capitals }, row) {
+    const { name, low } = row;
+    if (name === text) return [WHOLE, 0];
+    const lead = led || low[0] !== "_" ? 0 : low.length - bare(low).length;
+    if (low === wanted || (plain && low.endsWith(plain) && bare(low) === plain)) return [CASE, 0];
+    if (!wanted) return null;
+    if (low.startsWith(wanted, lead)) return [BEGINS, startsOf(row).filter((at) => at >= lead + wanted.length).length];
+    const held = low.includes(wanted);
+    if (!held && (low[lead] !== plain[0] || plain.length < 2 || plain.length > HUMPS)) return null;
+    const begins = startsOf(row), at = held ? begins.find((one) => low.startsWith(wanted, one)) : undefined;
+    if (at !== undefined) return [WORDS, begins.filter((one) => one < at || one >= at + wanted.length).length];
+    if (plain.length > 2 || capitals) {
+      const words = begins.map((from, i) => low.slice(from, begins[i + 1] ?? low.length));
+      if (humps(plain.replaceAll("_", ""), words, 0)) return [WORDS, words.length];
+    }
+    return held && wanted.length > 2 ? [INSIDE, begins.length] : null;
+  }
+  const nameFit = (term, name) => termFit(termOf(term), { name, low: lowered(name) });
+  function slips(word, other, most) {
+    if (Math.abs(word.length - other.length) > most) return most + 1;
+    let older = [], before = [], row = Array.from({ length: other.length + 1 }, (_, i) => i);
+    for (let i = 1; i <= word.length; i++) {
+      [older, before, row] = [before, row, [i]];
+      for (let j = 1; j <= other.length; j++) {
+        let cost = Math.min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (word[i - 1] !== other[j - 1] ? 1 : 0));
+        if (i > 1 && j > 1 && word[i - 1] === other[j - 2] && word[i - 2] === other[j - 1]) cost = Math.min(cost, older[j - 2] + 1);
+        row.push(cost);
+      }
+      if (Math.min(...row) > most) return most + 1;
+    }
+    return row.at(-1);
+  }
+  function slipFit(term, name, low = lowered(name)) {
+    if (term.length < SHORTEST_SLIP) return null;
+    const most = term.length < NEARLY_WHOLE - 1 ? 1 : 2;
+    if (Math.abs(term.length - name.length) > most) return null;
+    const wanted = lowered(term), count = slips(wanted, low, most);
+    if (count < 1 || count > most) return null;
+    const whole = wanted.length >= NEARLY_WHOLE || (wanted === term && !term.includes("_")); // in a short name these begin words
+    return [count === 1 && whole ? NEAR : SLIPPED, count];
+  }
+
+  /* --- what a row is: name, letter, context, minor, area, uses, python, low --- */
+
+  const rankKind = (row) => (row.method ? row.kind.toUpperCase() : row.kind);
+  function order(row) {
+    if (row.kind !== "o") return row.order ?? 0;
+    const overload = row.name.includes(".") ? row.name.slice(row.name.indexOf(".") + 1) : "";
+    return overload.includes("out") ? 2 : overload === "" || overload === "Tensor" ? 0 : 1;
+  }
+  const base = (row) => row.name.split(".", 1)[0];
+  const family = (row) => (row.kind === "d" ? `d ${row.path ?? row.name}` : `${rankKind(row)} ${row.context} ${row.kind === "o" ? base(row) : row.name}`);
+
+  function operatorFit(asked, row) {
+    const own = base(row);
+    if (asked.text === row.name || asked.text === `${row.context}::${row.name}`) return [WHOLE, row.name.includes(".") ? -1 : 0];
+    if (asked.call && lowered(own) === lowered(asked.call)) return [own === asked.call ? WHOLE : CASE, 0];
+    if (asked.dotted) return row.low.startsWith(asked.low) ? [BEGINS, 0] : null;
+    row.base ??= { name: own, low: lowered(own) };
+    return termFit(asked.term, row.base) ?? (asked.last.includes(".") ? termFit(asked.term, row) : null);
+  }
+  const wide = (row) => (row.wide ??= `${lowered(row.context)} ${row.low}`);
+  function entryFit(asked, row) {
+    let fit = row.kind === "o" ? operatorFit(asked, row) : termFit(asked.term, row);
+    if (fit && asked.outer.length && !(row.kind === "o" && asked.call)) {
+      const low = asked.question ? row.low : wide(row);
+      if (!asked.outer.every((word) => low.includes(word))) {
+        fit = asked.call && (fit[0] === WHOLE || fit[0] === CASE) && row.kind !== "p" ? [CASE_MINOR, 0] : null; // x.view may be any view
+      } else if (asked.joined && (fit[0] === WORDS || fit[0] === INSIDE || fit[0] === BEGINS)) {
+        const begins = startsOf(row).map((at) => row.low.slice(at));
+        fit = [fit[0], Math.max(0, fit[1] - asked.outer.filter((word) => begins.some((part) => part.startsWith(word))).length)];
+      }
+    }
+    if (asked.joined) {
+      const plain = (row.plain ??= row.low.replaceAll("_", ""));
+      if (plain === asked.joined) return [CASE, 0];
+      if (plain.startsWith(asked.joined)) return [BEGINS, Math.max(0, startsOf(row).length - asked.outer.length - 1)];
+    }
+    if (!fit && row.kind === "p" && (row.whole ??= lowered(`${row.context}/${row.name}`)).includes(asked.low)) return [INSIDE, 50];
+    return fit;
+  }
+  function slipped(asked, row) {
+    if (!asked.outer.every((word) => wide(row).includes(word))) return null;
+    return row.kind === "o" ? slipFit(asked.last, base(row)) : slipFit(asked.last, row.name, row.low);
+  }
+  function outerRank(asked, row) {
+    if (!asked.outer.length || (row.kind === "o" && asked.call)) return 0;
+    const given = parts(lowered(row.context).replaceAll(".", "/")).slice(-asked.outer.length);
+    return given.length === asked.outer.length && given.every((part, i) => part === asked.outer[i]) ? 0 : 1;
+  }
+  const keyOf = (asked, row, grade, extra, minor, outer) => [grade, minor ? 1 : 0, 0, outer, extra,
+    asked.path && (row.kind === "d" || row.kind === "p") ? -1 : RANKS[rankKind(row)][asked.plain ? 1 : 0],
+    row.area ?? 0, -(row.uses ?? 0), order(row), row.name.length, row.context.length, row.name, row.context];
+  /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
+  const spelled = (name) => name.replace(/^F\./, "torch.nn.functional.").replace(/^nn\./, "torch.nn.");
+  function entryKey(asked, row, slipsToo) {
+    if (asked.dotted && row.python && [spelled(asked.name), `torch.${asked.name}`].includes(`${row.context}.${row.name}`)) {
+      return keyOf(asked, row, PUBLIC, 0, false, 0);
+    }
+    const fit = entryFit(asked, row) ?? (slipsToo ? slipped(asked, row) : null);
+    if (!fit) return null;
+    const minor = row.minor || (asked.dotted && !row.python && !"opd".includes(row.kind));
+    let grade = fit[0];
+    const capitals = asked.last !== lowered(asked.last);
+    if ((grade === WHOLE || grade === CASE) && (minor || (asked.question && asked.words.length > 1))) {
+      grade = grade === CASE ? CASE_MINOR : capitals && row.area < 2 && !asked.dotted ? CASE : WHOLE_MINOR;
+    } else if (grade === CASE && capitals && !asked.joined) grade = TITLE; // no note stands there for a name with capitals
+    return keyOf(asked, row, grade, fit[1], minor, outerRank(asked, row));
+  }
+
+  /* --- what people wrote: tours, stops, concepts, folders; a topic has names, title, titled, about, words (lists of stems) --- */
+
+  function score(word, topic) {
+    if (topic.titled.includes(word)) return OF_TITLE;
+    const long = word.length > 2;
+    if (long && topic.titled.some((other) => other.startsWith(word))) return OF_TITLE - 1;
+    if (topic.about.includes(word)) return 3;
+    if (topic.held.has(word)) return 2;
+    return long && (topic.about.some((other) => other.startsWith(word)) || topic.words.some((other) => other.startsWith(word))) ? 1 : 0;
+  }
+  const same = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
+  function topicFit(asked, topic, weights, stops) {
+    if (topic.names.includes(asked.text)) return [WHOLE, 0];
+    topic.said ??= [...topic.names, topic.title].map((text) => stems(text, stops));
+    if (asked.words.length && topic.said.some((some) => same(some, asked.words))) return [CASE, 0];
+    if ((!asked.plain && asked.words.length > 1) || asked.words.some((word) => word.length < 2)) return null;
+    const scores = asked.words.map((word) => score(word, topic)), total = scores.reduce((sum, one, i) => sum + one * weights[i], 0);
+    if (!total) return null;
+    if (scores.every((one) => one >= OF_TITLE)) return [TITLE, -total];
+    if (scores.every((one) => one)) return [SAID, -total];
+    return scores.length > 1 ? [HALF_SAID, -total] : null;
+  }
+  const bits = (number) => 32 - Math.clz32(number);
+  const weightsOf = (asked, topics) => asked.words.map((word) => {
+    const count = topics.filter((topic) => topic.held.has(word) || topic.titled.includes(word) || topic.about.includes(word)).length;
+    return Math.max(1, bits(Math.floor(topics.length / Math.max(1, count))));
+  });
+  const LATE = { [TITLE]: LATE_TITLE, [SAID]: LATE_SAID, [HALF_SAID]: LATE_HALF };
+  function topicKey(asked, fit, topic) {
+    let grade = fit[0];
+    if (!asked.plain) grade = LATE[grade] ?? grade;
+    else if (!asked.question && (asked.words.length === 1 ? grade === SAID || grade === HALF_SAID : grade === HALF_SAID)) grade = LATE[grade];
+    const row = { kind: topic.kind, name: topic.names[0], context: "", order: topic.number };
+    return keyOf(asked, row, grade, fit[1], false, 0);
+  }
+
+  /* --- the order --- */
+
+  function compared(a, b) {
+    for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+  }
+  /* Of one family the first alone stands in its place, the others after those that are alike. */
+  function inOrder(rated) {
+    const times = new Map();
+    rated.sort((a, b) => compared(a.key, b.key)).forEach((one, number) => {
+      const which = `${one.key[0]} ${one.family}`, count = (times.get(which) || 0) + 1;
+      times.set(which, count);
+      one.key[2] = Math.min(2, count);
+      one.number = number;
+    });
+    return rated.sort((a, b) => compared(a.key, b.key) || a.number - b.number);
+  }
+
+  /* All that fits, best first, and how it was searched: `rows` are names, `topics` what people wrote. */
+  function ranked(asked, rows, topics, stops) {
+    const weights = weightsOf(asked, topics), told = [], by = new Map();
+    const put = (key, of, what) => { // a folder that is called so, and is about it too, is one result
+      const known = what.kind === "d" ? by.get(of) : undefined;
+      if (!known || compared(key, known.key) < 0) by.set(what.kind === "d" ? of : what, { key, family: of, what });
+    };
+    let said = topics.map((topic) => [topic, topicFit(asked, topic, weights, stops)]).filter(([, fit]) => fit)
+      .map(([topic, fit]) => ({ topic, key: topicKey(asked, fit, topic) }));
+    const named = (slipsToo) => rows.map((row) => ({ row, key: entryKey(asked, row, slipsToo) })).filter((one) => one.key);
+    let names = named(false);
+    if (asked.words.length === 1 && ![...names, ...said].some((one) => one.key[0] <= BEGINS)) {
+      names = named(true);
+      for (const topic of topics) {
+        const fit = topic.kind === "d" ? null : topic.names.map((name) => slipFit(asked.text, name)).find(Boolean);
+        if (fit) said.push({ topic, key: topicKey(asked, fit, topic) });
+      }
+    }
+    const whole = said.filter((one) => one.key[0] !== HALF_SAID && one.key[0] !== LATE_HALF);
+    if (asked.words.length > 1 && !whole.length) {
+      if (said.length && (asked.plain || !names.length)) told.push(`no note has all the words ${asked.words.join(", ")}: these have some of them`);
+      else said = [];
+    } else said = whole;
+    if (asked.dropped.length && said.length) told.push(`not looked for in notes: ${[...new Set(asked.dropped)].join(", ")}`);
+    for (const { row, key } of names) put(key, family(row), row);
+    for (const { topic, key } of said) put(key, topic.kind === "d" ? `d ${topic.names[0]}` : `${topic.kind} ${topic.names[0]}`, topic);
+    const results = inOrder([...by.values()]).map((one) => one.what), first = results[0];
+    if (asked.dotted && first && !first.names && !first.python && !"opd".includes(first.kind)) {
+      told.push(`nothing of Python is called ${asked.name} here: what C++ calls so is listed`);
+    }
+    return { results, told };
+  }
+  globalThis.ptx ??= {};
+  ptx.ranking = { read, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
+})();

@@ -1,0 +1,165 @@
+"""What readers of PyTorch type: what they want is among the first three, in the terminal, on the screens, on the site.
+
+The queries with their answers are data, written and checked by hand in the source: tests/data/search_queries.tsv.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ptexplore.annotations.concepts import load_path
+from ptexplore.errors import PtexploreError
+from ptexplore.render.html.output import open_output
+from ptexplore.render.html.search_shards import write_search
+from ptexplore.render.html.tours import Tours
+from ptexplore.render.html.traces import Traces
+from ptexplore.view.notes.tour import Guide
+from ptexplore.view.search.find import SORTS, hits
+from ptexplore.view.site.site import in_scope, source_url
+from ptexplore.view.trees import Candidate
+from ptexplore.workspace.site_contents import plan_site, site_settings
+from ptexplore.workspace.workspace import Workspace
+from tests.harness import REPOSITORY
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.skipif("PTEXPLORE_TEST_PYTHON" in os.environ, reason="looks at the torch that runs the tests"),
+]
+DATA = REPOSITORY / "tests" / "data" / "search_queries.tsv"
+ENOUGH = 0.95
+FIRST = 3
+# Folders whose files the site of this test has, beside those of `--scope core`: where the answers are.
+_ALSO = """
+c10/cuda/ torch/nn/ torch/optim/ torch/utils/data/ torch/_subclasses/ torch/autograd/ torchgen/ torch/csrc/inductor/
+torch/csrc/api/include/torch/
+"""
+ALSO = tuple(_ALSO.split())
+
+
+class Wanted(NamedTuple):
+    """A query with its answers, as "kind name"."""
+
+    sort: str
+    query: str
+    answers: frozenset[str]
+
+
+def read() -> list[Wanted]:
+    lines = [line.split("\t") for line in DATA.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return [Wanted(sort, query, frozenset(answers.split(" | "))) for sort, query, answers in lines]
+
+
+@pytest.fixture(scope="module")
+def workspace(sourced_cache: Path) -> Iterator[Workspace]:
+    """The 2.6.0 source beside the installed torch, asked without a process."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PTEXPLORE_CACHE", str(sourced_cache))
+        with Workspace() as opened:
+            yield opened
+
+
+def names(found: Sequence[Candidate]) -> list[str]:
+    """Results as the data has them."""
+    kinds = {"struct": "class", "union": "class", "note": "stop"}
+    return [f"{kinds.get(hit.kind, hit.kind)} {hit.name}" for hit in found]
+
+
+def missed(ask: Callable[[str], list[str]]) -> list[tuple[str, list[str]]]:
+    return [(one.query, first) for one in read() if not one.answers & set(first := ask(one.query)[:FIRST])]
+
+
+def test_the_data_is_true(workspace: Workspace) -> None:
+    """Every answer is there: a symbol of the indexes, a file, a folder, an operator, a tour, a stop, a concept."""
+    path = load_path(workspace.library)
+    catalogue = workspace.catalogue
+    assert catalogue is not None
+    for kind, _, name in {answer.partition(" ") for one in read() for answer in one.answers}:
+        if kind in ("stop", "tour", "concept"):
+            known = {"stop": workspace.library.stop, "tour": workspace.library.tours.get, "concept": path.concepts.get}
+            assert known[kind](name) is not None, name
+        elif kind == "operator":
+            assert catalogue.store.operator(name) is not None, name
+        else:
+            stores = [indexed.store for indexed in workspace.trees]
+            look = {"file": lambda store: store.file(name), "folder": lambda store: store.has_folder(name)}  # noqa: B023
+            assert any(look.get(kind, lambda store: store.definitions(name))(store) for store in stores), name  # noqa: B023
+
+
+def test_what_a_reader_wants_is_among_the_first_three(workspace: Workspace) -> None:
+    def ask(query: str) -> list[str]:
+        try:
+            view = workspace.find(query)
+        except PtexploreError:
+            return []
+        assert view.best[0] in [hit for group in view.groups for hit in group.hits]
+        return names(view.best)
+
+    wrong = missed(ask)
+    assert len(wrong) <= (1 - ENOUGH) * len(read()), wrong
+
+
+def test_the_palette_has_the_same_order(workspace: Workspace) -> None:
+    trees, notes = workspace.trees, workspace.searched_notes(workspace.trees)
+    for one in read()[::8]:
+        view = hits(trees, workspace.catalogue, notes, one.query, SORTS[0])
+        assert view is not None
+        assert names(view.best)[:FIRST] == names(workspace.find(one.query).best)[:FIRST], one.query
+
+
+class Silent:
+    def step(self, *told: object) -> None:
+        """Nobody waits."""
+
+
+@pytest.fixture(scope="module")
+def site(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The search of a site: its shards alone, over the folders in which the answers are."""
+    contents = workspace.site_contents()
+    plan = plan_site(contents, site_settings("core", None, None, None))
+    wanted = {path for path in contents.names.owner if in_scope(path, "core") or path.startswith(ALSO)}
+    wanted |= {path for path in contents.names.owner if path.startswith("torch/") and path.count("/") == 1}
+    plan.sources = {path: source_url(path) for path in sorted(wanted | set(plan.sources))}
+    plan.owner = {path: contents.names.owner[path][0] for path in plan.sources}
+    folder = tmp_path_factory.mktemp("search") / "site"
+    with open_output(folder, [], force=False) as out:
+        out.begin()
+        guide = Guide(contents.library, contents.trees, None)
+        tours = Tours(plan, out, guide, load_path(contents.library), contents.names)
+        write_search(plan, out, contents, tours, Traces(plan, out, [], {}), "", Silent())  # type: ignore[arg-type]
+        out.finish()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answers(site: Path) -> dict[str, list[str]]:
+    """What the site's own scripts answer to every query."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    assets = REPOSITORY / "ptexplore" / "render" / "html" / "assets"
+    queries = [one.query for one in read()]
+    command = [node, str(REPOSITORY / "tests" / "searching.js"), str(assets), str(site)]
+    done = subprocess.run(command, input=json.dumps(queries), capture_output=True, text=True, check=True, timeout=120)
+    given = json.loads(done.stdout)
+    return {query: row["results"] for query, row in zip(queries, given, strict=True)}
+
+
+def test_the_site_answers_alike(answers: dict[str, list[str]]) -> None:
+    wrong = missed(lambda query: answers[query])
+    assert len(wrong) <= (1 - ENOUGH) * len(read()), wrong
+
+
+def test_a_dotted_name_of_python_begins_with_no_name_of_c(workspace: Workspace, answers: dict[str, list[str]]) -> None:
+    for one in read():
+        if one.sort == "python":
+            for first in (names(workspace.find(one.query).best)[0], answers[one.query][0]):
+                assert "::" not in first, (one.query, first)

@@ -1,0 +1,303 @@
+"""The order of search results: how a name is like what was typed; and that a browser's script says the same."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
+from ptexplore.annotations.topics import Topic
+from ptexplore.view.search.ranking import (
+    Entry,
+    Fit,
+    entry_key,
+    file_entry,
+    folder_entry,
+    in_order,
+    name_fit,
+    operator_entry,
+    read_query,
+    row_code,
+    slip_fit,
+    symbol_entry,
+    topic_fit,
+    topic_key,
+    word_weights,
+)
+from tests.harness import REPOSITORY
+
+HOME = {
+    "class": "c10/core/X.h",
+    "function": "aten/src/ATen/native/X.cpp",
+    "member": "c10/core/X.h",
+    "test": "test/cpp/x.cpp",
+}
+
+
+def symbol(qualified: str, kind: str = "function", path: str = "aten/src/ATen/native/X.cpp", uses: int = 0) -> Entry:
+    container, _, name = qualified.rpartition("::") if "::" in qualified else qualified.rpartition(".")
+    return symbol_entry(kind, name, container, path, declared=False, uses=uses)
+
+
+def ordered(query: str, *entries: Entry) -> list[str]:
+    asked = read_query(query)
+    rated = [
+        (key, entry.family, entry) for entry in entries if (key := entry_key(asked, entry, slips=False)) is not None
+    ]
+    return [f"{entry.kind} {entry.name}" for entry in in_order(rated)]
+
+
+def test_what_is_called_so_comes_first_then_its_sort_then_where_it_stands() -> None:
+    entries = (
+        symbol("torch.testing.add_kernel", path="torch/testing/_internal/triton_utils.py"),
+        symbol("x.Table.add_kernel", path="torch/_higher_order_ops/x.py"),
+        symbol("at::native::add_kernel_more"),
+        symbol("at::native::add_kernel"),
+        symbol("at::native::ADD_KERNEL", "macro"),
+    )
+    assert ordered("add_kernel", *entries) == [
+        "function add_kernel",
+        "macro ADD_KERNEL",
+        "function add_kernel",
+        "method add_kernel",
+        "function add_kernel_more",
+    ]
+
+
+def test_a_name_with_fewer_words_more_comes_first_then_what_is_used_more() -> None:
+    names = ("TensorIteratorBase", "TensorIterator", "TensorIteration")
+    entries = [symbol(f"at::{name}", "class", uses=2 if name == "TensorIterator" else 0) for name in names]
+    assert ordered("TensorItera", *entries) == [
+        "class TensorIterator",
+        "class TensorIteration",
+        "class TensorIteratorBase",
+    ]
+
+
+def test_operators_begin_with_the_one_that_returns_and_each_family_once() -> None:
+    entries = [operator_entry("aten", name, 0) for name in ("add.out", "add_relu.Tensor", "add.Scalar", "add.Tensor")]
+    entries.append(operator_entry("prims", "add", 0))
+    assert ordered("add", *entries)[:2] == ["operator add.Tensor", "operator add"]
+    assert ordered("torch.add", *entries)[0] == "operator add.Tensor"
+    assert ordered("add.out", *entries)[0] == "operator add.out"
+
+
+def test_a_path_leads_to_folders_and_files_by_their_end() -> None:
+    entries = (
+        folder_entry("aten/src/ATen/native/quantized/cpu", written=False),
+        folder_entry("aten/src/ATen/native/cpu", written=True),
+        file_entry("aten/src/ATen/native/cpu/Loops.h", 3),
+        symbol("at::native::cpu"),
+    )
+    assert ordered("native/cpu", *entries) == ["folder cpu", "function cpu", "folder cpu", "file Loops.h"]
+
+
+def test_a_dotted_name_is_pythons() -> None:
+    entries = (
+        symbol("torch::optim::SGD", "class", "torch/csrc/api/include/torch/optim/sgd.h"),
+        symbol("torch.optim.sgd.SGD", "class", "torch/optim/sgd.py"),
+    )
+    asked = read_query("torch.optim.SGD")
+    keys = [entry_key(asked, entry, slips=False) for entry in entries]
+    assert keys[1] is not None
+    assert keys[0] is not None
+    assert keys[1] < keys[0]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "dropped"),
+    [
+        ("where does autograd start", ["autograd", "start"], ["where", "does"]),
+        ("Where does autograd start?", ["autograd", "start"], ["where", "does"]),
+        ("how are gradients shared", ["gradient", "shar"], ["how", "are"]),
+        ("the", ["the"], []),
+        ("copy on write", ["copy", "writ"], ["on"]),
+    ],
+)
+def test_a_question_keeps_the_words_that_tell(typed: str, words: list[str], dropped: list[str]) -> None:
+    asked = read_query(typed)
+    assert list(asked.words) == words
+    assert list(asked.dropped) == dropped
+    assert asked.plain
+
+
+def test_words_of_a_title_come_before_words_of_a_text_and_some_before_none() -> None:
+    views = Topic(
+        "stop", ("s#views", "views"), "A view is a record", (), ("view",), "view record", "storage", "share memory"
+    )  # type: ignore[arg-type]
+    share = Topic("stop", ("s#share", "share"), "Shared memory", (), ("shar",), "shar memory", "storage", "view")  # type: ignore[arg-type]
+    other = Topic("stop", ("s#x", "x"), "Else", (), ("els",), "els", "", "nothing")  # type: ignore[arg-type]
+    topics = [views, share, other]
+    asked = read_query("how does memory get shared")
+    fits = {topic.name: topic_fit(asked, topic, word_weights(asked, topics)) for topic in topics}
+    assert fits["s#x"] is None
+    ranked = sorted(
+        (topic_key(asked, fit, topic, 0), topic.name) for topic in topics if (fit := fits[topic.name]) is not None
+    )
+    assert ranked[0][1] == "s#share"
+
+
+# --- the script in the browser says the same ---
+
+NAMES = """
+TensorIterator TensorIteratorBase add_kernel _softmax softmax at DispatchKeySet __and__ conv2d THPVariable_Wrap
+CUDACachingAllocator Dispatcher.h operator== ~Tensor x storage_get évident_name AT_DISPATCH_ALL_TYPES log_softmax
+key_set KeySet a1B2c3 ___
+"""
+QUERIES = """TensIt|DKS|tenit|softmax|_softmax|SoftMax|add_k|kernel|key set|tensor iterator|storge|conv2|TensorIteratr
+torch.add|nn.Conv2d|F.relu(x)|at::native::add|native/cpu|where does autograd start
+Dispatcher.h|what is TensorImpl?|operator()
+é|a b|AT_DISPATCH|the|how do views share|x.view(|Engine::evaluate_function|_|__|copies copied running speed classes"""
+
+
+def in_node(script: str, given: object) -> Any:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    file = REPOSITORY / "ptexplore" / "render" / "html" / "assets" / "ranking.js"
+    program = (
+        f"require({json.dumps(str(file))}); const given = JSON.parse(require('fs').readFileSync(0, 'utf8')); {script}"
+    )
+    done = subprocess.run(
+        [node, "-e", program], input=json.dumps(given), capture_output=True, text=True, check=True, timeout=60
+    )
+    return json.loads(done.stdout)
+
+
+def as_row(fit: Fit | None) -> list[int] | None:
+    return [fit.grade, fit.extra] if fit is not None else None
+
+
+def test_the_browsers_script_reads_and_fits_as_this_module_does() -> None:
+    chooser = random.Random(3)
+    letters = "abTK_c2.:"
+    terms = re.split(r"[|\n]", QUERIES)
+    terms += ["".join(chooser.choice(letters) for _n in range(chooser.randint(1, 7))) for _trial in range(60)]
+    names = [
+        *NAMES,
+        *("".join(chooser.choice(letters) for _n in range(chooser.randint(1, 12))) for _trial in range(60)),
+    ]
+    script = """
+    const r = ptx.ranking, stops = new Set(given.stops), out = {};
+    out.read = given.terms.map((one) => { const { term, low, ...rest } = r.read(one, stops); return rest; });
+    out.fits = given.terms.map((term) => given.names.map((name) => [r.nameFit(term, name), r.slipFit(term, name)]));
+    out.stems = given.words.map(r.stem);
+    console.log(JSON.stringify(out));
+    """
+    words = plain_words(QUERIES)
+    answer = in_node(script, {"terms": terms, "names": names, "stops": sorted(STOP_WORDS), "words": words})
+    for term, read, fits in zip(terms, answer["read"], answer["fits"], strict=True):
+        asked = read_query(term)
+        for name in ("text", "name", "last", "joined", "plain", "question", "dotted", "path", "call"):
+            assert read[name] == getattr(asked, name), (term, name)
+        for name in ("outer", "words", "dropped"):
+            assert read[name] == list(getattr(asked, name)), (term, name)
+        for name, pair in zip(names, fits, strict=True):
+            assert pair == [as_row(name_fit(term, name)), as_row(slip_fit(term, name))], (term, name)
+    assert answer["stems"] == [stem(word) for word in words]
+
+
+LETTERS = {
+    "function": "f",
+    "method": "f",
+    "member": "v",
+    "file": "p",
+    "folder": "d",
+    "tour": "g",
+    "stop": "n",
+    "concept": "k",
+}
+SYMBOLS = """
+class c10::Storage c10/core/Storage.h 5|function at::Tensor::storage aten/src/ATen/core/T.h 0
+member at::storage c10/core/T.h 0
+class c10::StorageImpl c10/core/StorageImpl.h 7|class torch.storage.Storage torch/storage.py 0
+macro STORAGE c10/core/M.h 0
+enumerator c10::K::Storage c10/core/K.h 0|function at::get_storage aten/src/ATen/X.cpp 0
+function x::storage test/cpp/s.cpp 0
+function at::storage_of_view aten/src/ATen/X.cpp 0|function at::native::view_storage_key aten/src/ATen/native/X.cpp 2"""
+ASKED = """storage|Storage|storag|how does a view share storage|torch.storage|torch/storage|storage view|StorgeImpl
+view storage|at::storage|storge|nothing like it|view key"""
+
+
+def test_the_browsers_script_puts_results_in_the_same_order() -> None:
+    """Over rows as a site's shards have them, with notes between them."""
+    rows_of_symbols = [row.split() for row in re.split(r"[|\n]", SYMBOLS.strip())]
+    entries = [
+        *(symbol(name, kind, path, int(uses)) for kind, name, path, uses in rows_of_symbols),
+        *(operator_entry(space, name, 1) for space, name in (("aten", "storage.Tensor"), ("aten", "storage.out"))),
+        operator_entry("prims", "storage", 0),
+        file_entry("c10/core/Storage.h", 4),
+        *(folder_entry(path, written=False) for path in ("torch/storage", "test/storage")),
+    ]
+    topics = [
+        Topic("tour", ("storage",), "One block", "", ("storag", "block"), "storag block", "tensor share", "view"),
+        Topic(
+            "stop", ("storage#view", "view"), "A view", "", ("storag view", "view"), "view", "storag", "share storag"
+        ),
+        Topic(
+            "concept", ("own-bytes",), "StorageImpl", "", ("own byt", "storageimpl"), "own byt storageimpl", "", "own"
+        ),
+        Topic("folder", ("torch/storage",), "Storages", "", ("torch storag", "storag"), "torch storag", "fil", "byt"),
+    ]
+    queries = re.split(r"[|\n]", ASKED)
+    rows = [
+        {"name": e.name, "kind": LETTERS.get(e.kind, e.kind[0]), "context": e.context, "code": row_code(e)}
+        | {"python": e.python}
+        for e in entries
+    ]
+    written = [
+        {"kind": LETTERS[t.kind], "names": t.names, "title": t.title, "titled": t.titled, "about": t.about}
+        | {"words": t.words}
+        for t in topics
+    ]
+    given = {"queries": queries, "rows": rows, "stops": sorted(STOP_WORDS), "topics": written}
+    script = """
+    const r = ptx.ranking, stops = new Set(given.stops), split = (text) => text.split(" ").filter(Boolean);
+    const rows = given.rows.map(({ code, ...row }) => ({ ...row, low: r.lowered(row.name), uses: parseInt(code[1], 16),
+      minor: Number(code[0]) % 2 === 1, area: Number(code[0]) >> 1, method: code[2] === "m",
+      path: row.context ? `${row.context}/${row.name}` : row.name }));
+    const topics = given.topics.map((one, number) => ({ ...one, number, titled: split(one.titled),
+      about: split(one.about), words: split(one.words), held: new Set(split(one.words)) }));
+    const named = (one) => (one.names ? one.names[0] : `${one.context} ${one.name}`);
+    const answer = (query) => r.ranked(r.read(query, stops), rows, topics, stops).results.map(named);
+    console.log(JSON.stringify(given.queries.map(answer)));
+    """
+    answers = in_node(script, given)
+    for query, answer in zip(queries, answers, strict=True):
+        assert answer == in_python(query, entries, topics), query
+
+
+def in_python(query: str, entries: list[Entry], topics: list[Topic]) -> list[str]:
+    """The order by this module's rules, as `find` applies them."""
+    from ptexplore.view.search import ranking as r
+
+    asked = read_query(query)
+    weights = word_weights(asked, topics)
+    notes = [(topic_key(asked, fit, topic, number), topic) for number, topic in enumerate(topics)
+             if (fit := topic_fit(asked, topic, weights)) is not None]  # fmt: skip
+    named = [(key, entry) for entry in entries if (key := entry_key(asked, entry, slips=False)) is not None]
+    if len(asked.words) == 1 and not any(key[0] <= r.BEGINS for key, _what in [*notes, *named]):
+        named = [(key, entry) for entry in entries if (key := entry_key(asked, entry, slips=True)) is not None]
+        for number, topic in enumerate(topics):
+            slip = next(filter(None, (slip_fit(asked.text, name) for name in topic.names)), None)
+            if slip is not None and topic.kind != "folder":
+                notes.append((topic_key(asked, slip, topic, number), topic))
+    whole = [note for note in notes if note[0][0] not in (r.HALF_SAID, r.LATE_HALF)]
+    if len(asked.words) == 1 or whole or (named and not asked.plain):
+        notes = whole
+    best: dict[str, tuple[Any, str, str]] = {}
+    for key, entry in named:
+        shown = f"{entry.context} {entry.name}"
+        family = entry.family if entry.kind == "folder" else f"{entry.family} {shown} {id(entry)}"
+        best[family] = (key, entry.family, shown)
+    for key, topic in notes:
+        family = f"folder {topic.name}" if topic.kind == "folder" else topic.name
+        if family not in best or key < best[family][0]:
+            best[family] = (key, family, topic.name)
+    return in_order(best.values())
