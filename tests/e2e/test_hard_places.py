@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from ptexplore.model.places import Runtime
 from ptexplore.source.python_names import PythonLookup
 from ptexplore.source.tree import runtime_tree
-from tests.harness import TARGET, THOROUGH, Cli, InProcess
+from tests.harness import TARGET, THOROUGH, Cli, InProcess, torch_version
 from tests.torch_says import torch_says
 
 pytestmark = pytest.mark.e2e
