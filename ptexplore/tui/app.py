@@ -18,7 +18,9 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask
 from ptexplore.tui.jobs import JobRunner, end_with_terminal
 from ptexplore.tui.messages import (
+    Follow,
     GoHome,
+    GoToStop,
     OpenDefinition,
     OpenOperator,
     OpenPlace,
@@ -26,11 +28,13 @@ from ptexplore.tui.messages import (
     OpenTrail,
     ShowFolder,
     Trace,
+    message_for,
 )
 from ptexplore.tui.navigation import Navigator
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
+from ptexplore.view.opening import open_see
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +80,8 @@ class Browser(App[None]):
         Binding("equals_sign", "tour('show_source')", key_display="=", show=False),
         Binding("c", "tour('contents')", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
+        Binding("a", "tour('answer')", "Answer"),
+        Binding("d", "tour('mark')", "Read", show=False),
         Binding("J", "scroll_notes(3)", show=False),
         Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H", show=False),
@@ -189,6 +195,19 @@ class Browser(App[None]):
         """Walk a tour, from a stop on."""
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at)
+
+    def on_go_to_stop(self, event: GoToStop) -> None:
+        """A stop of the tour that is walked."""
+        self.touring.go_to(event.number)
+
+    def on_follow(self, event: Follow) -> None:
+        """What a stop points to."""
+        opening = open_see(event.see, self.library.trees)
+        message = message_for(opening)
+        if message is not None:
+            self.post_message(message)
+        else:
+            self.reader.tell(opening.why)
 
     def on_open_trail(self, event: OpenTrail) -> None:
         """What ran, as a tree."""

@@ -10,6 +10,7 @@ from textual.message import Message
 from ptexplore.tui.places import Place
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.records import See
     from ptexplore.model.trace import Trail
     from ptexplore.view.opening import Opening
 
@@ -48,6 +49,27 @@ class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
     trail: Trail
+
+
+@dataclass
+class OpenHop(Message):
+    """Show a hop of what ran last in its tree."""
+
+    hop: int
+
+
+@dataclass
+class Follow(Message):
+    """Open what a stop points to."""
+
+    see: See
+
+
+@dataclass
+class GoToStop(Message):
+    """Show a stop of the tour that is walked, by its number; a number beyond the last one leaves the tour."""
+
+    number: int
 
 
 @dataclass

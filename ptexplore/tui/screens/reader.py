@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask
@@ -23,6 +24,7 @@ from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
+from ptexplore.tui.widgets.stop_list import StopList
 from ptexplore.tui.widgets.uses import Uses
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from ptexplore.annotations.records import Tour
     from ptexplore.tui.library import Library
 
 _AT_ONCE = 40_000  # characters of a file whose colours are there with its first paint
@@ -82,6 +85,7 @@ class ReadingScreen(Screen[None]):
         self._wants_notes: bool | None = None
         self.history = History()
         self.files = FileTree(library)
+        self.stops = StopList()
         self.source = SourceView()
         self.folder = FolderPane(library)
         self.uses = Uses(library)
@@ -101,6 +105,7 @@ class ReadingScreen(Screen[None]):
         yield Static(id="notice")
         with Horizontal(id="panes"):
             yield self.files
+            yield self.stops
             yield Vertical(self.source, self.folder, self.uses, id="middle")
             yield self._side
         yield Static(id="status")
@@ -119,8 +124,12 @@ class ReadingScreen(Screen[None]):
     # --- panes ---
 
     def action_files(self) -> None:
-        """Give the files the keys, shown if they are not; where they have them, hide the files."""
-        self._wants_files = not self.files.has_focus
+        """Give the files the keys, shown if they are not; where they have them, hide the files.
+
+        In a tour its stops are in their place then.
+        """
+        hidden = None if self.stops.tour is not None else False
+        self._wants_files = hidden if self.files.has_focus else True
         self._arrange()
         (self.files if self._wants_files else self._middle).focus()
 
@@ -134,6 +143,11 @@ class ReadingScreen(Screen[None]):
         if not self._side.display:
             self._wants_notes = True
             self._arrange()
+
+    def show_stops(self, tour: Tour | None, number: int = 0, progress: ReadingProgress | None = None) -> None:
+        """List the stops of the tour that is walked on the left; None: it is not walked any more."""
+        self.stops.show(tour, number, progress or ReadingProgress())
+        self._arrange()
 
     def show_source_alone(self) -> None:
         """Close what lies over the source, and give it the keys."""
@@ -158,7 +172,8 @@ class ReadingScreen(Screen[None]):
         self.set_class(width < ROOMY and not small, "-tight")
         self.set_class(width < NARROW, "-narrow")
         empty = self.place is None
-        files = self._wants_files if self._wants_files is not None else not small
+        self.stops.display = self.stops.tour is not None and not small and self._wants_files is None
+        files = self._wants_files if self._wants_files is not None else not (small or self.stops.display)
         self.files.display = files or empty
         self.set_class(small and self.files.display, "-choosing")
         beside = not small and self.folder.place is None  # notes are about lines

@@ -13,8 +13,9 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, TorchInfo, Trail
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
+from ptexplore.tui.asking import Ask, ChoiceScreen, Links
 from ptexplore.tui.library import Library
-from ptexplore.tui.messages import OpenTrail
+from ptexplore.tui.messages import OpenTour, OpenTrail
 from ptexplore.tui.places import load_recent
 from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
@@ -81,16 +82,80 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         lines = [n for n, line in enumerate(app.reader.source.file.raw, 1) if "int choose(" in line]
         assert len(lines) == 2
         await noted(app, pilot, "4/4 Two of one name", *(f"may be {MIX}:{line}" for line in lines))
-        await pilot.press("less_than_sign", "greater_than_sign", "c")
-        await until(pilot, lambda: isinstance(app.screen, TourContents))
-        await until(pilot, lambda: "✓  1  The entry" in screen(app))
-        await pilot.press("escape", "greater_than_sign")
+        await pilot.press("less_than_sign", "greater_than_sign")
+        await until(pilot, lambda: "▸·  4 Two of one name" in screen(app))
+        await pilot.press("greater_than_sign")
         await until(pilot, lambda: "that was the last stop" in screen(app))
         assert app.touring.walk is None
+        assert not app.reader.stops.display, "the files are there again"
 
     drive("", reading, size=(170, 45))
     kept = json.loads((data / "progress.json").read_text())
-    assert kept["done"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
+    assert kept["visited"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
+    assert (kept["done"], kept["last"]) == ([], {}), "going on is not reading, and the end is not gone on from"
+
+
+def test_a_stop_is_read_by_an_answer_or_by_hand_and_the_list_on_the_left_shows_it(toured, drive, data):
+    def read() -> list[str]:
+        return json.loads((data / "progress.json").read_text())["done"]
+
+    async def reading(app, pilot):
+        app.post_message(OpenTour("blending", "entry"))
+        await until(pilot, lambda: "▸·  1 The entry" in screen(app) and "0 of 4 read, 1 visited" in screen(app))
+        await noted(app, pilot, "not read yet", "What is mixed first?")
+        await pilot.press("a", "enter")
+        await until(pilot, lambda: app.screen is app.reader)
+        assert read() == [], "no answer is none"
+        await pilot.press("a", *"yaml", "enter")
+        await until(pilot, lambda: "▸✓  1 The entry" in screen(app))
+        await noted(app, pilot, "you answered yaml")
+        assert read() == ["blending#entry"]
+        app.reader.stops.focus()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "▸·  2 One token" in screen(app))
+        await pilot.press("d")
+        await until(pilot, lambda: "▸✓  2 One token" in screen(app))
+        assert read() == ["blending#entry", "blending#token"]
+        await pilot.press("d", "e")
+        await until(pilot, lambda: app.reader.files.display and app.reader.files.has_focus)
+        assert read() == ["blending#entry"]
+        await pilot.press("e")
+        await until(pilot, lambda: app.reader.stops.display and not app.reader.files.display)
+
+    drive("", reading, size=(170, 45))
+
+
+def test_what_a_stop_points_to_opens_and_on_a_narrow_screen_its_contents_lie_over_it(toured, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTour("blending", "entry"))
+        await until(pilot, lambda: app.reader.place.path.endswith(".yaml") and app.reader.notes.query(Links))
+        links = app.reader.notes.query_one(Links)
+        links.focus()
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        assert app.reader.source.file.line(app.reader.place.line).startswith("int use(")
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, TourContents) and "·  1  The entry" in screen(app))
+        await pilot.press("escape")
+        links.focus()
+        await pilot.press("up", "up", "enter")
+        await until(pilot, lambda: app.touring.walk.number == 2)
+
+    drive("", reading, size=(100, 40))
+
+
+def test_the_lab_is_in_sight_when_it_asks(toured, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTour("blending", "entry"))
+        await noted(app, pilot, "1/4 The entry")
+        assert "lab not-three" not in notes(app)
+        await pilot.press("L")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceScreen))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await noted(app, pilot, "lab not-three")
+
+    drive("", reading, size=(120, 24))
 
 
 def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, data):

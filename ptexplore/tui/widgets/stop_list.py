@@ -1,0 +1,56 @@
+"""The stops of the tour that is walked, on the left: where the reader is, what was read, what was visited."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from ptexplore.safe_text import clean
+from ptexplore.tui.asking import Leads, Links
+from ptexplore.tui.messages import GoToStop
+from ptexplore.tui.widgets.notes_pane import READ_SIGNS
+
+if TYPE_CHECKING:
+    from ptexplore.annotations.progress import ReadingProgress
+    from ptexplore.annotations.records import Tour
+
+_INDENT = 6  # columns in front of a title: its sign and number
+_WIDTH = 30  # columns of a title's line where the list was not laid out yet
+
+
+class StopList(Links):
+    """Every stop of a tour. `tour` is None while none is walked; Enter goes to a stop."""
+
+    DEFAULT_CSS = """
+    StopList, StopList:focus { width: 34; height: 1fr; border-right: vkey $panel; padding: 0; }
+    ReadingScreen.-tight StopList { width: 24; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Go there")]
+
+    def __init__(self) -> None:
+        super().__init__(id="stops")
+        self.tour: Tour | None = None
+
+    def show(self, tour: Tour | None, number: int, progress: ReadingProgress) -> None:
+        """List the stops of a tour, the reader being at that one; None: no tour is walked any more."""
+        self.tour = tour
+        if tour is None:
+            return
+        read = f"{progress.of(tour)} of {len(tour.stops)} read, {progress.visited_of(tour)} visited"
+        title = Content.assemble((f"{clean(tour.title)}\n", "bold"), (f"{read}\n✓ read   · visited\n", "dim"))
+        stops = [self._stop(tour, at, here=at == number, progress=progress) for at in range(1, len(tour.stops) + 1)]
+        leave = Leads(Content.styled("\n   leave the tour", "dim"), GoToStop(len(tour.stops) + 1))
+        self.fill([Leads(title), *stops, leave])
+        self.highlighted = number  # the title is the first line
+
+    def _stop(self, tour: Tour, number: int, *, here: bool, progress: ReadingProgress) -> Leads:
+        stop = tour.stops[number - 1]
+        sign = READ_SIGNS[progress.state(tour.name_of(stop))]
+        room = max((self.size.width or _WIDTH + _INDENT) - _INDENT - 1, 10)
+        title = ("\n" + " " * _INDENT).join(textwrap.wrap(clean(stop.title), room))
+        parts = (f"{'▸' if here else ' '}{sign}{number:>3} ", "bold $text-accent" if here else "dim"), (
+            title, "bold" if here else "")  # fmt: skip
+        return Leads(Content.assemble(*parts), GoToStop(number))
