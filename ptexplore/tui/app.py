@@ -22,6 +22,7 @@ from ptexplore.tui.messages import (
     GoHome,
     GoToStop,
     OpenDefinition,
+    OpenHop,
     OpenOperator,
     OpenPlace,
     OpenTour,
@@ -196,6 +197,13 @@ class Browser(App[None]):
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at)
 
+    def on_open_hop(self, event: OpenHop) -> None:
+        """A hop of what ran last."""
+        if self.is_screen_installed(_TRAIL):
+            self.action_trail()
+            screen = self.get_screen(_TRAIL)
+            screen.call_after_refresh(screen.go_to, event.hop)  # type: ignore[attr-defined]
+
     def on_go_to_stop(self, event: GoToStop) -> None:
         """A stop of the tour that is walked."""
         self.touring.go_to(event.number)
@@ -304,6 +312,8 @@ class Browser(App[None]):
                 self.pop_screen()
             self.uninstall_screen(_TRAIL)
         self.install_screen(TrailScreen(self.library, trail), _TRAIL)
+        self.reader.symbol.trail = trail
+        self.reader.symbol.show_again()
         self.refresh_bindings()
 
     def action_trail(self) -> None:

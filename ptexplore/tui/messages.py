@@ -106,6 +106,10 @@ class Moved(Message):
     place: Place
 
 
+class Filled(Message):
+    """A pane beside the source shows something else: what stands there is laid out anew."""
+
+
 @dataclass
 class Tell(Message):
     """A line for the reader."""

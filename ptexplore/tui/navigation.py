@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
-    from ptexplore.view.trees import Candidate
+    from ptexplore.view.trees import Candidate, IndexedTree
 
 
 class Navigator:
@@ -38,7 +38,7 @@ class Navigator:
 
     def open_definition(self, name: str, place: Place) -> None:
         """Go to the definition of a name that stands at a place."""
-        definitions, remark = find_definitions(self._library, name, place)
+        definitions, remark = find_definitions(self._library.trees, name, place)
         if definitions:
             self.choose(name, definitions, remark)
         else:
@@ -88,19 +88,19 @@ def _option(candidate: Candidate) -> Content:
     return two_lines(title, " · ".join(filter(None, facts)))
 
 
-def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Candidate], str]:
+def find_definitions(trees: Sequence[IndexedTree], name: str, place: Place) -> tuple[list[Candidate], str]:
     """What a name may be: candidates elsewhere, those of the same file and tree first; and what must be said of them.
 
     A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace.
     """
-    local = _local_line(library, name, place)
+    local = _local_line(trees, name, place)
     if local is not None:
         return [], f"{name} is a local name here, it seems: line {local} declares it"
     last = name.rpartition("::")[2].rpartition(".")[2]
-    named = candidates(library.trees, None, name)
+    named = candidates(trees, None, name)
     remark = ""
     if not named and last != name and "/" not in name:
-        named = candidates(library.trees, None, last)
+        named = candidates(trees, None, last)
         remark = f"nothing is called {name}; these are called {last}" if named else ""
     # What is called so in another language is another thing.
     language = language_of(place.path)
@@ -127,12 +127,12 @@ def find_definitions(library: Library, name: str, place: Place) -> tuple[list[Ca
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
-def _local_line(library: Library, name: str, place: Place) -> int | None:
+def _local_line(trees: Sequence[IndexedTree], name: str, place: Place) -> int | None:
     """The line of the function around a place that seems to declare a plain name as a parameter or variable of C++.
 
     By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
     """
-    indexed = library.tree(place.tree)
+    indexed = next((one for one in trees if one.tree.info.name == place.tree), None)
     if indexed is None or not name.isidentifier() or language_of(place.path) != "cpp":
         return None
     around = indexed.store.enclosing(place.path, place.line)

@@ -119,8 +119,7 @@ class Touring:
         self._reader.notes.leave()
         self._reader.show_stops(None)
         self._reader.source.unlight()
-        if self._reader.place is not None:
-            self._reader.notes.follow(self._reader.place)
+        self._reader.follow_cursor()
         self._app.refresh_bindings()
 
     # --- the stop ---

@@ -129,6 +129,12 @@ class Store(Database):
         """Every record of `op`, in the dump's order; the schema's own (key None) first."""
         return [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
 
+    def registered_for(self, function: str) -> list[Registration]:
+        """The records whose kernel is that C++ function, or only calls it (a qualified name), by operator."""
+        where = "WHERE r.wrapper = ?1 OR r.target IN (?1, ?2) OR r.target_meta IN (?1, ?2) ORDER BY o.name, r.id"
+        structured = function.removesuffix("::impl").removesuffix("::meta")  # its class is what is recorded
+        return [_registration(row) for row in self.rows(f"{_REGISTRATION} {where}", function, structured)]
+
     def table(self, op: str) -> list[TableEntry]:
         """The dispatch table of `op`; keys that are in no entry have none."""
         rows = self.rows(

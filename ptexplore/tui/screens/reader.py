@@ -25,6 +25,7 @@ from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.stop_list import StopList
+from ptexplore.tui.widgets.symbol_pane import SymbolPane
 from ptexplore.tui.widgets.uses import Uses
 
 if TYPE_CHECKING:
@@ -60,7 +61,11 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-tight #side { width: 32; }
     ReadingScreen.-small #panes { layout: vertical; }
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
-    ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel; }
+    ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel;
+        layout: horizontal; }
+    ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
+        max-height: 100%; margin: 0; }
+    ReadingScreen.-small NotesPane { width: 1fr; }
     ReadingScreen.-small.-choosing #middle { display: none; }
     ReadingScreen.-narrow #status, ReadingScreen.-narrow Footer { display: none; }
     """
@@ -90,7 +95,8 @@ class ReadingScreen(Screen[None]):
         self.folder = FolderPane(library)
         self.uses = Uses(library)
         self.notes = NotesPane(library)
-        self._side = Vertical(self.notes, id="side")
+        self.symbol = SymbolPane(library)
+        self._side = Vertical(self.symbol, self.notes, id="side")
         self._file = lru_cache(_KEPT)(self._read)
         self._told = ""
         self._told_at: Place | None = None
@@ -137,12 +143,34 @@ class ReadingScreen(Screen[None]):
         """Show or hide the notes."""
         self._wants_notes = not self._side.display
         self._arrange()
+        self._follow_symbol()
 
     def show_notes(self) -> None:
         """The notes are what is read now, however wide the screen is."""
         if not self._side.display:
             self._wants_notes = True
             self._arrange()
+
+    def follow_cursor(self) -> None:
+        """What stands beside the source is about the cursor again."""
+        if self.place is not None:
+            self.notes.follow(self.place)
+            self._follow_symbol()
+
+    def _follow_symbol(self) -> None:
+        """Look up what the cursor is on, where that is shown: a stop of a tour stands in its place."""
+        file, place = self._shown_file, self.place
+        if file is None or place is None:
+            self.symbol.forget()
+        elif self._side.display and self.notes.stop is None:
+            self.symbol.follow(file, place)
+
+    def on_filled(self) -> None:
+        """What is known of the symbol stands above the notes; where there is nothing of one, the other has the room."""
+        touring = self.notes.stop is not None
+        self.symbol.display = self.symbol.option_count > 0 and not touring
+        self.notes.display = touring or not self.notes.blank or not self.symbol.display
+        self.symbol.set_class(not self.notes.display, "-alone")
 
     def show_stops(self, tour: Tour | None, number: int = 0, progress: ReadingProgress | None = None) -> None:
         """List the stops of the tour that is walked on the left; None: it is not walked any more."""
@@ -233,6 +261,7 @@ class ReadingScreen(Screen[None]):
         self._arrange()
         self.warn("")
         self.notes.follow(place)
+        self.symbol.forget()
         self._crumb()
         self._status()
 
@@ -341,6 +370,7 @@ class ReadingScreen(Screen[None]):
         self._crumb()
         self._status()
         self.notes.follow(event.place)
+        self._follow_symbol()
 
     def on_tell(self, event: Tell) -> None:
         """What the source has to say."""

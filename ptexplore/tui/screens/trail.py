@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static, Tree
 
+from ptexplore.model.trace import walk
 from ptexplore.safe_text import clean
 from ptexplore.tui.messages import message_for
 from ptexplore.tui.widgets.colours import label
@@ -19,7 +20,7 @@ from ptexplore.view.opening import first_to_open, in_words
 from ptexplore.view.trace.rows import Options, TraceRow, view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from textual.app import ComposeResult
     from textual.widgets.tree import TreeNode
@@ -101,6 +102,14 @@ class TrailTree(Tree[Node]):
                 self._add_candidates(leaf, ref.candidates)
         self._add_candidates(node, row.candidates)
         self._add(node, row.children)
+
+    def nodes(self) -> Iterator[TreeNode[Node]]:
+        """Every node that was made, in order."""
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += reversed(node.children)
 
     def _add_candidates(self, node: TreeNode[Node], candidates: Iterable[SourceRef]) -> None:
         for ref in candidates:
@@ -186,6 +195,17 @@ class TrailScreen(Screen[None]):
             self.post_message(message)
         else:
             self.query_one("#row", Static).update(Content.styled(clean(opening.why), "$text-warning"))
+
+    def go_to(self, hop: int) -> None:
+        """Put the cursor on the row of a hop; of one that no row shows, on the innermost row around it."""
+        around: dict[int, int] = {child.id: parent.id for parent in walk(self.trail.hops) for child in parent.children}
+        rows = {node.data.row.hop: node for node in self.tree_of_hops.nodes() if node.data and node.data.row}
+        at: int | None = hop
+        while at is not None and at not in rows:
+            at = around.get(at)
+        if at is not None:
+            self.tree_of_hops.move_cursor(rows[at])
+            self.tree_of_hops.scroll_to_node(rows[at], animate=False)
 
     def action_full(self) -> None:
         """Every hop, or the readable ones again."""

@@ -15,7 +15,7 @@ from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
-from ptexplore.tui.messages import Follow, open_stop
+from ptexplore.tui.messages import Filled, Follow, open_stop
 from ptexplore.tui.places import FOLDER
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import TONES
@@ -73,6 +73,7 @@ class NotesPane(VerticalScroll):
         self._waits: Timer | None = None
         self._drawn = 0.0
         self.stop: StopView | None = None
+        self.blank = False  # whether there is no note on the line
         self._head = Static()
 
     # --- following the cursor ---
@@ -109,7 +110,7 @@ class NotesPane(VerticalScroll):
         if self.stop is None:
             self._drawn = time.monotonic()
             parts = [part for mark in marks for part in self._note(mark)]
-            self._replace(parts or [Static(Content.styled(NOTHING, "dim"))])
+            self._replace(parts or [Static(Content.styled(NOTHING, "dim"))], blank=not parts)
 
     def _note(self, mark: Mark) -> list[Widget]:
         facts = "" if mark.outcome == "exact" else f"  {mark.outcome}"
@@ -178,7 +179,9 @@ class NotesPane(VerticalScroll):
         parser = SimpleNamespace(parse=parse)
         return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
 
-    def _replace(self, parts: Sequence[Widget]) -> None:
+    def _replace(self, parts: Sequence[Widget], *, blank: bool = False) -> None:
+        self.blank = blank
+        self.post_message(Filled())
         self.remove_children()
         self.mount_all(parts)
         self.scroll_home(animate=False)

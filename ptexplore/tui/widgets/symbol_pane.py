@@ -1,0 +1,137 @@
+"""The symbol under the cursor: what it is, who uses it, which operators it serves, the stops about it, where it ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from ptexplore.safe_text import clean
+from ptexplore.tui.asking import Leads, Links
+from ptexplore.tui.facts import Answer, FactsReader, Pointed
+from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
+from ptexplore.tui.widgets.colours import content
+from ptexplore.view.opening import open_line
+from ptexplore.view.search.symbol_facts import head_lines, hop_lines, operator_lines, seen_in, uses_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.message import Message
+    from textual.timer import Timer
+
+    from ptexplore.model.trace import Trail
+    from ptexplore.tui.library import Library
+    from ptexplore.tui.open_file import OpenFile
+    from ptexplore.tui.places import Place
+    from ptexplore.view.line import Line
+    from ptexplore.view.search.symbol_facts import SymbolFacts
+
+_STAYS = 0.15  # seconds that the cursor stays before anything is asked
+
+
+class SymbolPane(Links):
+    """Follows the cursor. `trail` is what ran last here, if anything did."""
+
+    DEFAULT_CSS = """
+    SymbolPane, SymbolPane:focus { max-height: 55%; text-overflow: fold; margin-bottom: 1; }
+    SymbolPane.-alone, SymbolPane.-alone:focus { max-height: 100%; height: 1fr; margin-bottom: 0; }
+    """
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(id="symbol")
+        self._library = library
+        self._reader: FactsReader | None = None
+        self._waits: Timer | None = None
+        self._asked: Pointed | None = None
+        self._answer: Answer | None = None
+        self.trail: Trail | None = None
+
+    def follow(self, file: OpenFile, place: Place) -> None:
+        """The cursor is at this place of this file: once it stays there, what it is on is looked up."""
+        if self._waits is not None:
+            self._waits.stop()
+        self._waits = self.set_timer(_STAYS, lambda: self._ask(file, place))
+
+    def forget(self) -> None:
+        """Nothing is under a cursor: a folder's page is shown."""
+        if self._waits is not None:
+            self._waits.stop()
+        self._asked = self._answer = None
+        self.fill([])
+        self.post_message(Filled())
+
+    def show_again(self) -> None:
+        """Something ran: whether it ran through what is shown is said anew."""
+        if self._answer is not None:
+            self._show(self._answer)
+
+    def on_unmount(self) -> None:
+        """Nothing is looked up for a pane that is gone."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _ask(self, file: OpenFile, place: Place) -> None:
+        own = file.defined(place.line, place.column)
+        name = file.meant(place.line, place.column)
+        pointed = Pointed(place, name, own or file.around(place.line), own is not None)
+        before = self._asked
+        if before is not None and (before.name, before.around, before.own) == (name, pointed.around, pointed.own):
+            return  # on another line of the same function
+        self._asked = pointed
+        self._reader = self._reader or FactsReader(self._library)
+        app = self.app
+        self._reader.ask(pointed, lambda *answer: app.call_later(self._hear, *answer))
+
+    def _hear(self, pointed: Pointed, answer: Answer) -> None:
+        if pointed == self._asked and self.is_attached and answer != self._answer:
+            self._answer = answer
+            self._show(answer)
+
+    # --- in lines ---
+
+    def _show(self, answer: Answer) -> None:
+        remark = [Leads(Content.styled(clean(answer.remark), "$text-warning"))] if answer.remark else []
+        lines = self._told(answer.facts) if answer.facts is not None else ()
+        self.fill([*remark, *lines])
+        self.highlighted = None
+        self.scroll_home(animate=False)
+        self.post_message(Filled())
+
+    def _told(self, facts: SymbolFacts) -> Iterator[Leads]:
+        for line in head_lines(facts):
+            yield self._line(line)
+        uses = OpenUses(facts.symbol.qualified) if facts.used else None
+        yield Leads(Content.assemble("\n", (uses_in_words(facts), "$text-accent" if uses is not None else "dim")), uses)
+        operators = list(operator_lines(facts))
+        if operators:
+            torch = f" in the installed {self._library.torch}" if facts.operators and self._library.torch else ""
+            yield _heading("serves", torch)
+            yield from map(self._line, operators)
+        if facts.marks:
+            yield _heading("to read")
+            for mark in facts.marks:
+                text = Content.assemble((clean(mark.title), "$text-accent"), (f"  {clean(mark.stop)}", "dim"))
+                yield Leads(text, open_stop(mark.stop))
+        yield from self._hops(facts)
+
+    def _hops(self, facts: SymbolFacts) -> Iterator[Leads]:
+        trail = self.trail
+        hops = seen_in(trail, facts) if trail is not None else []
+        if trail is not None and hops:
+            yield _heading("ran in", f" {trail.expression}")
+            for line, number in hop_lines(hops):
+                yield self._line(line, OpenHop(number))
+
+    def _line(self, line: Line, message: Message | None = None) -> Leads:
+        leads = message or (message_for(open_line(line, self._library.trees)) if line.leads else None)
+        text = content(line.spans)
+        if line.style == "name":
+            text = text.stylize("bold $text-accent")
+        elif message is not None:
+            text = text.stylize("$text-accent")
+        return Leads(text, leads)
+
+
+def _heading(text: str, after: str = "") -> Leads:
+    return Leads(Content.assemble("\n", (text, "bold"), (clean(after), "dim")))
