@@ -1,16 +1,18 @@
-"""What is known of the symbol under the cursor: found in a thread, and kept, so that moving the cursor waits for nothing."""
+"""What is known of the symbol under the cursor: found in a thread and kept, so that the cursor never waits for it."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, TypeVar
 
 from ptexplore.errors import PtexploreError
-from ptexplore.tui.navigation import find_definitions
+from ptexplore.view.search.calls import CallReader, CallsView
+from ptexplore.view.search.definitions import find_definitions
 from ptexplore.view.search.symbol_facts import SymbolFacts, symbol_facts
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from ptexplore.view.trees import IndexedTree
 
 _KEPT = 300  # symbols whose facts are kept
+_RESTS = 0.3  # seconds that the cursor rests before calls are looked up
+_MOST = 6  # functions of the first level that are named, each way
+_Key = tuple[str, str, int, str]  # tree, path, line, qualified name
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,15 @@ class Pointed:
 
 @dataclass(frozen=True)
 class Answer:
-    """The facts of one symbol, None where there is none; `remark` says why the name itself is not it."""
+    """The facts of one symbol, None where there is none; `remark` says why the name itself is not it.
+
+    `calls` come later than the rest, None until then; `complete` says that nothing more comes.
+    """
 
     facts: SymbolFacts | None
     remark: str = ""
+    calls: CallsView | None = None
+    complete: bool = False
 
 
 class FactsReader:
@@ -50,12 +61,18 @@ class FactsReader:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._last = 0
-        self._known: OrderedDict[tuple[str, str, int, str], SymbolFacts] = OrderedDict()
+        self._known: OrderedDict[_Key, SymbolFacts] = OrderedDict()
+        self._calls: OrderedDict[_Key, CallsView] = OrderedDict()
+        self._asked = Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="facts")
 
     def ask(self, pointed: Pointed, hear: Callable[[Pointed, Answer], object]) -> None:
-        """Find what the cursor is on; `hear` is called in the thread, unless something else was asked meanwhile."""
+        """Find what the cursor is on; `hear` is called in the thread, unless something else was asked meanwhile.
+
+        Twice: who calls it, and whom it calls, takes longer, and is looked up once the cursor rests there.
+        """
         self._last += 1
+        self._asked.set()
         self._pool.submit(self._answer, self._last, pointed, hear)
 
     def close(self) -> None:
@@ -66,17 +83,35 @@ class FactsReader:
     def _answer(self, number: int, pointed: Pointed, hear: Callable[[Pointed, Answer], object]) -> None:
         if number != self._last:
             return
+        self._asked.clear()
+        for answer in self._steps(pointed):
+            if number != self._last:
+                return
+            hear(pointed, answer)
+
+    def _steps(self, pointed: Pointed) -> Iterator[Answer]:
         try:
             symbol, remark = self._meant(pointed)
-            answer = Answer(self._facts(*symbol), remark) if symbol is not None else Answer(None, remark)
+            if symbol is None:
+                yield Answer(None, remark, complete=True)
+                return
+            facts, key = self._facts(*symbol), self._key(*symbol)
+            calls = self._calls.get(key)
+            has_calls = symbol[1].kind == "function"
+            yield Answer(facts, remark, calls, calls is not None or not has_calls)
+            if calls is None and has_calls and not self._asked.wait(_RESTS):
+                _keep(self._calls, key, self._call_reader.around(symbol[1], key[0], most=_MOST))
+                yield Answer(facts, remark, self._calls[key], complete=True)
         except PtexploreError as error:
-            answer = Answer(None, error.one_line)
-        if number == self._last:
-            hear(pointed, answer)
+            yield Answer(None, error.one_line, complete=True)
 
     @cached_property
     def _trees(self) -> list[IndexedTree]:
         return self._library.reopened_trees()
+
+    @cached_property
+    def _call_reader(self) -> CallReader:
+        return CallReader(self._trees)
 
     @cached_property
     def _catalogue(self) -> Catalogue | None:
@@ -88,7 +123,8 @@ class FactsReader:
         around = (number, pointed.around) if pointed.around is not None else None
         if pointed.name is None or pointed.own:
             return around, ""
-        named, remark = find_definitions(self._trees, pointed.name, pointed.place)
+        place = pointed.place
+        named, remark = find_definitions(self._trees, pointed.name, place.tree, place.path, place.line)
         symbols = [(one.tree, one.symbol) for one in named if one.symbol is not None and one.tree >= 0]
         names = {symbol.qualified for _number, symbol in symbols}
         if len(names) == 1 and len(symbols) == len(named):
@@ -98,11 +134,17 @@ class FactsReader:
         return around, remark
 
     def _facts(self, number: int, symbol: Symbol) -> SymbolFacts:
-        key = (self._trees[number].tree.info.name, symbol.path, symbol.line, symbol.qualified)
-        facts = self._known.get(key)
-        if facts is None:
+        key = self._key(number, symbol)
+        if key not in self._known:
             facts = symbol_facts(self._trees, self._catalogue, self._library.read_marks(), number, symbol)
-            self._known[key] = facts
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return facts
+            _keep(self._known, key, facts)
+        return self._known[key]
+
+    def _key(self, number: int, symbol: Symbol) -> _Key:
+        return (self._trees[number].tree.info.name, symbol.path, symbol.line, symbol.qualified)
+
+
+def _keep(known: OrderedDict[_Key, Known], key: _Key, value: Known) -> None:
+    known[key] = value
+    if len(known) > _KEPT:
+        known.popitem(last=False)

@@ -11,8 +11,16 @@ from ptexplore.tui.asking import Leads, Links
 from ptexplore.tui.facts import Answer, FactsReader, Pointed
 from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
 from ptexplore.tui.widgets.colours import content
-from ptexplore.view.opening import open_line
-from ptexplore.view.search.symbol_facts import head_lines, hop_lines, operator_lines, seen_in, uses_in_words
+from ptexplore.view.opening import Opening, open_line
+from ptexplore.view.search.symbol_facts import (
+    callee_lines,
+    caller_lines,
+    head_lines,
+    hop_lines,
+    operator_lines,
+    seen_in,
+    uses_in_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
     from textual.message import Message
     from textual.timer import Timer
 
+    from ptexplore.model.places import SourceRef
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.open_file import OpenFile
@@ -64,7 +73,7 @@ class SymbolPane(Links):
     def show_again(self) -> None:
         """Something ran: whether it ran through what is shown is said anew."""
         if self._answer is not None:
-            self._show(self._answer)
+            self._show(self._answer, self._answer)
 
     def on_unmount(self) -> None:
         """Nothing is looked up for a pane that is gone."""
@@ -84,21 +93,24 @@ class SymbolPane(Links):
         self._reader.ask(pointed, lambda *answer: app.call_later(self._hear, *answer))
 
     def _hear(self, pointed: Pointed, answer: Answer) -> None:
-        if pointed == self._asked and self.is_attached and answer != self._answer:
+        before = self._answer
+        if pointed == self._asked and self.is_attached and answer != before:
             self._answer = answer
-            self._show(answer)
+            self._show(answer, before)
 
     # --- in lines ---
 
-    def _show(self, answer: Answer) -> None:
+    def _show(self, answer: Answer, before: Answer | None) -> None:
         remark = [Leads(Content.styled(clean(answer.remark), "$text-warning"))] if answer.remark else []
-        lines = self._told(answer.facts) if answer.facts is not None else ()
+        lines = self._told(answer.facts, answer) if answer.facts is not None else ()
+        at, top = self.highlighted, self.scroll_offset.y
         self.fill([*remark, *lines])
-        self.highlighted = None
-        self.scroll_home(animate=False)
+        same = before is not None and before.facts is answer.facts  # more of it came: the reader may be in it already
+        self.highlighted = at if same else None
+        self.scroll_to(y=top if same else 0, animate=False)
         self.post_message(Filled())
 
-    def _told(self, facts: SymbolFacts) -> Iterator[Leads]:
+    def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
         for line in head_lines(facts):
             yield self._line(line)
         uses = OpenUses(facts.symbol.qualified) if facts.used else None
@@ -114,6 +126,30 @@ class SymbolPane(Links):
                 text = Content.assemble((clean(mark.title), "$text-accent"), (f"  {clean(mark.stop)}", "dim"))
                 yield Leads(text, open_stop(mark.stop))
         yield from self._hops(facts)
+        yield from self._calls(answer)
+
+    def _calls(self, answer: Answer) -> Iterator[Leads]:
+        """Who calls it, and whom it calls; what was found by name is said to be so in the heading."""
+        calls = answer.calls
+        if calls is None:
+            if not answer.complete:
+                yield Leads(Content.styled("\nwho calls it, whom it calls: is looked up …", "dim"))
+            return
+        for title, lines, more in (("called by", caller_lines(calls), calls.more_callers),
+                                   ("calls", callee_lines(calls), calls.more_callees)):  # fmt: skip
+            some = list(lines)
+            if some:
+                maybe = "; ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
+                yield _heading(title, f"  found by name{maybe}" if calls.remarks else maybe)
+                yield from (self._line(line, self._to(ref)) for line, ref in some)
+            if more and some:
+                called = title == "called by"
+                text = Content.styled(f"and {more:,} more {'calls of that name' if called else 'names'}",
+                                      "$text-accent" if called else "dim")  # fmt: skip
+                yield Leads(text, OpenUses(calls.symbol.qualified) if called else None)
+
+    def _to(self, ref: SourceRef) -> Message | None:
+        return message_for(Opening(ref=ref))
 
     def _hops(self, facts: SymbolFacts) -> Iterator[Leads]:
         trail = self.trail
@@ -125,7 +161,7 @@ class SymbolPane(Links):
 
     def _line(self, line: Line, message: Message | None = None) -> Leads:
         leads = message or (message_for(open_line(line, self._library.trees)) if line.leads else None)
-        text = content(line.spans)
+        text = Content.assemble(" " * line.indent, content(line.spans))
         if line.style == "name":
             text = text.stylize("bold $text-accent")
         elif message is not None:

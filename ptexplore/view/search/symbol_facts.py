@@ -9,16 +9,19 @@ from dataclasses import dataclass
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import PtexploreError
 from ptexplore.model.operators import Registration
+from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Dialect, Symbol
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.doc_comment import doc_of
 from ptexplore.view.line import Line
 from ptexplore.view.notes.notes_about import MarksByTree, holds
+from ptexplore.view.search.calls import CallNode, CallsView
 from ptexplore.view.search.operators import Catalogue
 from ptexplore.view.search.refs import refs
 from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
 
 _FEW = 6  # operators that are named
+_NEXT = 3  # functions of the second level that are named under one of the first
 _ONE = {"addresses": "address"}
 _OTHERS = 3  # keys of an operator, stubs, hops that are named
 
@@ -152,6 +155,32 @@ def operator_lines(facts: SymbolFacts) -> Iterator[Line]:
     for row in facts.stubs[:_OTHERS]:
         context = f"{row.context}" if row.context else ""
         yield Line("text", f"stub {row.name}", after=context)
+
+
+def caller_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
+    """Who calls it, with who calls those set in; each leads to the call."""
+    for node in calls.callers:
+        yield _call_line(node, 0), node.call.ref
+        yield from ((_call_line(further, 2), further.call.ref) for further in node.further[:_NEXT])
+
+
+def callee_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
+    """Whom it calls, with whom those call set in; each leads to the one definition, else to the call."""
+    for node in calls.callees:
+        yield _call_line(node, 0), _callee(node)
+        yield from ((_call_line(further, 2), _callee(further)) for further in node.further[:_NEXT])
+
+
+def _callee(node: CallNode) -> SourceRef:
+    return node.places[0].ref if len(node.places) == 1 and not node.is_choice else node.call.ref
+
+
+def _call_line(node: CallNode, indent: int) -> Line:
+    """The last two parts of a name say enough; what only its name speaks for has a question mark."""
+    separator = "::" if "::" in node.name else "." if "/" not in node.name else "/"
+    parts = node.name.split(separator)
+    times = f"×{node.times}" if node.times > 1 else ""
+    return Line("text", f"{separator.join(parts[-2:])}{' ?' * node.is_choice}", indent=indent, after=times)
 
 
 def hop_lines(hops: Sequence[Hop]) -> Iterator[tuple[Line, int]]:
