@@ -28,11 +28,12 @@ from ptexplore.tui.messages import (
     OpenTour,
     OpenTrail,
     ShowFolder,
+    ShowTrail,
     Trace,
     message_for,
 )
 from ptexplore.tui.navigation import Navigator
-from ptexplore.tui.places import FOLDER, Place
+from ptexplore.tui.places import CARD, FOLDER, Place
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
 from ptexplore.view.opening import open_see
@@ -167,7 +168,11 @@ class Browser(App[None]):
 
     def on_open_place(self, event: OpenPlace) -> None:
         """A line of a file."""
-        self.navigator.show_reader().go(event.place)
+        reader = self.navigator.show_reader()
+        if event.origin is not None:
+            reader.go_from(event.origin, event.place)
+        else:
+            reader.go(event.place)
 
     def on_show_folder(self, event: ShowFolder) -> None:
         """A folder's page, if there is room for it beside the files."""
@@ -190,12 +195,21 @@ class Browser(App[None]):
         """An operator's card."""
         from ptexplore.tui.screens.card import CardScreen
 
-        self.push_screen(CardScreen(self.library, event.name), self._follow)
+        def opened(message: Message | None) -> None:
+            if isinstance(message, OpenPlace):
+                message.origin = Place("", event.name, CARD)
+            self._follow(message)
+
+        self.push_screen(CardScreen(self.library, event.name), opened)
 
     def on_open_tour(self, event: OpenTour) -> None:
         """Walk a tour, from a stop on."""
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at)
+
+    def on_show_trail(self, _event: ShowTrail) -> None:
+        """What ran last."""
+        self.action_trail()
 
     def on_open_hop(self, event: OpenHop) -> None:
         """A hop of what ran last."""

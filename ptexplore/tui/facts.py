@@ -44,13 +44,14 @@ class Pointed:
 
 @dataclass(frozen=True)
 class Answer:
-    """The facts of one symbol, None where there is none; `remark` says why the name itself is not it.
+    """The facts of one symbol, None where there is none: of what the name means, if `meant`, else of what is around it.
 
-    `calls` come later than the rest, None until then; `complete` says that nothing more comes.
+    `remark` says how the name was found, or why it is not what is shown. `calls` come later than the rest, None until then; `complete` says that nothing more comes.
     """
 
     facts: SymbolFacts | None
     remark: str = ""
+    meant: bool = False
     calls: CallsView | None = None
     complete: bool = False
 
@@ -91,17 +92,17 @@ class FactsReader:
 
     def _steps(self, pointed: Pointed) -> Iterator[Answer]:
         try:
-            symbol, remark = self._meant(pointed)
+            symbol, remark, meant = self._meant(pointed)
             if symbol is None:
                 yield Answer(None, remark, complete=True)
                 return
             facts, key = self._facts(*symbol), self._key(*symbol)
             calls = self._calls.get(key)
             has_calls = symbol[1].kind == "function"
-            yield Answer(facts, remark, calls, calls is not None or not has_calls)
+            yield Answer(facts, remark, meant, calls, calls is not None or not has_calls)
             if calls is None and has_calls and not self._asked.wait(_RESTS):
                 _keep(self._calls, key, self._call_reader.around(symbol[1], key[0], most=_MOST))
-                yield Answer(facts, remark, self._calls[key], complete=True)
+                yield Answer(facts, remark, meant, self._calls[key], complete=True)
         except PtexploreError as error:
             yield Answer(None, error.one_line, complete=True)
 
@@ -117,21 +118,21 @@ class FactsReader:
     def _catalogue(self) -> Catalogue | None:
         return self._library.workspace.apart().catalogue_at_hand(self._trees)
 
-    def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, str]:
-        """The symbol that the name means, else the one around the cursor; with its tree's number."""
+    def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, str, bool]:
+        """The symbol that the name means, else the one around the cursor, with its tree's number; as `Answer` has it."""
         number = next(n for n, indexed in enumerate(self._trees) if indexed.tree.info.name == pointed.place.tree)
         around = (number, pointed.around) if pointed.around is not None else None
         if pointed.name is None or pointed.own:
-            return around, ""
+            return around, "", pointed.own
         place = pointed.place
         named, remark = find_definitions(self._trees, pointed.name, place.tree, place.path, place.line)
         symbols = [(one.tree, one.symbol) for one in named if one.symbol is not None and one.tree >= 0]
         names = {symbol.qualified for _number, symbol in symbols}
         if len(names) == 1 and len(symbols) == len(named):
-            return symbols[0], remark
+            return symbols[0], remark, True
         if len(names) > 1:
-            return around, f"{pointed.name} may be {len(named)} things: Enter lists them"
-        return around, remark
+            return around, f"{pointed.name} may be {len(named)} things: Enter lists them", False
+        return around, remark, False
 
     def _facts(self, number: int, symbol: Symbol) -> SymbolFacts:
         key = self._key(number, symbol)

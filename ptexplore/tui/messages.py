@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenPlace(Message):
-    """Show a line of a file of a tree, or a folder's page."""
+    """Show a line of a file of a tree, or a folder's page; `origin` is where going back leads first."""
 
     place: Place
+    origin: Place | None = None
 
 
 @dataclass
@@ -49,6 +50,10 @@ class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
     trail: Trail
+
+
+class ShowTrail(Message):
+    """Show the tree of what ran last, where it was left."""
 
 
 @dataclass

@@ -195,7 +195,7 @@ class OpenFile:
         return f"{text}: the installed torch is {torch}" if info.relation == "version-skew" and torch else text
 
     def permalink(self, line: int) -> tuple[str | None, str]:
-        """The address of a line for everybody, else None and why there is none."""
+        """The address of a line for everybody, and what must be said of it; None and why, where there is none."""
         return permalink_of(self.indexed.tree, self.indexed.checkout, self.path, line)
 
 

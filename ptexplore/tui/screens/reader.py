@@ -17,9 +17,9 @@ from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask
-from ptexplore.tui.messages import Moved, OpenUses, Tell
+from ptexplore.tui.messages import Moved, OpenOperator, OpenUses, ShowTrail, Tell
 from ptexplore.tui.open_file import OpenFile
-from ptexplore.tui.places import FOLDER, History, Place, Recent, keep_recent
+from ptexplore.tui.places import CARD, FOLDER, TRAIL, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
@@ -211,6 +211,9 @@ class ReadingScreen(Screen[None]):
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
+        if place.line in (TRAIL, CARD):
+            self.post_message(OpenOperator(place.path) if place.line == CARD else ShowTrail())
+            return
         if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
             return
@@ -248,6 +251,11 @@ class ReadingScreen(Screen[None]):
     def _after_folder(self, place: Place) -> None:
         self.files.reveal(place.tree, place.path, folder=True)
         self._ask_for_notes()
+
+    def go_from(self, origin: Place, place: Place) -> None:
+        """Show a place that was opened from what lay over the screen; going back leads there."""
+        self.go(place)
+        self.history.leave(origin)
 
     def show_folder(self, place: Place) -> None:
         """Show a folder's page; the keys stay where they are."""
@@ -445,12 +453,13 @@ class ReadingScreen(Screen[None]):
         file, place = self._shown_file, self.place
         if file is None or place is None:
             return
-        url, why = file.permalink(place.line)
+        url, said = file.permalink(place.line)
         if url is None:
-            self.tell(why)
+            self.tell(said)
         else:
             self.app.copy_to_clipboard(url)
-            self.app.notify(url, title="copied, where the terminal copies", timeout=12, markup=False)
+            shown = f"{url}\n{said}" if said else url
+            self.app.notify(shown, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes as the width has room for them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,21 @@ def label(spans: Iterable[Span]) -> Text:
         style = _IN_TREES.get(span.tone, "")
         text.append(clean(span.text), style if "bold" in style else f"not bold {style}")
     return text
+
+
+_SHORTEST = 16  # columns of a place that are left of it at least
+
+
+def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
+    """Spans that fit the room: the beginnings of paths go first, since their ends say most."""
+    spans = list(spans)
+    over = sum(len(clean(span.text)) for span in spans) - room
+    for number, span in enumerate(spans):
+        keep = max(len(span.text) - over - 1, _SHORTEST)
+        if over > 0 and span.style == "place" and keep < len(span.text):
+            spans[number] = replace(span, text=f"…{span.text[-keep:]}")
+            over -= len(span.text) - keep - 1
+    return spans
 
 
 def content(spans: Iterable[Span]) -> Content:

@@ -101,7 +101,10 @@ class SymbolPane(Links):
     # --- in lines ---
 
     def _show(self, answer: Answer, before: Answer | None) -> None:
-        remark = [Leads(Content.styled(clean(answer.remark), "$text-warning"))] if answer.remark else []
+        # Why the name itself is not what is shown, and what is.
+        remark = [] if answer.meant or not answer.remark else [
+            Leads(Content.styled(clean(answer.remark), "$text-warning")), _heading("around the cursor")
+        ]  # fmt: skip
         lines = self._told(answer.facts, answer) if answer.facts is not None else ()
         at, top = self.highlighted, self.scroll_offset.y
         self.fill([*remark, *lines])
@@ -113,6 +116,8 @@ class SymbolPane(Links):
     def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
         for line in head_lines(facts):
             yield self._line(line)
+        if answer.meant and answer.remark:
+            yield Leads(Content.styled(clean(answer.remark.partition(":")[0]), "dim"))
         uses = OpenUses(facts.symbol.qualified) if facts.used else None
         yield Leads(Content.assemble("\n", (uses_in_words(facts), "$text-accent" if uses is not None else "dim")), uses)
         operators = list(operator_lines(facts))

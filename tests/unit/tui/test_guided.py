@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -231,9 +232,14 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.reader.place is not None)
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
+        for key in ("T", "ctrl+o"):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+            assert app.screen.tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.reader)
+        await until(pilot, lambda: "hop 3" in screen(app) and "ran in torch.blend(a)" in screen(app))
         await pilot.press("T")
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
-        assert app.screen.tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
         app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
         await until(pilot, lambda: "blend_kernel" in screen(app))
@@ -241,6 +247,16 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: "line 4 is another one there" in screen(app))
 
     drive("", reading)
+
+
+def test_of_a_path_that_is_too_long_the_end_is_shown(library, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTrail(trail()))
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        row = next(text for text in screen(app).split("\n") if "blend_kernel " in text)
+        assert re.search(r" …[\w/]+/BlendKernel\.cpp:4  version-skew", row), row
+
+    drive("", reading, size=(100, 30))
 
 
 def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(library, drive):
