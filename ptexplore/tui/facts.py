@@ -46,7 +46,8 @@ class Pointed:
 class Answer:
     """The facts of one symbol, None where there is none: of what the name means, if `meant`, else of what is around it.
 
-    `remark` says how the name was found, or why it is not what is shown. `calls` come later than the rest, None until then; `complete` says that nothing more comes.
+    `remark` says how the name was found, or why it is not what is shown. `calls` come later than the rest, None until
+    then; `complete` says that nothing more comes.
     """
 
     facts: SymbolFacts | None
@@ -119,7 +120,7 @@ class FactsReader:
         return self._library.workspace.apart().catalogue_at_hand(self._trees)
 
     def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, str, bool]:
-        """The symbol that the name means, else the one around the cursor, with its tree's number; as `Answer` has it."""
+        """The symbol that the name means, else the one around the cursor, with its tree's number; what Answer says."""
         number = next(n for n, indexed in enumerate(self._trees) if indexed.tree.info.name == pointed.place.tree)
         around = (number, pointed.around) if pointed.around is not None else None
         if pointed.name is None or pointed.own:

@@ -154,8 +154,8 @@ class OpenFile:
         if self._is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
             own = self.landing(line)
             names = (at for at in self.words(line) if at > column and not self._is_keyword(line, at))
-            column = own if self.defined(line, own) is not None else next(names, column)
-        symbol = self.defined(line, column)
+            column = own if self._defined(line, own) is not None else next(names, column)
+        symbol = self._defined(line, column)
         if symbol is not None:
             return symbol.qualified
         return self.name(line, column) if not self._is_keyword(line, column) else None
@@ -168,7 +168,7 @@ class OpenFile:
         kinds = {kind for begin, end, kind in self.spans(line) if begin <= word[0] < end}
         return "keyword" in kinds or ("type" in kinds and self.line(line)[slice(*word)] in _BUILTIN)
 
-    def defined(self, line: int, column: int) -> Symbol | None:
+    def _defined(self, line: int, column: int) -> Symbol | None:
         """The symbol whose own name is at a place."""
         word = self.word(line, column)
         name = self.line(line)[slice(*word)] if word is not None else None

@@ -81,8 +81,8 @@ class SymbolPane(Links):
             self._reader.close()
 
     def _ask(self, file: OpenFile, place: Place) -> None:
-        own = file.defined(place.line, place.column)
         name = file.meant(place.line, place.column)
+        own = next((one for one in file.outline if (one.line, one.qualified) == (place.line, name)), None)
         pointed = Pointed(place, name, own or file.around(place.line), own is not None)
         before = self._asked
         if before is not None and (before.name, before.around, before.own) == (name, pointed.around, pointed.own):
