@@ -95,11 +95,7 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 
     runtime, checkouts = workspace.sources()
     trees, missing = workspace.trees_at_hand()
-    advice = []
-    if not checkouts:
-        advice = ["no checkout: ptexplore fetch adds hand-written C++"]
-    elif runtime is None:
-        advice = ["no torch is installed: the checkout alone is shown"]
+    advice = ["no torch is installed: the checkout alone is shown"] if runtime is None and checkouts else []
     torch = runtime.version if runtime is not None else None
     return Library(workspace, trees, run_child, open_in_editor, torch, tuple(advice)), missing
 

@@ -73,6 +73,9 @@ def tour(
     ] = None,
     everything: Annotated[bool, Option("--all", help="print the whole tour, or the one stop, without prompts")] = False,
     path: Annotated[bool, Option("--path", help="the concepts in four stages, and what of them is done")] = False,
+    fetch: Annotated[
+        bool, Option("--fetch", help="fetch the installed torch's source first, where none is here")
+    ] = False,
     as_json: AsJson = False,
     notes: Notes = None,
     tree: Tree = None,
@@ -83,6 +86,8 @@ def tour(
         hint = "ptexplore tour --path"
         raise PtexploreError("--path is about all tours", f"{name} was given with it", hint, USAGE)
     with open_workspace(python, tree, notes) as workspace:
+        if fetch:
+            _fetch(workspace)
         if path:
             return _path(workspace.library, as_json=as_json)
         if name is None:
@@ -92,13 +97,34 @@ def tour(
         asked = stop or stop_id
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
+        guide = workspace.guide()
+        if not fetch:
+            _tell_what_is_missing(guide, chosen)
         if as_json:
-            print_json(tour_document(workspace.guide(), chosen, numbers, load_progress(), ROOM))
+            print_json(tour_document(guide, chosen, numbers, load_progress(), ROOM))
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _print(workspace.guide(), chosen, numbers, intro=number is None)
+            _print(guide, chosen, numbers, intro=number is None)
         else:
-            TerminalWalk(chosen, workspace.guide(), workspace).walk(number)
+            TerminalWalk(chosen, guide, workspace).walk(number)
     return 0
+
+
+def _fetch(workspace: Workspace) -> None:
+    """Fetch the source of the installed torch, where no source of PyTorch is here."""
+    from ptexplore.render.terminal.progress import progress_bar
+    from ptexplore.source.fetch.install import Request
+
+    if workspace.choice().checkout is None:
+        with progress_bar() as watcher:
+            workspace.fetch(Request(), watcher)
+
+
+def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:
+    """Where no source of PyTorch is here: how many stops of the tour have none, and what brings it."""
+    missing = guide.without_source(tour)
+    if missing:
+        total = len(tour.stops)
+        warn(f"{missing} of {total} stops have no source here: ptexplore tour {tour.id} --fetch brings it")
 
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:

@@ -15,9 +15,10 @@ from textual.worker import WorkerFailed
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Ask
+from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.jobs import JobRunner, end_with_terminal
 from ptexplore.tui.messages import (
+    Fetch,
     Follow,
     GoHome,
     GoToStop,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
+    from ptexplore.view.notes.tour import TourWalk
     from ptexplore.view.trees import Candidate, IndexedTree
 
 _TRAIL = "trail"  # the name of the screen with what ran last
@@ -89,6 +91,7 @@ class Browser(App[None]):
         Binding("H", "home", "Home", key_display="H", show=False),
         Binding("x", "trace", "Trace", show=False),
         Binding("T", "trail", "Trail", key_display="T"),
+        Binding("F", "fetch", "Fetch source", key_display="F"),
         Binding("question_mark,f1", "keys", "Keys", key_display="?"),
         Binding("t", "theme", show=False),
         Binding("q,ctrl+q,ctrl+c", "quit", "Quit", key_display="q"),
@@ -249,6 +252,8 @@ class Browser(App[None]):
             return self.touring.walk is not None and self.screen is self.reader
         if action == "lab":
             return bool(self.touring.labs) and self.screen is self.reader
+        if action == "fetch":
+            return bool(self.library.lacks)
         if action == "trail":
             return self.is_screen_installed(_TRAIL)
         return super().check_action(action, parameters)
@@ -299,6 +304,47 @@ class Browser(App[None]):
             self.reader.show_source_alone()
 
     # --- what runs ---
+
+    def on_fetch(self, _event: Fetch) -> None:
+        """The reader chose to."""
+        self.action_fetch()
+
+    def action_fetch(self) -> None:
+        """Offer to fetch the source of the installed torch: from the network, and some hundred megabytes."""
+        options = [
+            two_lines(f"fetch PyTorch {self.library.torch} from its public repository, and index it",
+                      "its hand-written C++: a few minutes, some hundred MB; Esc stops it, and it goes on from there"),
+            two_lines("not now", "ptexplore fetch does the same, and knows other places"),
+        ]  # fmt: skip
+        self.push_screen(ChoiceScreen(self.library.lacks, options), self._fetch)
+
+    def _fetch(self, at: int | None) -> None:
+        if at == 0:
+            self.navigator.show_reader()
+            self.jobs.run("fetch", self.library.fetch, self._fetched)
+
+    def _fetched(self, library: Library) -> str:
+        self.call_later(self._read_anew, library)
+        return "the source is here"
+
+    def _read_anew(self, library: Library) -> None:
+        """There are other trees: go on in them at the stop of the tour, or at the place, where the reader is."""
+        walk, place = self.touring.walk, self.reader.place
+        self._close()
+        if self.is_screen_installed(_TRAIL):
+            self.uninstall_screen(_TRAIL)
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self._read(library)
+        self.reader.begin = lambda: self._go_on(walk, place)
+        self.push_screen(self.reader)
+        self.run_worker(self._settle, thread=True, exit_on_error=False)
+
+    def _go_on(self, walk: TourWalk | None, place: Place | None) -> None:
+        if walk is not None:
+            self.touring.open(walk.tour.id, walk.stop.id)
+        elif place is not None:
+            self.reader.go(place)
 
     def action_trace(self) -> None:
         """Type an expression; see what runs."""

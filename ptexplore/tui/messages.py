@@ -77,6 +77,10 @@ class GoToStop(Message):
     number: int
 
 
+class Fetch(Message):
+    """Offer to fetch the source of the installed torch."""
+
+
 @dataclass
 class GoHome(Message):
     """Show what to read next: the learning path and the tours."""

@@ -18,7 +18,7 @@ from ptexplore.annotations.progress import load_progress
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices, Leads
 from ptexplore.tui.jobs import hand_over
-from ptexplore.tui.messages import OpenPlace, OpenTour, open_stop
+from ptexplore.tui.messages import Fetch, OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import Place, load_recent
 from ptexplore.tui.screens.reader import WIDE
 from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
@@ -155,8 +155,11 @@ class Home(Screen[Message | None]):
             relation = _RELATION[info.relation] if project(indexed) == "pytorch" else "extension"
             facts = f"  {', '.join(info.layers)}: {indexed.store.counts()['files']:,} files; {relation}"
             options.append(Option(Content.assemble(f"  {clean(info.label)}", (facts, "dim")), disabled=True))
-        advice = (Content.styled(f"  {clean(text)}", "$text-warning") for text in self._library.advice)
-        return options + [Option(text, disabled=True) for text in advice]
+        advice = [(text, None) for text in self._library.advice]
+        offers = [(self._library.lacks, Fetch())] if self._library.lacks else []
+        return options + [
+            Leads(Content.styled(f"  {clean(text)}", "$text-warning"), message) for text, message in [*advice, *offers]
+        ]
 
     # --- keys ---
 

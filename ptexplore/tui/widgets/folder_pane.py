@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
-from ptexplore.tui.messages import GoHome, OpenPlace, OpenTour, Trace
+from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Trace
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.view.notes.folder import map_rows
 
@@ -128,6 +128,8 @@ class FolderPane(Links):
         yield _heading("Learn")
         home = Content.assemble(("the learning path and the tours", "$text-primary"), ("  H", "dim"))
         yield Leads(home, GoHome())
+        if self._library.lacks:
+            yield Leads(Content.styled(clean(self._library.lacks), "$text-warning"), Fetch())
         if rows:
             yield _heading("From Python to the machine")
         for number, row in enumerate(rows):

@@ -97,6 +97,12 @@ class Guide:
                 by_stop[name] = (*by_stop.get(name, ()), concept)
         return by_stop
 
+    def without_source(self, tour: Tour) -> int:
+        """How many stops have no source since no source of PyTorch's own is here; 0 where one is."""
+        if any(indexed.checkout is not None for indexed in self.trees):
+            return 0
+        return sum(self._resolve(tour, stop)[1].outcome == "absent" for stop in tour.stops)
+
     def _resolve(self, tour: Tour, stop: Stop) -> tuple[IndexedTree, ResolvedAnchor]:
         """What became of an anchor on the first tree that can hold its file; else on the first tree."""
         name, tried = tour.name_of(stop), []

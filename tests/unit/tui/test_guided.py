@@ -126,6 +126,35 @@ def test_a_stop_is_read_by_an_answer_or_by_hand_and_the_list_on_the_left_shows_i
     drive("", reading, size=(170, 45))
 
 
+def test_without_a_checkout_fetching_is_offered_and_what_came_is_read_where_the_reader_is(toured, drive, monkeypatch):
+    (one,) = toured.trees
+    whole = replace(toured)
+    toured.trees = [IndexedTree(replace(one.tree, info=replace(one.tree.info, relation="runtime")), one.store, None)]
+    asked = []
+    monkeypatch.setattr(toured, "fetch", lambda job: asked.append(job.title) or whole)
+
+    async def reading(app, pilot):
+        offer = "no hand-written C++ is here: F fetches that of 2.13.0"
+        await until(pilot, lambda: offer in screen(app))
+        await pilot.press("H")
+        await until(pilot, lambda: isinstance(app.screen, Home) and offer in screen(app))
+        app.post_message(OpenTour("blending", "token"))
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        await pilot.press("F", "down", "enter")
+        assert not asked, "not now"
+        before = app.reader
+        await pilot.press("F", "enter")
+        await until(pilot, lambda: app.reader is not before and app.reader.place is not None)
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        await noted(app, pilot, "2/4 One token of many")
+        assert asked == ["fetch"]
+        assert not app.library.lacks
+        await pilot.press("F")
+        assert app.screen is app.reader
+
+    drive("", reading, size=(170, 45))
+
+
 def test_what_a_stop_points_to_opens_and_on_a_narrow_screen_its_contents_lie_over_it(toured, drive, data):
     async def reading(app, pilot):
         app.post_message(OpenTour("blending", "entry"))
