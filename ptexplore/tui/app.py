@@ -178,9 +178,14 @@ class Browser(App[None]):
             reader.go(event.place)
 
     def on_show_folder(self, event: ShowFolder) -> None:
-        """A folder's page, if there is room for it beside the files."""
+        """A folder's page, if there is room for it beside the files; else what it is for, in a line."""
         if not self.reader.has_class("-small"):
             self.reader.show_folder(event.place)
+            return
+        with contextlib.suppress(PtexploreError):
+            sentence = self.library.folder_pages.sentence(event.place.path)
+            if sentence is not None:
+                self.reader.tell(f"{event.place.path}: {sentence.text}")
 
     def on_go_home(self, _event: GoHome) -> None:
         """What to read next."""

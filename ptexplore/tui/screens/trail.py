@@ -61,6 +61,7 @@ class TrailTree(Tree[Node]):
         Binding("h,left", "fold", show=False),
         Binding("g", "scroll_home", show=False),
         Binding("G", "scroll_end", show=False),
+        Binding("enter", "select_cursor", "Open", show=True),
         Binding("space", "toggle_node", "Fold", show=True),
     ]
 

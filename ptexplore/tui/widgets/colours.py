@@ -46,7 +46,7 @@ _SHORTEST = 16  # columns of a place that are left of it at least
 
 
 def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
-    """Spans that fit the room: the beginnings of paths go first, since their ends say most."""
+    """Spans that fit the room: the beginnings of paths go first, since their ends say most; then the end of all."""
     spans = list(spans)
     over = sum(len(clean(span.text)) for span in spans) - room
     for number, span in enumerate(spans):
@@ -54,6 +54,11 @@ def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
         if over > 0 and span.style == "place" and keep < len(span.text):
             spans[number] = replace(span, text=f"…{span.text[-keep:]}")
             over -= len(span.text) - keep - 1
+    while over > 0 and spans:
+        last = spans.pop()
+        if len(last.text) > over:
+            return [*spans, replace(last, text=f"{last.text[: -over - 1]}…")]
+        over -= len(last.text)
     return spans
 
 

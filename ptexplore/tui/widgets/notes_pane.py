@@ -241,9 +241,11 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
     if prediction.strip():
         parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
     if gave:
-        lines = "\n               ".join(map(clean, gave.split("\n")))
+        lines = gave.split("\n")
+        apart = "\n  " if len(lines) > 1 else "        "
         said, tone = FORETOLD[foretold(prediction, gave)]
-        parts += [("\nit gave        ", "dim"), (lines, "bold"), (f"  {said}", STYLES.get(tone, ""))]
+        shown = "\n  ".join(map(clean, lines))
+        parts += [(f"\nit gave{apart}", "dim"), (shown, "bold"), (f"  {said}", STYLES.get(tone, ""))]
     return parts
 
 

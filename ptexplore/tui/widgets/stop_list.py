@@ -14,11 +14,12 @@ from ptexplore.tui.messages import GoToStop
 from ptexplore.tui.widgets.notes_pane import READ_SIGNS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ptexplore.annotations.progress import ReadingProgress
     from ptexplore.annotations.records import Tour
 
 _INDENT = 6  # columns in front of a title: its sign and number
-_WIDTH = 30  # columns of a title's line where the list was not laid out yet
 
 
 class StopList(Links):
@@ -33,12 +34,16 @@ class StopList(Links):
     def __init__(self) -> None:
         super().__init__(id="stops")
         self.tour: Tour | None = None
+        self._again: Callable[[], None] = lambda: None
+        self._wide = 0
 
     def show(self, tour: Tour | None, number: int, progress: ReadingProgress) -> None:
         """List the stops of a tour, the reader being at that one; None: no tour is walked any more."""
         self.tour = tour
         if tour is None:
             return
+        self._again = lambda: self.show(tour, number, progress)
+        self._wide = self.size.width
         read = f"{progress.of(tour)} of {len(tour.stops)} read, {progress.visited_of(tour)} visited"
         title = Content.assemble((f"{clean(tour.title)}\n", "bold"), (f"{read}\n✓ read   · visited\n", "dim"))
         stops = [self._stop(tour, at, here=at == number, progress=progress) for at in range(1, len(tour.stops) + 1)]
@@ -46,10 +51,17 @@ class StopList(Links):
         self.fill([Leads(title), *stops, leave])
         self.highlighted = number  # the title is the first line
 
+    def on_resize(self) -> None:
+        """Titles as wide as there is room for."""
+        if self.tour is not None and self.size.width != self._wide:
+            at = self.highlighted
+            self._again()
+            self.highlighted = at
+
     def _stop(self, tour: Tour, number: int, *, here: bool, progress: ReadingProgress) -> Leads:
         stop = tour.stops[number - 1]
         sign = READ_SIGNS[progress.state(tour.name_of(stop))]
-        room = max((self.size.width or _WIDTH + _INDENT) - _INDENT - 1, 10)
+        room = max(self._wide - _INDENT - 1, 10)
         title = ("\n" + " " * _INDENT).join(textwrap.wrap(clean(stop.title), room))
         parts = (f"{'▸' if here else ' '}{sign}{number:>3} ", "bold $text-accent" if here else "dim"), (
             title, "bold" if here else "")  # fmt: skip
