@@ -38,7 +38,7 @@ examples:
   ptexplore browse dispatcher           a tour
   ptexplore browse --load trace.json    what `ptexplore trace --save` kept
 
-keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, n note, q quit
+keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, w wrap, n note, q quit
 """
 _PATIENCE = 3.0  # seconds that a stopped command has to end what it started
 # The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.

@@ -64,7 +64,7 @@ class FileTree(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Open"),
-        Binding("v", "page", "Folder's page"),
+        Binding("v", "folder_page", "Folder's page"),
         Binding("down,j", "move(1)", show=False),
         Binding("up,k", "move(-1)", show=False),
         Binding("right,l", "inside", show=False),
@@ -201,7 +201,7 @@ class FileTree(ScrollView, can_focus=True):
             else:
                 self.reveal(row.tree, row.path, folder=True)
 
-    def action_page(self) -> None:
+    def action_folder_page(self) -> None:
         """Show the page of the folder, or of the one that the file lies in."""
         if self.row is not None:
             path = self.row.path if self.row.folder else self.row.path.rpartition("/")[0]

@@ -236,7 +236,10 @@ def test_at_80_columns_files_and_notes_come_and_go(drive):
         await until(pilot, lambda: "BlendKernel.cpp" in screen(app))
         await pilot.press("k", "k", "j", "enter")
         await pilot.pause()
-        await pilot.press("escape")
+        await pilot.press("g", "j", "v")
+        await until(pilot, lambda: reader.place.path == "aten/src/ATen" and not reader.files.display)
+        await pilot.press("backspace")
+        await until(pilot, lambda: reader.place.path == KERNEL)
         assert not reader.files.display
         await pilot.press("i")
         await pilot.pause()
