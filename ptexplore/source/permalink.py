@@ -51,8 +51,8 @@ def permalink_of(tree: SourceTree, checkout: Checkout | None, path: str, line: i
         return None, f"there is no text of {path} here"
     if text.layer == "generated" or path.startswith(_MADE) or "/generated/" in path:
         return None, "this file is generated: it is in no repository, so there is no permalink"
-    revision, said = _revision(tree, checkout)
-    return (permalink(revision, path, line) if revision is not None else None), said
+    revision, remark = _revision(tree, checkout)
+    return (permalink(revision, path, line) if revision is not None else None), remark
 
 
 def _revision(tree: SourceTree, checkout: Checkout | None) -> tuple[str | None, str]:

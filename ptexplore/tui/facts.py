@@ -127,7 +127,11 @@ class FactsReader:
             return around, "", pointed.own
         place = pointed.place
         named, remark = find_definitions(self._trees, pointed.name, place.tree, place.path, place.line)
-        symbols = [(one.tree, one.symbol) for one in named if one.symbol is not None and one.tree >= 0]
+        symbols = [
+            (candidate.tree, candidate.symbol)
+            for candidate in named
+            if candidate.symbol is not None and candidate.tree >= 0
+        ]
         names = {symbol.qualified for _number, symbol in symbols}
         if len(names) == 1 and len(symbols) == len(named):
             return symbols[0], remark, True

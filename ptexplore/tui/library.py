@@ -60,7 +60,9 @@ class Library:
         from ptexplore.view.notes.notes_about import without_source
         from ptexplore.view.trees import project
 
-        if self.torch is None or any(one.checkout is not None and project(one) == "pytorch" for one in self.trees):
+        if self.torch is None or any(
+            indexed.checkout is not None and project(indexed) == "pytorch" for indexed in self.trees
+        ):
             return ""
         missing, total = without_source(self._marks or {})
         stops = f"{missing} of {total} stops have no source here" if missing else "no hand-written C++ is here"

@@ -228,7 +228,9 @@ class Touring:
         elif len(concepts) == 1:
             self._ask_question(concepts[0])
         else:
-            choice = ChoiceScreen("which question?", [two_lines(one.title, one.question) for one in concepts])
+            choice = ChoiceScreen(
+                "which question?", [two_lines(concept.title, concept.question) for concept in concepts]
+            )
             self._app.push_screen(choice, lambda at: self._ask_question(concepts[at]) if at is not None else None)
 
     def _ask_question(self, concept: Concept) -> None:

@@ -225,8 +225,8 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
         for line in result.gave.split("\n"):
             folded(console, styled((line, "bold")), "    ", "      ")
     if prediction.strip():
-        said, tone = FORETOLD[foretold(prediction, result.gave)]
-        predicted = styled(("you predicted: ", "dim"), (prediction.strip(), ""), (f"  {said}", STYLES[tone]))
+        verdict, tone = FORETOLD[foretold(prediction, result.gave)]
+        predicted = styled(("you predicted: ", "dim"), (prediction.strip(), ""), (f"  {verdict}", STYLES[tone]))
         folded(console, predicted, "  ", "      ")
     command = trace_command(lab)
     if command is not None and result.outcome != "untrusted":

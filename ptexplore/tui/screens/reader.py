@@ -453,12 +453,12 @@ class ReadingScreen(Screen[None]):
         file, place = self._shown_file, self.place
         if file is None or place is None:
             return
-        url, said = file.permalink(place.line)
+        url, remark = file.permalink(place.line)
         if url is None:
-            self.tell(said)
+            self.tell(remark)
         else:
             self.app.copy_to_clipboard(url)
-            shown = f"{url}\n{said}" if said else url
+            shown = f"{url}\n{remark}" if remark else url
             self.app.notify(shown, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -137,7 +137,7 @@ class NotesPane(VerticalScroll):
 
     def _see(self, see: Sequence[See]) -> Links:
         """What a stop points to, each in words, and it opens."""
-        return Links(*(Leads(self._in_words(one), Follow(one)) for one in see))
+        return Links(*(Leads(self._in_words(place), Follow(place)) for place in see))
 
     def _in_words(self, see: See) -> Content:
         if see.kind == "op":
@@ -243,9 +243,9 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
     if gave:
         lines = gave.split("\n")
         apart = "\n  " if len(lines) > 1 else "        "
-        said, tone = FORETOLD[foretold(prediction, gave)]
+        verdict, tone = FORETOLD[foretold(prediction, gave)]
         shown = "\n  ".join(map(clean, lines))
-        parts += [(f"\nit gave{apart}", "dim"), (shown, "bold"), (f"  {said}", STYLES.get(tone, ""))]
+        parts += [(f"\nit gave{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
     return parts
 
 

@@ -46,7 +46,7 @@ class StopList(Links):
         self._wide = self.size.width
         read = f"{progress.of(tour)} of {len(tour.stops)} read, {progress.visited_of(tour)} visited"
         title = Content.assemble((f"{clean(tour.title)}\n", "bold"), (f"{read}\n✓ read   · visited\n", "dim"))
-        stops = [self._stop(tour, at, here=at == number, progress=progress) for at in range(1, len(tour.stops) + 1)]
+        stops = [self._stop(tour, at, current=at == number, progress=progress) for at in range(1, len(tour.stops) + 1)]
         leave = Leads(Content.styled("\n   leave the tour", "dim"), GoToStop(len(tour.stops) + 1))
         self.fill([Leads(title), *stops, leave])
         self.highlighted = number  # the title is the first line
@@ -58,11 +58,11 @@ class StopList(Links):
             self._again()
             self.highlighted = at
 
-    def _stop(self, tour: Tour, number: int, *, here: bool, progress: ReadingProgress) -> Leads:
+    def _stop(self, tour: Tour, number: int, *, current: bool, progress: ReadingProgress) -> Leads:
         stop = tour.stops[number - 1]
         sign = READ_SIGNS[progress.state(tour.name_of(stop))]
         room = max(self._wide - _INDENT - 1, 10)
         title = ("\n" + " " * _INDENT).join(textwrap.wrap(clean(stop.title), room))
-        parts = (f"{'▸' if here else ' '}{sign}{number:>3} ", "bold $text-accent" if here else "dim"), (
-            title, "bold" if here else "")  # fmt: skip
+        parts = (f"{'▸' if current else ' '}{sign}{number:>3} ", "bold $text-accent" if current else "dim"), (
+            title, "bold" if current else "")  # fmt: skip
         return Leads(Content.assemble(*parts), GoToStop(number))

@@ -82,7 +82,7 @@ class SymbolPane(Links):
 
     def _ask(self, file: OpenFile, place: Place) -> None:
         name = file.meant(place.line, place.column)
-        own = next((one for one in file.outline if (one.line, one.qualified) == (place.line, name)), None)
+        own = next((symbol for symbol in file.outline if (symbol.line, symbol.qualified) == (place.line, name)), None)
         pointed = Pointed(place, name, own or file.around(place.line), own is not None)
         before = self._asked
         if before is not None and (before.name, before.around, before.own) == (name, pointed.around, pointed.own):

@@ -54,7 +54,7 @@ def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, l
 
     By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
     """
-    indexed = next((one for one in trees if one.tree.info.name == tree), None)
+    indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
     if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
         return None
     around = indexed.store.enclosing(path, line)
