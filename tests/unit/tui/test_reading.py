@@ -347,6 +347,18 @@ def test_a_definition_opens_at_its_name_and_a_keyword_is_no_name(drive, small):
     drive("at::native::blend_kernel", reading)
 
 
+def test_a_namespace_in_front_of_a_name_means_the_name(drive):
+    async def reading(app, pilot):
+        file = app.reader.source.file
+        line = next(n for n, text in enumerate(file.raw, 1) if "at::native::mix(a) + other::mix(a)" in text)
+        text = file.raw[line - 1]
+        for piece, name in (("at::native", "at::native::mix"), ("native::mix", "at::native::mix"),
+                            ("other::", "other::mix"), ("int turn", "int")):  # fmt: skip
+            assert file.name(line, text.index(piece)) == name
+
+    drive(f"{MIX}:1", reading)
+
+
 def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):
     def at(lines, piece, name):
         line = next(number for number, text in enumerate(lines, 1) if piece in text)
