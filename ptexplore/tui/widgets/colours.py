@@ -46,14 +46,16 @@ _SHORTEST = 16  # columns of a place that are left of it at least
 
 
 def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
-    """Spans that fit the room: the beginnings of paths go first, since their ends say most; then the end of all."""
-    spans = list(spans)
-    over = sum(len(clean(span.text)) for span in spans) - room
-    for number, span in enumerate(spans):
-        keep = max(len(span.text) - over - 1, _SHORTEST)
-        if over > 0 and span.style == "place" and keep < len(span.text):
-            spans[number] = replace(span, text=f"…{span.text[-keep:]}")
-            over -= len(span.text) - keep - 1
+    """Spans that fit the room: reasons go first, then the beginnings of paths, whose ends say most; then the last."""
+    spans = [replace(span, text=clean(span.text)) for span in spans]
+    over = sum(len(span.text) for span in spans) - room
+    for style, least in (("reason", 0), ("place", _SHORTEST)):
+        for number, span in reversed(list(enumerate(spans))):
+            keep = max(len(span.text) - over - 1, least)
+            if over > 0 and span.style == style and keep < len(span.text) - 1:
+                text = f"…{span.text[-keep:]}" if style == "place" else f"{span.text[:keep]}…"
+                spans[number] = replace(span, text=text)
+                over -= len(span.text) - len(text)
     while over > 0 and spans:
         last = spans.pop()
         if len(last.text) > over:

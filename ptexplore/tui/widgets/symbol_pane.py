@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -52,21 +53,31 @@ class SymbolPane(Links):
         self._library = library
         self._reader: FactsReader | None = None
         self._waits: Timer | None = None
+        self._at: tuple[OpenFile, Place] | None = None
+        self._since = 0.0
         self._asked: Pointed | None = None
         self._answer: Answer | None = None
         self.trail: Trail | None = None
 
     def follow(self, file: OpenFile, place: Place) -> None:
         """The cursor is at this place of this file: once it stays there, what it is on is looked up."""
-        if self._waits is not None:
-            self._waits.stop()
-        self._waits = self.set_timer(_STAYS, lambda: self._ask(file, place))
+        self._at = file, place
+        self._since = time.monotonic()
+        if self._waits is None:  # else it is there already: to make one for every key would cost something
+            self._waits = self.set_timer(_STAYS, self._rested)
+
+    def _rested(self) -> None:
+        """Look up what the cursor is on; if it came there only now, wait for the rest of the time."""
+        self._waits = None
+        left = self._since + _STAYS - time.monotonic()
+        if left > 0:
+            self._waits = self.set_timer(left, self._rested)
+        elif self._at is not None:
+            self._ask(*self._at)
 
     def forget(self) -> None:
         """Nothing is under a cursor: a folder's page is shown."""
-        if self._waits is not None:
-            self._waits.stop()
-        self._asked = self._answer = None
+        self._at = self._asked = self._answer = None
         self.fill([])
         self.post_message(Filled())
 
