@@ -157,6 +157,10 @@ class OpenFile:
                 return re.sub(r"\s+", "", text[match.start() : word[1]]).removeprefix("::")
         return text[word[0] : word[1]]
 
+    def is_prose(self, line: int, column: int) -> bool:
+        """Whether a column is in a comment or in a string."""
+        return any(begin <= column < end and kind in ("comment", "string") for begin, end, kind in self.spans(line))
+
     def _is_namespace(self, name: str) -> bool:
         """Whether what is called so is a namespace, and no class."""
         kinds = self.indexed.store.kinds_named(name)

@@ -52,6 +52,7 @@ class NotesPane(VerticalScroll):
     NotesPane { height: 1fr; scrollbar-size-vertical: 1; }
     NotesPane Static { height: auto; }
     NotesPane .head { margin-bottom: 1; }
+    NotesPane .foot { margin-top: 1; }
     NotesPane Markdown { padding: 0; background: transparent; }
     NotesPane MarkdownFence { margin: 0 0 1 0; overflow: hidden hidden; }
     NotesPane MarkdownFence > Label { width: 1fr; padding: 0 0 0 2; text-wrap: wrap; text-overflow: fold; }
@@ -74,7 +75,7 @@ class NotesPane(VerticalScroll):
         self._drawn = 0.0
         self.stop: StopView | None = None
         self.blank = False  # whether there is no note on the line
-        self._head = Static()
+        self._head = self._foot = Static()
 
     # --- following the cursor ---
 
@@ -127,13 +128,14 @@ class NotesPane(VerticalScroll):
         self.stop, self._shown = view, None
         questions = (QuestionBox(concept) for concept in view.concepts)
         see = [Static(Content.styled("see also", "bold")), self._see(view.see)] if view.see else []
-        self._head = Static(_head(view, state), classes="head")
-        self._replace([self._head, *self._parts(view.tour, view.stop), *questions, *see])
+        self._head, self._foot = Static(_head(view, state), classes="head"), Static(_foot(state), classes="foot")
+        self._replace([self._head, *self._parts(view.tour, view.stop), *questions, *see, self._foot])
 
     def show_state(self, state: ReadState) -> None:
         """The stop that is shown was marked as read, or as not read."""
         if self.stop is not None:
             self._head.update(_head(self.stop, state))
+            self._foot.update(_foot(state))
 
     def _see(self, see: Sequence[See]) -> Links:
         """What a stop points to, each in words, and it opens."""
@@ -275,5 +277,9 @@ def _head(view: StopView, state: ReadState) -> Content:
     parts += [(f"\nmay be {clean(path)}:{line}", "$text-warning") for path, line in anchor.candidates[:8]]
     if view.url:
         parts.append((f"\nto read it: {clean(view.url)}", "dim"))
-    parts.append((f"\n{_HOW_READ if state == 'read' else _HOW_TO_READ}\n{TOUR}", "dim"))
     return Content.assemble(*parts)
+
+
+def _foot(state: ReadState) -> Content:
+    """Whether a stop is read and what makes it so; the keys of a tour."""
+    return Content.styled(f"{_HOW_READ if state == 'read' else _HOW_TO_READ}\n{TOUR}", "dim")

@@ -29,7 +29,7 @@ class SourceView(ScrollView, can_focus=True):
     """A file and a cursor in it. `place` is where the cursor is; None before anything is shown."""
 
     DEFAULT_CSS = """
-    SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; overflow-x: auto; }
+    SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "definition", "Go to"),
@@ -95,7 +95,7 @@ class SourceView(ScrollView, can_focus=True):
     def _fold(self) -> None:
         """Lay the lines out anew: another file, or other columns."""
         if self.file is not None:
-            room = max(self.size.width - self._gutter, 1) if self._wraps and self.size.width else None
+            room = max(self._wide - self._gutter, 1) if self._wraps and self._wide else None
             self._folding = Folding(self.file.raw, room)
             self.virtual_size = Size(0 if room is not None else self.file.widest + self._gutter + 1, self._folding.rows)
 
@@ -117,6 +117,11 @@ class SourceView(ScrollView, can_focus=True):
         self.refresh()
 
     @property
+    def _wide(self) -> int:
+        """Columns that can be seen: the scroll bar stands in the last one."""
+        return self.scrollable_content_region.width
+
+    @property
     def _gutter(self) -> int:
         """How wide the line numbers are, with the note marks before them and a space after."""
         return len(str(len(self.file.raw) if self.file is not None else 0)) + 3
@@ -133,7 +138,7 @@ class SourceView(ScrollView, can_focus=True):
             base += colours.part("here", dark=dark)
         elif self._lit is not None and self._lit[0] <= number <= self._lit[1]:
             base += colours.part("span", dark=dark)
-        left, room = self.scroll_offset.x, max(width - self._gutter, 1)
+        left, room = self.scroll_offset.x, max(self._wide - self._gutter, 1)
         if self._wraps:
             left, end = self._folding.span(number, part)
             room = end - left
@@ -150,7 +155,7 @@ class SourceView(ScrollView, can_focus=True):
         ]
         line = Strip(segments).adjust_cell_length(width, base)
         if not self._wraps and file.length(number) > left + room:
-            line = Strip.join([line.crop(0, width - 1), Strip([Segment(_MORE, base + Style(bold=True))])])
+            line = Strip.join([line.crop(0, self._wide - 1), Strip([Segment(_MORE, base + Style(bold=True))])])
         return line
 
     def _coloured(self, file: OpenFile, number: int, left: int, room: int, base: Style) -> Text:
@@ -215,7 +220,7 @@ class SourceView(ScrollView, can_focus=True):
         row = self._folding.first(self.line) + self._folding.part(self.line, self.column)
         top = min(top, max(0, row - margin))
         top = max(top, row + 1 - height + margin)
-        width = self.size.width  # 0 before the first layout
+        width = self._wide  # 0 before the first layout
         room = max(width - self._gutter - 1, 1)
         left = self.scroll_offset.x
         margin = min(_WIDE_MARGIN, room // 3)
