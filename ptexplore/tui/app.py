@@ -317,8 +317,8 @@ class Browser(App[None]):
     def action_fetch(self) -> None:
         """Offer to fetch the source of the installed torch: from the network, and some hundred megabytes."""
         options = [
-            two_lines(f"fetch PyTorch {self.library.torch} from its public repository, and index it",
-                      "its hand-written C++: a few minutes, some hundred MB; Esc stops it, and it goes on from there"),
+            two_lines(f"fetch the source of torch {self.library.torch} (or what ptexplore.toml pins), and index it",
+                      "from its public repository: minutes, some hundred MB; Esc stops it, F goes on from there"),
             two_lines("not now", "ptexplore fetch does the same, and knows other places"),
         ]  # fmt: skip
         self.push_screen(ChoiceScreen(self.library.lacks, options), self._fetch)

@@ -66,7 +66,7 @@ class Library:
             return ""
         missing, total = without_source(self._marks or {})
         stops = f"{missing} of {total} stops have no source here" if missing else "no hand-written C++ is here"
-        return f"{stops}: F fetches that of {self.torch}"
+        return f"{stops}: F fetches it"
 
     def tree(self, name: str) -> IndexedTree | None:
         """The tree of that name; None where there is none."""

@@ -294,6 +294,9 @@ class ReadingScreen(Screen[None]):
         if self.is_attached and self.place is not None:
             self.source.refresh()
             self.notes.follow(self.place)
+            if self.folder.place is not None and self.library.lacks:  # how many stops have no source is known now
+                self.folder.show(self.folder.place)
+                self._status()
 
     def _remember(self, place: Place) -> None:
         """Keep the place among the recent ones if the reader is in that file still."""

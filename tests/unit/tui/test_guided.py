@@ -134,7 +134,7 @@ def test_without_a_checkout_fetching_is_offered_and_what_came_is_read_where_the_
     monkeypatch.setattr(toured, "fetch", lambda job: asked.append(job.title) or whole)
 
     async def reading(app, pilot):
-        offer = "no hand-written C++ is here: F fetches that of 2.13.0"
+        offer = "no hand-written C++ is here: F fetches it"
         await until(pilot, lambda: offer in screen(app))
         await pilot.press("H")
         await until(pilot, lambda: isinstance(app.screen, Home) and offer in screen(app))
