@@ -75,7 +75,7 @@ class ReadingScreen(Screen[None]):
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
         Binding("f,alt+right,ctrl+i", "forward", show=False),
         Binding("e", "files", "Files"),
-        Binding("i", "notes", "Notes"),
+        Binding("i", "notes", "Info"),
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from ptexplore.view.line import Line
     from ptexplore.view.search.symbol_facts import SymbolFacts
 
+# What more there is: of callers or of callees; of one or several.
+_MORE = {(True, True): "call of that name", (True, False): "calls of that name",
+         (False, True): "name", (False, False): "names"}  # fmt: skip
 _STAYS = 0.15  # seconds that the cursor stays before anything is asked
 
 
@@ -161,7 +164,7 @@ class SymbolPane(Links):
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
             if more and some:
                 called = title == "called by"
-                text = Content.styled(f"and {more:,} more {'calls of that name' if called else 'names'}",
+                text = Content.styled(f"and {more:,} more {_MORE[called, more == 1]}",
                                       "$text-accent" if called else "dim")  # fmt: skip
                 yield Leads(text, OpenUses(calls.symbol.qualified) if called else None)
 
