@@ -117,7 +117,7 @@ class FactsReader:
 
     @cached_property
     def _catalogue(self) -> Catalogue | None:
-        return self._library.workspace.apart().catalogue_at_hand(self._trees)
+        return self._library.workspace.catalogue_at_hand(self._trees)
 
     def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, str, bool]:
         """The symbol that the name means, else the one around the cursor, with its tree's number; what Answer says."""

@@ -268,7 +268,13 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.reader)
         await until(pilot, lambda: "hop 3" in screen(app) and "ran in torch.blend(a)" in screen(app))
-        await pilot.press("T")
+        app.get_screen("trail").tree_of_hops.move_cursor_to_line(0)
+        symbol = app.reader.symbol
+        symbol.focus()
+        symbol.highlighted = next(n for n, one in enumerate(symbol.options) if str(one.prompt).startswith("hop 3"))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        await until(pilot, lambda: (at := app.screen.tree_of_hops.cursor_node.data) and at.row and at.row.hop == 3)
         app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
         await until(pilot, lambda: "blend_kernel" in screen(app))
@@ -314,7 +320,9 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
 
 def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.errors import PtexploreError
-    from ptexplore.tui.messages import OpenOperator
+    from ptexplore.tui.messages import OpenOperator, OpenPlace
+    from ptexplore.tui.places import CARD, Place
+    from ptexplore.tui.screens.card import CardScreen
 
     def card(name: str, job: object) -> None:
         raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
@@ -322,6 +330,13 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     async def reading(app, pilot):
         app.post_message(OpenOperator("aten::blend"))
         await until(pilot, lambda: "there is no operator aten::blend: the closest are aten::mix" in screen(app))
+        # A place that a card led to: going back leads to the card, then to where the reader was before.
+        app.post_message(OpenPlace(Place("mini", KERNEL, 4), Place("", "aten::blend", CARD)))
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == KERNEL)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, CardScreen))
+        await pilot.press("escape", "ctrl+o")
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == "")
 
     monkeypatch.setattr(library, "card", card)
     drive("", reading)
