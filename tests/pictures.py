@@ -28,6 +28,7 @@ from ptexplore.store.index.reader import IndexStore
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenTour
+from ptexplore.tui.places import Place
 from ptexplore.view.trees import IndexedTree
 from ptexplore.workspace.workspace import Workspace
 from tests import searched_source
@@ -127,13 +128,19 @@ async def tour(app: Browser, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: app.reader.source.file is not None and app.reader.source.file.parsed)
 
 
+async def symbol(app: Browser, pilot: Pilot[None]) -> None:
+    """A file, and what is known of the name under the cursor."""
+    app.reader.go(Place("mini", "aten/src/ATen/native/Mix.cpp", 11, 4))
+    await until(pilot, lambda: "called by" in str([one.prompt for one in app.reader.symbol.options]))
+
+
 async def search(app: Browser, pilot: Pilot[None]) -> None:
     """What is found of a word."""
     await pilot.press("escape", "ctrl+p", *"mix")
     await until(pilot, lambda: app.screen.query_one("#found").option_count > 5)  # type: ignore[attr-defined]
 
 
-SMALL: dict[str, Reading] = {"browse-tour": tour, "browse-search": search}
+SMALL: dict[str, Reading] = {"browse-tour": tour, "browse-symbol": symbol, "browse-search": search}
 
 
 def texts(svg: str) -> list[str]:

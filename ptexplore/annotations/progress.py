@@ -1,4 +1,4 @@
-"""What a reader has read and run, by stable ids, in the user's data folder; a damaged file is put aside, not lost."""
+"""What a reader has read, visited and run, by stable ids, in the user's data folder; a damaged file is put aside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ptexplore.annotations.blocks import ID, STOP
 from ptexplore.annotations.records import Tour
@@ -17,15 +17,19 @@ from ptexplore.writing import keep_whole
 FORMAT = 1
 _LARGEST = 4 * 1024 * 1024  # bytes
 
+ReadState = Literal["read", "visited", "new"]
+
 
 @dataclass
 class ReadingProgress:
-    """Stops that were read ("tour#stop"), labs that passed ("tour#stop/lab"), and where each tour was left.
+    """Stops that were read and those that were visited ("tour#stop"), labs that passed ("tour#stop/lab").
 
-    `trouble` says why what was kept before is not here.
+    A stop is visited once it was shown. It is read once its lab was predicted, its question was answered, or the reader
+    marked it. `last` is where each tour was left. `trouble` says why what was kept before is not here.
     """
 
     done: set[str] = field(default_factory=set)
+    visited: set[str] = field(default_factory=set)
     labs: set[str] = field(default_factory=set)
     last: dict[str, str] = field(default_factory=dict)
     trouble: str = ""
@@ -33,6 +37,30 @@ class ReadingProgress:
     def of(self, tour: Tour) -> int:
         """How many of the tour's stops were read; stops that are not there any more do not count."""
         return sum(tour.name_of(stop) in self.done for stop in tour.stops)
+
+    def visited_of(self, tour: Tour) -> int:
+        """How many of the tour's stops were shown or read."""
+        return sum(self.state(tour.name_of(stop)) != "new" for stop in tour.stops)
+
+    def state(self, name: str) -> ReadState:
+        """What became of the stop of that name."""
+        return "read" if name in self.done else "visited" if name in self.visited else "new"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingStep:
+    """What a reader just did, as far as it is kept; "" for what was not done.
+
+    `read`, `unread` and `visited` are stops ("tour#stop"), `lab` is a lab that passed. `last` is a tour and the stop at
+    which it is. `ended` is a tour that was walked to its end: it is not gone on with from there.
+    """
+
+    read: str = ""
+    unread: str = ""
+    visited: str = ""
+    lab: str = ""
+    last: tuple[str, str] | None = None
+    ended: str = ""
 
 
 def load_progress() -> ReadingProgress:
@@ -53,27 +81,35 @@ def load_progress() -> ReadingProgress:
     last = data.get("last")
     left_at = last.items() if isinstance(last, dict) else ()
     return ReadingProgress(
-        {stop for stop in _texts(data.get("done")) if STOP.fullmatch(stop)},
+        _stops(data.get("done")),
+        _stops(data.get("visited")),
         {lab for lab in _texts(data.get("labs")) if STOP.fullmatch(lab.partition("/")[0])},
         {tour: stop for tour, stop in left_at if ID.fullmatch(tour) and isinstance(stop, str) and ID.fullmatch(stop)},
     )
+
+
+def _stops(value: Any) -> set[str]:
+    return {stop for stop in _texts(value) if STOP.fullmatch(stop)}
 
 
 def _texts(value: Any) -> Iterable[str]:
     return (text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
-def remember(*, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None) -> None:
-    """Add to what is kept: a stop that was read, a lab that passed, the stop at which a tour is. Raises OSError.
+def remember(step: ReadingStep) -> None:
+    """Add what a reader did to what is kept. Raises OSError.
 
-    Read anew first: another terminal may have written since.
+    What is kept is read anew first: another terminal may have written since.
     """
     file, known = progress_file(), load_progress()
     if known.trouble:
         with contextlib.suppress(FileNotFoundError):
             os.replace(file, file.with_name(f"{file.name}.damaged"))
-    known.done |= {done} if done else set()
-    known.labs |= {lab} if lab else set()
-    known.last |= dict([last]) if last else {}
-    data = {"format": FORMAT, "done": sorted(known.done), "labs": sorted(known.labs), "last": known.last}
+    known.done = (known.done | {step.read}) - {"", step.unread}
+    known.visited = (known.visited | {step.visited}) - {""}
+    known.labs = (known.labs | {step.lab}) - {""}
+    known.last |= dict([step.last]) if step.last else {}
+    known.last.pop(step.ended, None)
+    data = {"format": FORMAT, "done": sorted(known.done), "visited": sorted(known.visited),
+            "labs": sorted(known.labs), "last": known.last}  # fmt: skip
     keep_whole(file, json.dumps(data, indent=1))

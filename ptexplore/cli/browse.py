@@ -38,7 +38,7 @@ examples:
   ptexplore browse dispatcher           a tour
   ptexplore browse --load trace.json    what `ptexplore trace --save` kept
 
-keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, n note, q quit
+keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, w wrap, n note, q quit
 """
 _PATIENCE = 3.0  # seconds that a stopped command has to end what it started
 # The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.
@@ -95,11 +95,7 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 
     runtime, checkouts = workspace.sources()
     trees, missing = workspace.trees_at_hand()
-    advice = []
-    if not checkouts:
-        advice = ["no checkout: ptexplore fetch adds hand-written C++"]
-    elif runtime is None:
-        advice = ["no torch is installed: the checkout alone is shown"]
+    advice = ["no torch is installed: the checkout alone is shown"] if runtime is None and checkouts else []
     torch = runtime.version if runtime is not None else None
     return Library(workspace, trees, run_child, open_in_editor, torch, tuple(advice)), missing
 

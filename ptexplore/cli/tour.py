@@ -13,6 +13,7 @@ from ptexplore.cli.completion import complete_stop, complete_tour
 from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, open_workspace, print_json, warn
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
+from ptexplore.view.notes.labs import lab_question
 from ptexplore.view.notes.tour import (
     Excerpt,
     Guide,
@@ -40,15 +41,18 @@ if TYPE_CHECKING:
     from ptexplore.workspace.workspace import Workspace
 
 EPILOG = """\
-while walking: Enter or n next, b back, l run the stop's labs (l 2: the second), o open the source in $EDITOR,
-               c contents, g STOP go to a stop, q quit; Ctrl-D and Ctrl-C leave, too
+while walking: Enter or n next, b back, l run the stop's labs (l 2: the second), a answer its question, d mark it as
+               read, o open the source in $EDITOR, c contents, g STOP go to a stop, q quit; Ctrl-D and Ctrl-C leave, too
 """
 _WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "open", "l": "lab", "c": "contents",
-          "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab"}  # fmt: skip
+          "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab", "a": "answer",
+          "d": "mark", "read": "mark"}  # fmt: skip
 _HELP = (
     "Enter or n  the next stop (or the rest of this one)",
     "b           the stop before",
-    "l, l 2      run the labs of this stop, the second alone",
+    "l, l 2      predict what the labs of this stop give and run them, the second alone",
+    "a           answer the question of this stop",
+    "d           mark this stop as read, or as not read",
     "o           open the source in $VISUAL or $EDITOR, at the line",
     "c           contents",
     "g STOP      go to a stop: its number or id; a number alone does, too",
@@ -69,6 +73,9 @@ def tour(
     ] = None,
     everything: Annotated[bool, Option("--all", help="print the whole tour, or the one stop, without prompts")] = False,
     path: Annotated[bool, Option("--path", help="the concepts in four stages, and what of them is done")] = False,
+    fetch: Annotated[
+        bool, Option("--fetch", help="fetch the installed torch's source first, where none is here")
+    ] = False,
     as_json: AsJson = False,
     notes: Notes = None,
     tree: Tree = None,
@@ -79,6 +86,8 @@ def tour(
         hint = "ptexplore tour --path"
         raise PtexploreError("--path is about all tours", f"{name} was given with it", hint, USAGE)
     with open_workspace(python, tree, notes) as workspace:
+        if fetch:
+            _fetch(workspace)
         if path:
             return _path(workspace.library, as_json=as_json)
         if name is None:
@@ -88,13 +97,34 @@ def tour(
         asked = stop or stop_id
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
+        guide = workspace.guide()
+        if not fetch:
+            _tell_what_is_missing(guide, chosen)
         if as_json:
-            print_json(tour_document(workspace.guide(), chosen, numbers, load_progress(), ROOM))
+            print_json(tour_document(guide, chosen, numbers, load_progress(), ROOM))
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _print(workspace.guide(), chosen, numbers, intro=number is None)
+            _print(guide, chosen, numbers, intro=number is None)
         else:
-            TerminalWalk(chosen, workspace.guide(), workspace).walk(number)
+            TerminalWalk(chosen, guide, workspace).walk(number)
     return 0
+
+
+def _fetch(workspace: Workspace) -> None:
+    """Fetch the source of the installed torch, where no source of PyTorch is here."""
+    from ptexplore.render.terminal.progress import progress_bar
+    from ptexplore.source.fetch.install import Request
+
+    if workspace.choice().checkout is None:
+        with progress_bar() as watcher:
+            workspace.fetch(Request(), watcher)
+
+
+def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:
+    """Where no source of PyTorch is here: how many stops of the tour have none, and what brings it."""
+    missing = guide.without_source(tour)
+    if missing:
+        total = len(tour.stops)
+        warn(f"{missing} of {total} stops have no source here: ptexplore tour {tour.id} --fetch brings it")
 
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:
@@ -216,10 +246,11 @@ class TerminalWalk:
         if command == "quit":
             return False
         commands = {"back": self._back, "open": self._open, "lab": self._labs, "contents": self._contents,
-                    "go": self._go, "help": self._help}  # fmt: skip
+                    "go": self._go, "help": self._help, "answer": self._answer, "mark": self._mark}  # fmt: skip
         if command not in commands:
             self._tell(
-                f"there is no command {typed}: n next, b back, l lab, o open, c contents, g STOP, q quit, ? help"
+                f"there is no command {typed}: n next, b back, l lab, a answer, d read, o open, c contents, g STOP, "
+                "q quit, ? help"
             )
             return True
         try:
@@ -235,7 +266,11 @@ class TerminalWalk:
         forward = "finish" if self._walk.is_last else "next"
         some = f", l lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
         back = ", b back" if self._walk.number > 1 else ""
-        return f"Enter {forward}{back}{some}, o open, c contents, q quit, ? help > "
+        answer = ", a answer" if self._view().concepts else ""
+        return f"Enter {forward}{back}{some}{answer}, d read, c contents, q quit, ? help > "
+
+    def _view(self) -> StopView:
+        return self._guide.stop(self._walk.tour, self._walk.number)
 
     # --- commands ---
 
@@ -264,7 +299,7 @@ class TerminalWalk:
     def _open(self, _rest: str) -> None:
         from ptexplore.render.terminal.pager import open_in_editor
 
-        view = self._guide.stop(self._walk.tour, self._walk.number)
+        view = self._view()
         if view.file is None or view.file_line is None:
             self._tell(f"there is no file to open: {'; '.join(view.facts) or view.outcome}")
             return
@@ -273,10 +308,26 @@ class TerminalWalk:
     def _contents(self, _rest: str) -> None:
         from ptexplore.render.terminal.tour_list import print_contents
 
-        print_contents(self._console, self._walk.tour, load_progress().done, self._walk.number)
+        print_contents(self._console, self._walk.tour, load_progress(), self._walk.number)
 
     def _help(self, _rest: str) -> None:
         self._say(_HELP)
+
+    def _mark(self, _rest: str) -> None:
+        name = self._walk.tour.name_of(self._walk.stop)
+        read = load_progress().state(name) != "read"
+        self._walk.mark(read=read)
+        self._tell(f"{name}: {'read' if read else 'not read any more'}")
+
+    def _answer(self, _rest: str) -> None:
+        """Each question of the stop, answered in the reader's own words: nobody judges them but the reader."""
+        stop, concepts = self._walk.stop, self._view().concepts
+        if not concepts:
+            self._tell("this stop has no question: d marks it as read")
+        for concept in concepts:
+            self._tell(concept.question)
+            if self._walk.answered(stop, input("your answer > ")):
+                self._tell("kept as read; whether the answer is right, the stop itself says")
 
     def _labs(self, rest: str) -> None:
         labs = self._walk.stop.labs
@@ -299,15 +350,15 @@ class TerminalWalk:
             file = tour.where.file
             self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
             return True
-        self._tell(f"running {lab.id} …")
         try:
+            prediction = input(f"{lab.id}: {lab_question(lab)} (Enter: no guess) > ")
+            self._tell(f"running {lab.id} …")
             result, _trail = self._workspace.run_lab(tour, stop, lab)
         except KeyboardInterrupt:
             self._tell("\nstopped")
             return False
-        print_lab(self._console, lab, result)
-        if result.outcome == "passed":
-            self._walk.passed(stop, lab)
+        print_lab(self._console, lab, result, prediction)
+        self._walk.ran(stop, lab, result, prediction)
         return True
 
     # --- showing ---
@@ -316,7 +367,7 @@ class TerminalWalk:
         from ptexplore.render.terminal.console import captured
         from ptexplore.render.terminal.tour import print_intro, print_stop
 
-        view = self._guide.stop(self._walk.tour, self._walk.number)
+        view = self._view()
         excerpt = _fitting(self._console, self._guide, view)
         rule = "─" * min(self._console.width, 40)
         head = [*captured(print_intro, self._console, self._walk.tour), "", rule] if intro else [rule]
@@ -334,7 +385,8 @@ class TerminalWalk:
 
     def _finish(self) -> None:
         progress, tour = load_progress(), self._walk.tour
-        self._tell(f"that was the last stop: {progress.of(tour)} of {len(tour.stops)} read")
+        total, visited = len(tour.stops), progress.visited_of(tour)
+        self._tell(f"that was the last stop: {progress.of(tour)} of {total} read, {visited} visited")
         others = [t for t in in_order(self._guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
         left = next((t for t in others if t.id != tour.id), None)
         self._tell(f"next: ptexplore tour {left.id}" if left is not None else "next: ptexplore tour --path")

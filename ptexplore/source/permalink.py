@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ptexplore.source.tree import SourceTree
 
 SITE = "https://github.com/pytorch/pytorch/blob"  # for people: nothing here ever opens it
+_RELEASE = re.compile(r"\d+\.\d+\.\d+")
 # Installed with torch, and made when it was built: in no repository.
 _MADE = ("torch/version.py", "torch/return_types.pyi", "torch/_VF.pyi", "torch/_C/")
 
@@ -40,25 +42,37 @@ def origin_commit(checkout: Checkout) -> str | None:
 
 
 def permalink_of(tree: SourceTree, checkout: Checkout | None, path: str, line: int) -> tuple[str | None, str]:
-    """The address of a line of a tree, else None and why there is none; `checkout` is None for the installed torch."""
+    """The address of a line of a tree, and what must be said of it; None and why, where there is none.
+
+    Where only the version is known it is that of the version's tag. `checkout` is None for the installed torch.
+    """
     text = tree.read(path)
     if text is None:
         return None, f"there is no text of {path} here"
     if text.layer == "generated" or path.startswith(_MADE) or "/generated/" in path:
         return None, "this file is generated: it is in no repository, so there is no permalink"
-    revision, why = _revision(tree, checkout)
-    return (permalink(revision, path, line), "") if revision is not None else (None, why)
+    revision, remark = _revision(tree, checkout)
+    return (permalink(revision, path, line) if revision is not None else None), remark
 
 
 def _revision(tree: SourceTree, checkout: Checkout | None) -> tuple[str | None, str]:
-    """The commit or tag whose text this tree's is."""
+    """The commit or tag whose text this tree's is, or may be; and what must be said of that."""
     info = tree.info
     if checkout is None:
         known = len(info.commit or "") == 40
-        return (info.commit, "") if known else (None, "the installed torch does not say which commit it is of")
+        return (info.commit, "") if known else _tagged(info.version, "the installed torch")
     if checkout.project != "pytorch":
         return None, f"{info.label} is not PyTorch's own source: no permalink of it is known"
     if checkout.modified:
         return None, f"{info.label} was modified: no public text is known to be the same"
     revision = public_commit(checkout) or (f"v{checkout.release}" if checkout.release else None)
-    return revision, "" if revision is not None else f"it is not known which commit {info.label} is of"
+    return (revision, "") if revision is not None else _tagged(checkout.version or "", info.label)
+
+
+def _tagged(version: str, what: str) -> tuple[str | None, str]:
+    """The tag that a version is called by. Only a name: what is here may be other text."""
+    release = _RELEASE.match(version)
+    if release is None:
+        return None, f"it is not known which commit {what} is of"
+    tag = f"v{release[0]}"
+    return tag, f"that is the tag {tag}: {what} only says that it is {version}, so the line may be another one there"

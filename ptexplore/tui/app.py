@@ -15,22 +15,29 @@ from textual.worker import WorkerFailed
 
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Ask
+from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.jobs import JobRunner, end_with_terminal
 from ptexplore.tui.messages import (
+    Fetch,
+    Follow,
     GoHome,
+    GoToStop,
     OpenDefinition,
+    OpenHop,
     OpenOperator,
     OpenPlace,
     OpenTour,
     OpenTrail,
     ShowFolder,
+    ShowTrail,
     Trace,
+    message_for,
 )
 from ptexplore.tui.navigation import Navigator
-from ptexplore.tui.places import FOLDER, Place
+from ptexplore.tui.places import CARD, FOLDER, Place
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
+from ptexplore.view.opening import open_see
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
+    from ptexplore.view.notes.tour import TourWalk
     from ptexplore.view.trees import Candidate, IndexedTree
 
 _TRAIL = "trail"  # the name of the screen with what ran last
@@ -76,11 +84,14 @@ class Browser(App[None]):
         Binding("equals_sign", "tour('show_source')", key_display="=", show=False),
         Binding("c", "tour('contents')", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
+        Binding("a", "tour('answer')", "Answer"),
+        Binding("d", "tour('mark')", "Read", show=False),
         Binding("J", "scroll_notes(3)", show=False),
         Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H", show=False),
         Binding("x", "trace", "Trace", show=False),
         Binding("T", "trail", "Trail", key_display="T"),
+        Binding("F", "fetch", "Fetch source", key_display="F"),
         Binding("question_mark,f1", "keys", "Keys", key_display="?"),
         Binding("t", "theme", show=False),
         Binding("q,ctrl+q,ctrl+c", "quit", "Quit", key_display="q"),
@@ -160,12 +171,21 @@ class Browser(App[None]):
 
     def on_open_place(self, event: OpenPlace) -> None:
         """A line of a file."""
-        self.navigator.show_reader().go(event.place)
+        reader = self.navigator.show_reader()
+        if event.origin is not None:
+            reader.go_from(event.origin, event.place)
+        else:
+            reader.go(event.place)
 
     def on_show_folder(self, event: ShowFolder) -> None:
-        """A folder's page, if there is room for it beside the files."""
+        """A folder's page, if there is room for it beside the files; else what it is for, in a line."""
         if not self.reader.has_class("-small"):
             self.reader.show_folder(event.place)
+            return
+        with contextlib.suppress(PtexploreError):
+            sentence = self.library.folder_pages.sentence(event.place.path)
+            if sentence is not None:
+                self.reader.tell(f"{event.place.path}: {sentence.text}")
 
     def on_go_home(self, _event: GoHome) -> None:
         """What to read next."""
@@ -183,12 +203,41 @@ class Browser(App[None]):
         """An operator's card."""
         from ptexplore.tui.screens.card import CardScreen
 
-        self.push_screen(CardScreen(self.library, event.name), self._follow)
+        def opened(message: Message | None) -> None:
+            if isinstance(message, OpenPlace):
+                message.origin = Place("", event.name, CARD)
+            self._follow(message)
+
+        self.push_screen(CardScreen(self.library, event.name), opened)
 
     def on_open_tour(self, event: OpenTour) -> None:
         """Walk a tour, from a stop on."""
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at)
+
+    def on_show_trail(self, _event: ShowTrail) -> None:
+        """What ran last."""
+        self.action_trail()
+
+    def on_open_hop(self, event: OpenHop) -> None:
+        """A hop of what ran last."""
+        if self.is_screen_installed(_TRAIL):
+            self.action_trail()
+            screen = self.get_screen(_TRAIL)
+            screen.call_after_refresh(screen.go_to, event.hop)  # type: ignore[attr-defined]
+
+    def on_go_to_stop(self, event: GoToStop) -> None:
+        """A stop of the tour that is walked."""
+        self.touring.go_to(event.number)
+
+    def on_follow(self, event: Follow) -> None:
+        """What a stop points to."""
+        opening = open_see(event.see, self.library.trees)
+        message = message_for(opening)
+        if message is not None:
+            self.post_message(message)
+        else:
+            self.reader.tell(opening.why)
 
     def on_open_trail(self, event: OpenTrail) -> None:
         """What ran, as a tree."""
@@ -208,6 +257,8 @@ class Browser(App[None]):
             return self.touring.walk is not None and self.screen is self.reader
         if action == "lab":
             return bool(self.touring.labs) and self.screen is self.reader
+        if action == "fetch":
+            return bool(self.library.lacks)
         if action == "trail":
             return self.is_screen_installed(_TRAIL)
         return super().check_action(action, parameters)
@@ -259,6 +310,47 @@ class Browser(App[None]):
 
     # --- what runs ---
 
+    def on_fetch(self, _event: Fetch) -> None:
+        """The reader chose to."""
+        self.action_fetch()
+
+    def action_fetch(self) -> None:
+        """Offer to fetch the source of the installed torch: from the network, and some hundred megabytes."""
+        options = [
+            two_lines(f"fetch the source of torch {self.library.torch} (or what ptexplore.toml pins), and index it",
+                      "from its public repository: minutes, some hundred MB; Esc stops it, F goes on from there"),
+            two_lines("not now", "ptexplore fetch does the same, and knows other places"),
+        ]  # fmt: skip
+        self.push_screen(ChoiceScreen(self.library.lacks, options), self._fetch)
+
+    def _fetch(self, at: int | None) -> None:
+        if at == 0:
+            self.navigator.show_reader()
+            self.jobs.run("fetch", self.library.fetch, self._fetched)
+
+    def _fetched(self, library: Library) -> str:
+        self.call_later(self._read_anew, library)
+        return "the source is here"
+
+    def _read_anew(self, library: Library) -> None:
+        """There are other trees: go on in them at the stop of the tour, or at the place, where the reader is."""
+        walk, place = self.touring.walk, self.reader.place
+        self._close()
+        if self.is_screen_installed(_TRAIL):
+            self.uninstall_screen(_TRAIL)
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self._read(library)
+        self.reader.begin = lambda: self._go_on(walk, place)
+        self.push_screen(self.reader)
+        self.run_worker(self._settle, thread=True, exit_on_error=False)
+
+    def _go_on(self, walk: TourWalk | None, place: Place | None) -> None:
+        if walk is not None:
+            self.touring.open(walk.tour.id, walk.stop.id)
+        elif place is not None:
+            self.reader.go(place)
+
     def action_trace(self) -> None:
         """Type an expression; see what runs."""
         self.push_screen(Ask("trace an expression, as torch.add(a, b)"), self._trace)
@@ -285,6 +377,8 @@ class Browser(App[None]):
                 self.pop_screen()
             self.uninstall_screen(_TRAIL)
         self.install_screen(TrailScreen(self.library, trail), _TRAIL)
+        self.reader.symbol.trail = trail
+        self.reader.symbol.show_again()
         self.refresh_bindings()
 
     def action_trail(self) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.message import Message
 
 
 class Choices(OptionList):
@@ -48,6 +49,34 @@ class Choices(OptionList):
             self.highlighted = before
         else:
             self.highlighted = next((n for n, option in enumerate(options) if not option.disabled), None)
+
+
+class Leads(Option):
+    """A line that leads to what its message opens; one without leads nowhere and is only there to be read.
+
+    `remark` is what may be said while the cursor is on it.
+    """
+
+    def __init__(self, text: Content, message: Message | None = None, remark: str = "") -> None:
+        super().__init__(text, disabled=message is None)
+        self.message = message
+        self.remark = remark
+
+
+class Links(Choices):
+    """Lines that lead somewhere, as high as they are: Enter or a click opens one."""
+
+    DEFAULT_CSS = """
+    Links, Links:focus { height: auto; text-wrap: wrap; }
+    Links > .option-list--option-highlighted { background: transparent; }
+    Links:focus > .option-list--option-highlighted { background: $panel; color: $foreground; text-style: none; }
+    """
+
+    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
+        """Open what the line leads to."""
+        event.stop()
+        if isinstance(event.option, Leads) and event.option.message is not None:
+            self.app.post_message(event.option.message)
 
 
 class ChoiceScreen(ModalScreen[int | None]):

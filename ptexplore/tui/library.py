@@ -53,7 +53,21 @@ class Library:
     def standing(self) -> str:
         """What is read here, and what is missing, in a line."""
         trees = ", ".join(f"{indexed.tree.info.label} ({indexed.tree.info.relation})" for indexed in self.trees)
-        return "; ".join([*self.advice, trees])
+        return "; ".join(filter(None, [*self.advice, self.lacks, trees]))
+
+    @property
+    def lacks(self) -> str:
+        """What fetching PyTorch's own source would add; "" where some of it is here, or no torch says which it is."""
+        from ptexplore.view.notes.notes_about import without_source
+        from ptexplore.view.trees import project
+
+        if self.torch is None or any(
+            indexed.checkout is not None and project(indexed) == "pytorch" for indexed in self.trees
+        ):
+            return ""
+        missing, total = without_source(self._marks or {})
+        stops = f"{missing} of {total} stops have no source here" if missing else "no hand-written C++ is here"
+        return f"{stops}: F fetches it"
 
     def tree(self, name: str) -> IndexedTree | None:
         """The tree of that name; None where there is none."""
@@ -148,6 +162,13 @@ class Library:
             result: dict[str, Any] = json.loads(self.run_command(command, job))
             trail = load_trace(file)[0] if os.path.isfile(file) else None
         return LabResult(**result | {"where": Where(**result["where"])}), trail
+
+    def fetch(self, job: Job) -> Library:
+        """Fetch and index the source of the installed torch; what is read then. Ends early when the job is stopped."""
+        self.run_command(["fetch", *self._python], job)
+        self.run_command(["index", *self._python], job)
+        own = self.workspace.apart()
+        return replace(self, workspace=own, trees=own.trees)
 
     def build_indexes(self, job: Job) -> Sequence[IndexedTree]:
         """Build every index that is missing; all trees afterwards. Ends early when the job is stopped."""

@@ -10,15 +10,17 @@ from textual.message import Message
 from ptexplore.tui.places import FOLDER, Place
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.records import See
     from ptexplore.model.trace import Trail
     from ptexplore.view.opening import Opening
 
 
 @dataclass
 class OpenPlace(Message):
-    """Show a line of a file of a tree, or a folder's page."""
+    """Show a line of a file of a tree, or a folder's page; `origin` is where going back leads first."""
 
     place: Place
+    origin: Place | None = None
 
 
 @dataclass
@@ -48,6 +50,35 @@ class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
     trail: Trail
+
+
+class ShowTrail(Message):
+    """Show the tree of what ran last, where it was left."""
+
+
+@dataclass
+class OpenHop(Message):
+    """Show a hop of what ran last in its tree."""
+
+    hop: int
+
+
+@dataclass
+class Follow(Message):
+    """Open what a stop points to."""
+
+    see: See
+
+
+@dataclass
+class GoToStop(Message):
+    """Show a stop of the tour that is walked, by its number; a number beyond the last one leaves the tour."""
+
+    number: int
+
+
+class Fetch(Message):
+    """Offer to fetch the source of the installed torch."""
 
 
 @dataclass
@@ -82,6 +113,10 @@ class Moved(Message):
     """The cursor is on another line or file: what follows it, follows."""
 
     place: Place
+
+
+class Filled(Message):
+    """A pane beside the source shows something else: what stands there is laid out anew."""
 
 
 @dataclass

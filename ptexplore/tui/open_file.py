@@ -136,7 +136,10 @@ class OpenFile:
         return next((match.start() for match in names if match[0] in defined), names[0].start() if names else 0)
 
     def name(self, line: int, column: int) -> str | None:
-        """What is meant at a place: the name with all that qualifies it on the left, or the file that is included."""
+        """What is meant at a place: the name with all that qualifies it on the left, or the file that is included.
+
+        A namespace in front of a name means that name: `at` of `at::Tensor`.
+        """
         text = self.line(line)
         included = _INCLUDE.match(text)
         if included is not None:
@@ -146,8 +149,22 @@ class OpenFile:
             return None
         for match in _QUALIFIED.finditer(text):
             if match.start() <= word[0] < match.end():
+                while text.startswith("::", word[1]) and self._is_namespace(text[slice(*word)]):
+                    after = self.word(line, word[1])
+                    if after is None or after[0] >= match.end():
+                        break
+                    word = after
                 return re.sub(r"\s+", "", text[match.start() : word[1]]).removeprefix("::")
         return text[word[0] : word[1]]
+
+    def is_prose(self, line: int, column: int) -> bool:
+        """Whether a column is in a comment or in a string."""
+        return any(begin <= column < end and kind in ("comment", "string") for begin, end, kind in self.spans(line))
+
+    def _is_namespace(self, name: str) -> bool:
+        """Whether what is called so is a namespace, and no class."""
+        kinds = self.indexed.store.kinds_named(name)
+        return "namespace" in kinds and not kinds & {"class", "struct", "union", "enum"}
 
     def meant(self, line: int, column: int) -> str | None:
         """The name at or after a place; of a symbol's own name all of it. None for a word of the language alone."""
@@ -195,7 +212,7 @@ class OpenFile:
         return f"{text}: the installed torch is {torch}" if info.relation == "version-skew" and torch else text
 
     def permalink(self, line: int) -> tuple[str | None, str]:
-        """The address of a line for everybody, else None and why there is none."""
+        """The address of a line for everybody, and what must be said of it; None and why, where there is none."""
         return permalink_of(self.indexed.tree, self.indexed.checkout, self.path, line)
 
 

@@ -13,6 +13,8 @@ from ptexplore.locations import recent_file
 from ptexplore.writing import keep_whole
 
 FOLDER = 0  # the line of a place that is a folder
+TRAIL = -1  # that of a place that is the tree of what ran last
+CARD = -2  # that of a place that is an operator's card
 _HISTORY = 500  # places to go back to
 FORMAT = 1
 _RECENT = 30  # places that are kept
@@ -24,7 +26,8 @@ _LONGEST = 1000  # characters of a path or name
 class Place:
     """Where a reader is, or was: a line (1-based) and a column (0-based) of a file of a tree.
 
-    A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER.
+    A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER. So is what a
+    place was opened from: the tree of what ran (`line` is TRAIL), an operator's card (CARD, `path` is its name).
     """
 
     tree: str

@@ -15,6 +15,8 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.places import Place
+from ptexplore.tui.widgets.notes_pane import READ_SIGNS
+from ptexplore.view.notes.labs import lab_question
 from ptexplore.view.notes.tour import Guide, StopView, TourWalk, find_tour, stop_left_at
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from textual.app import App
 
+    from ptexplore.annotations.concepts import Concept
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.model.trace import Trail
     from ptexplore.tui.jobs import JobRunner
@@ -91,26 +94,32 @@ class Touring:
             self._reader.tell("this is the first stop")
 
     def contents(self) -> None:
-        """List the stops to choose from."""
-        if self.walk is not None:
-            self._app.push_screen(TourContents(self.walk.tour, self.walk.number), self._go_to_stop)
-
-    def _go_to_stop(self, at: int | None) -> None:
-        if self.walk is None or at is None:
+        """The stops to choose from: on the left, where they stand there, else as a list over the screen."""
+        if self.walk is None:
             return
-        if at == len(self.walk.tour.stops):
+        if self._reader.stops.display:
+            self._reader.stops.focus()
+        else:
+            screen = TourContents(self.walk.tour, self.walk.number)
+            self._app.push_screen(screen, lambda at: self.go_to(at + 1) if at is not None else None)
+
+    def go_to(self, number: int) -> None:
+        """Show a stop by its number; one beyond the last leaves the tour."""
+        if self.walk is None:
+            return
+        if number > len(self.walk.tour.stops):
             self._end()
         else:
-            self.walk.number = at + 1
+            self.walk.number = number
             self._show()
 
     def _end(self) -> None:
         """Leave the tour: the notes follow the cursor again."""
         self.walk = None
         self._reader.notes.leave()
+        self._reader.show_stops(None)
         self._reader.source.unlight()
-        if self._reader.place is not None:
-            self._reader.notes.follow(self._reader.place)
+        self._reader.follow_cursor()
         self._app.refresh_bindings()
 
     # --- the stop ---
@@ -137,9 +146,11 @@ class Touring:
     def _placed(self, walk: TourWalk, view: StopView) -> None:
         if walk is not self.walk or view.number != walk.number:
             return  # the reader went on meanwhile
-        self._reader.show_notes()
-        self._reader.notes.show_stop(view)
         walk.shown()
+        progress = load_progress()
+        self._reader.show_notes()
+        self._reader.notes.show_stop(view, progress.state(view.name))
+        self._reader.show_stops(walk.tour, walk.number, progress)
         self._reader.call_after_refresh(self.show_source)  # the panes have their sizes then
 
     def show_source(self) -> None:
@@ -170,8 +181,9 @@ class Touring:
 
     def _ask(self, lab: Lab) -> None:
         """What the reader predicts, before it runs; nothing typed is no prediction."""
-        question = "what will it give? Enter runs it" if lab.value is not None else "what will run? Enter runs it"
-        ask = Ask(f"{lab.id}: {question}")
+        self._reader.show_notes()
+        self._reader.notes.show_lab(lab)
+        ask = Ask(f"{lab.id}: {lab_question(lab)} Enter runs it")
         self._app.push_screen(ask, lambda typed: self._run(lab, typed) if typed is not None else None)
 
     def _run(self, lab: Lab, prediction: str) -> None:
@@ -190,25 +202,67 @@ class Touring:
     def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, prediction: str, ended: tuple[LabResult, Trail | None]) -> str:
         result, trail = ended
         self._reader.notes.show_result(lab, result, prediction)
-        if result.outcome == "passed":
-            walk.passed(stop, lab)
+        if walk.ran(stop, lab, result, prediction):
+            self._marked()
         if trail is None:
             return result.outcome
         self._keep_trail(trail)
         return f"{result.outcome}; T walks what ran"
 
+    # --- read or not ---
+
+    def mark(self) -> None:
+        """The reader says that the stop is read; where it is, that it is not."""
+        if self.walk is None:
+            return
+        name = self.walk.tour.name_of(self.walk.stop)
+        self.walk.mark(read=load_progress().state(name) != "read")
+        self._marked()
+
+    def answer(self) -> None:
+        """Answer the question of the stop; if it has several, the reader says which."""
+        view = self._reader.notes.stop
+        concepts = view.concepts if view is not None else ()
+        if self.walk is None or not concepts:
+            self._reader.tell("this stop has no question: d marks it as read")
+        elif len(concepts) == 1:
+            self._ask_question(concepts[0])
+        else:
+            choice = ChoiceScreen(
+                "which question?", [two_lines(concept.title, concept.question) for concept in concepts]
+            )
+            self._app.push_screen(choice, lambda at: self._ask_question(concepts[at]) if at is not None else None)
+
+    def _ask_question(self, concept: Concept) -> None:
+        self._reader.show_notes()
+        self._reader.notes.show_question(concept)
+        self._app.push_screen(Ask(f"your answer: {concept.title}"), partial(self._answered, concept))
+
+    def _answered(self, concept: Concept, answer: str | None) -> None:
+        if self.walk is not None and answer and self.walk.answered(self.walk.stop, answer):
+            self._reader.notes.show_question(concept, answer)
+            self._marked()
+
+    def _marked(self) -> None:
+        """What is said of the stop, and of all stops, is said anew."""
+        if self.walk is not None:
+            progress = load_progress()
+            self._reader.notes.show_state(progress.state(self.walk.tour.name_of(self.walk.stop)))
+            self._reader.show_stops(self.walk.tour, self.walk.number, progress)
+
 
 class TourContents(ChoiceScreen):
-    """The stops of a tour, with what was read, and a last line that leaves the tour."""
+    """The stops of a tour, with what was read or visited, and a last line that leaves the tour."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "dismiss(None)", "Close")]
 
     def __init__(self, tour: Tour, at: int) -> None:
-        read = load_progress().done
+        progress = load_progress()
         options = []
         for number, stop in enumerate(tour.stops, 1):
-            mark = "✓" if tour.name_of(stop) in read else " "
+            mark = READ_SIGNS[progress.state(tour.name_of(stop))]
             labs = f"  {len(stop.labs)} lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
             title = (clean(stop.title), "bold" if number == at else "")
             options.append(Content.assemble(f"{mark} {number:>2}  ", title, (labs, "dim")))
-        super().__init__(tour.title, [*options, Content.styled("leave the tour", "dim")], at - 1)
+        heading = f"{tour.title}  (✓ read, · visited)"
+        super().__init__(heading, [*options, Content.styled("leave the tour", "dim")], at - 1)

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ptexplore.annotations.anchors import Resolver
+from ptexplore.annotations.records import Anchor, See
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Trail
 from ptexplore.source.permalink import public_commit
 from ptexplore.view.line import Line
-from ptexplore.view.trees import Candidate, IndexedTree
+from ptexplore.view.trees import Candidate, IndexedTree, spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,21 @@ def open_line(line: Line, trees: Sequence[IndexedTree]) -> Opening:
     if ref.layer == "atlas" or _tree(trees, ref.tree) is None:
         return Opening(why=f"{ref.path}:{ref.line}: its text is not here: ptexplore fetch, ptexplore index")
     return Opening(ref=ref)
+
+
+def open_see(see: See, trees: Sequence[IndexedTree]) -> Opening:
+    """What opens a place that a stop points to; in source on the first of these trees that has it."""
+    if see.kind == "op":
+        name = see.text.removeprefix("op:")
+        return Opening(operator=name if "::" in name else f"aten::{name}")
+    if see.kind == "stop":
+        return Opening(stop=see.text)
+    anchor = Anchor(see.where, see.path, see.symbol)
+    for indexed in trees:
+        resolved = Resolver(indexed.tree, indexed.store).resolve(see.text, anchor)
+        if resolved.placed:
+            return Opening(ref=spot(indexed, resolved.path, resolved.line, resolved.end_line).ref)
+    return Opening(why=f"{see.symbol} in {see.path} is in none of these trees: ptexplore fetch brings the source")
 
 
 def first_to_open(places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]) -> Opening:

@@ -204,14 +204,14 @@ def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> No
     assert page.locator(".lost").count() > 0, "a stop that is placed nowhere says so"
     page.keyboard.press("k")
     page.wait_for_url("**/token.html")
-    page.keyboard.press("d")  # read already: not any more
     page.keyboard.press("d")
     reader.open("tours/blending.html")
     page.reload()
-    read = page.locator("main a.done[data-stop]").evaluate_all("all => all.map((one) => one.dataset.stop)")
-    assert set(read) == {"blending#entry", "blending#token"}
+    for mark, stops in (("done", {"blending#token"}), ("seen", {"blending#entry", "blending#gone"})):
+        marked = page.locator(f"main a.{mark}[data-stop]").evaluate_all("all => all.map((one) => one.dataset.stop)")
+        assert set(marked) == stops, "going on from a stop visits it, and does not read it"
     page = reader.open("index.html")
-    assert "2 of 4" in page.inner_text("main")
+    assert "1 of 4 read, 3 visited" in page.inner_text("main")
     assert page.inner_text("#begin") == "Go on: How things are blended, stop 3"
     assert str(page.get_attribute("#begin", "href")).endswith("tours/blending/gone.html")
     with page.expect_download() as download:
@@ -219,17 +219,39 @@ def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> No
     kept = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
     assert kept == {
         "format": 1,
-        "done": ["blending#entry", "blending#token"],
+        "done": ["blending#token"],
+        "visited": ["blending#entry", "blending#gone", "blending#token"],
         "labs": [],
         "last": {"blending": "token"},
     }
     other = tmp_path / "progress.json"
     other.write_text(json.dumps(kept | {"done": ["blending#both", "<img src=x>", 3]}), encoding="utf-8")
     page.set_input_files("#imported", other)
-    reader.until("() => document.querySelector('main').innerText.includes('3 of 4')")
+    reader.until("() => document.querySelector('main').innerText.includes('2 of 4 read, 4 visited')")
     other.write_text("[", encoding="utf-8")
     page.set_input_files("#imported", other)
     reader.until("() => document.querySelector('.teller').textContent.includes('no progress')")
+
+
+def test_a_stop_is_read_by_a_prediction_or_an_answer(reader: Reader) -> None:
+    page = reader.open(ENTRY)
+    pressed = "() => document.querySelector('#done').getAttribute('aria-pressed') === 'true'"
+    assert page.get_attribute("#done", "aria-pressed") == "false"
+    lab = page.locator(".lab").first
+    assert not lab.locator("details").evaluate("one => one.open")
+    lab.locator("button").click()
+    assert page.get_attribute("#done", "aria-pressed") == "false", "nothing typed is no prediction"
+    lab.locator("input").fill("3 <b>")
+    lab.locator("button").click()
+    reader.until(pressed)
+    assert lab.locator("details").evaluate("one => one.open")
+    assert lab.locator(".told").inner_text() == "You predicted: 3 <b>"
+    page = reader.open("tours/blending/gone.html")
+    question = page.locator(".question")
+    assert "Who turns what?" in question.inner_text()
+    question.locator("input").fill("the mixer")
+    question.locator("input").press("Enter")
+    reader.until(pressed)
 
 
 def test_a_browser_that_keeps_nothing(make_reader: Callable[..., Reader]) -> None:

@@ -176,7 +176,7 @@ def test_reading_the_real_tree(sourced):
     terminal.until("One YAML entry")
     time.sleep(1)
     terminal.type("\r")
-    terminal.until("= its source")
+    terminal.until("1/20  One YAML entry")
     terminal.type(">" * 10)
     terminal.until(both("11/20  One call", "aten/src/ATen/core/dispatch/Dispatcher.h  ›  c10::Dispatcher::call"))
     _run_the_lab_of_dispatcher_call(terminal, name)

@@ -64,7 +64,7 @@ def reader(settled: Searching, tmp_path: Path) -> Iterator[Reader]:
 
 def test_tours_are_listed_with_how_far_one_is(reader: Reader) -> None:
     listed = reader()
-    assert "blending  0/4  How things are blended  basic, notes/tours/blending.md" in listed.out, listed
+    assert "blending  0/4 read  How things are blended  basic, notes/tours/blending.md" in listed.out, listed
     assert "next: ptexplore tour blending" in listed.out, "the basic one comes first"
     shipped = [one["id"] for one in reader("--json").data["tours"] if one["shipped"]]
     assert shipped, "those that came with ptexplore are there too"
@@ -181,14 +181,21 @@ def test_the_path_shows_stages_concepts_and_what_is_done(reader: Reader) -> None
     assert out.index("Basic use") < out.index("Principles") < out.index("Systems level") < out.index("Advanced")
     assert "[ ] Turning  turning\n      Who turns what?\n      taught by blending#gone\n" in out
     terminal = reader.walk("blending", "gone")
-    terminal.prompt()
-    terminal.type("n\n")
+    assert "question\nWho turns what?" in terminal.prompt()
+    terminal.type("a\n")
+    terminal.until("your answer > ")
+    terminal.type("the mixer\n")
+    assert "kept as read" in terminal.prompt()
+    terminal.type("b\n")
     terminal.prompt()
     terminal.type("q\n")
     assert terminal.end()[0] == 0
     data = reader("--path", "--json").data
     by_id = {one["id"]: one for stage in data["stages"] for one in stage["concepts"]}
-    assert (by_id["turning"]["state"], by_id["mixing"]["state"]) == ("done", "open")
+    assert (by_id["turning"]["state"], by_id["mixing"]["state"]) == ("done", "begun")
+    stops = [(one["stop"], one["done"], one["visited"]) for one in by_id["mixing"]["stops"]]
+    assert stops == [("blending#entry", False, False), ("blending#token", False, True)]
+    assert "taught by blending#entry, blending#token (visited)" in reader("--path").out
     assert by_id["turning"]["lab"] is None
     assert [stage["title"] for stage in data["stages"]] == ["Basic use", "Principles", "Systems level", "Advanced"]
     assert "[x] Turning" in reader("--path").out
@@ -213,7 +220,7 @@ def test_a_walk_from_first_to_last(reader: Reader) -> None:
     assert places == sorted(places)
     assert "its value is" not in first, "what a lab gives is not told before it ran"
     terminal.type("c\n")
-    assert "> [ ] 1  The entry" in terminal.prompt()
+    assert "> [.] 1  The entry" in terminal.prompt()
     terminal.type("\n")
     assert "2/4  One token of many" in terminal.prompt()
     terminal.type("o\n")
@@ -243,9 +250,10 @@ def test_a_walk_from_first_to_last(reader: Reader) -> None:
         assert f"{number}/4" in terminal.prompt()
     terminal.type("n\n")
     code, out = terminal.end()
-    assert (code, "that was the last stop: 4 of 4 read" in out) == (0, True), out
-    assert reader.progress()["done"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
-    assert "blending  4/4" in reader().out
+    assert (code, "that was the last stop: 0 of 4 read, 4 visited" in out) == (0, True), out
+    assert reader.progress()["visited"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
+    assert (reader.progress()["done"], reader.progress()["last"]) == ([], {})
+    assert "blending  0/4 read, 4 visited" in reader().out
 
 
 @pytest.mark.parametrize("key", ["\x04", "\x03", "q\n", "exit\n"])
@@ -257,7 +265,7 @@ def test_every_way_out_is_clean_and_one_goes_on_there(reader: Reader, key: str) 
     assert code == 0, out
     assert "Traceback" not in out
     assert reader.progress()["last"] == {"blending": "token"}
-    assert reader.progress()["done"] == [], "a stop is read when one goes on from it"
+    assert reader.progress()["done"] == [], "what was only shown is not read"
     again = reader.walk("blending")
     assert "going on at stop 2" in again.prompt()
     again.type("q\n")
@@ -273,7 +281,7 @@ def test_a_stop_that_is_longer_than_the_screen_comes_in_parts(reader: Reader) ->
     while "more lines: Enter" in seen[-80:]:
         terminal.type("\n")
         seen += terminal.prompt()
-    assert "Enter next, l labs" in seen
+    assert "Enter next, l labs, a answer, d read" in seen
     assert "see also" in seen
     terminal.type("q\n")
     assert terminal.end()[0] == 0
@@ -326,14 +334,19 @@ def test_labs_run_from_the_walk(warm_cache: Path, mini: Searching, tmp_path: Pat
     terminal = reader.walk("blending", "entry")
     terminal.prompt()
     terminal.type("l\n")
-    out = terminal.prompt()
+    terminal.until("sum-of-two: what will it give.*> ")
+    terminal.type("3\n")
+    out = terminal.until("not-three: what will it give.*> ")
     assert "lab sum-of-two: passed" in out
-    assert "its value is 2" in out
+    assert "you predicted: 3  not what you predicted" in out
+    terminal.type("\n")
+    out = terminal.prompt()
     assert "lab not-three: failed" in out
     assert "its value is 2, not 3" in out
     terminal.type("\x04")
     assert terminal.end()[0] == 0
     assert reader.progress()["labs"] == ["blending#entry/sum-of-two"]
+    assert reader.progress()["done"] == ["blending#entry"], "its lab was predicted"
     assert "(it passed here)" in reader("--path").out
 
 
@@ -346,8 +359,10 @@ def test_progress_that_cannot_be_read_is_put_aside(reader: Reader) -> None:
     assert "what was read before is not known" in reader().err
     terminal = reader.walk("blending", "token")
     terminal.prompt()
-    terminal.type("n\n")
-    terminal.prompt()
+    terminal.type("d\n")
+    assert "blending#token: read" in terminal.prompt()
+    terminal.type("c\n")
+    assert "> [x] 2  One token" in terminal.prompt()
     terminal.type("q\n")
     assert terminal.end()[0] == 0
     assert reader.progress()["done"] == ["blending#token"]
@@ -369,7 +384,7 @@ def test_stops_that_are_gone_do_not_count(reader: Reader) -> None:
     reader.data.mkdir()
     kept = {"format": 1, "done": ["blending#token", "blending#removed"], "labs": [], "last": {"blending": "removed"}}
     (reader.data / "progress.json").write_text(json.dumps(kept))
-    assert "blending  1/4" in reader().out
+    assert "blending  1/4 read" in reader().out
     terminal = reader.walk("blending")
     assert "1/4  The entry" in terminal.prompt()
     terminal.type("q\n")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ptexplore.render.html.traces import Traces
     from ptexplore.source.progress import Progress
     from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.link_targets import DefinitionsByName
     from ptexplore.workspace.site_contents import SiteContents
 
 _TABLE = "search/table.js"

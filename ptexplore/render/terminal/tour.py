@@ -20,11 +20,11 @@ from ptexplore.render.terminal.highlight import shown_lines
 from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code, lab_facts, trace_command
+from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts, trace_command
 from ptexplore.view.notes.prose import PICTURE, StopNumber, prose_tokens
 
 if TYPE_CHECKING:
-    from ptexplore.annotations.records import Lab, Tour
+    from ptexplore.annotations.records import Lab, See, Tour
     from ptexplore.view.notes.tour import Excerpt, StopView
 
 WIDE = 120  # columns from which the source stands beside the prose
@@ -97,14 +97,11 @@ def _header(console: Console, view: StopView) -> None:
         folded(console, styled((f"to read it: {view.url}", "dim")), "  ", "    ")
 
 
-def _command(see: str) -> str:
+def _command(see: See) -> str:
     """A link as the command that follows it."""
-    if see.startswith("op:"):
-        return f"ptexplore op {see[3:]}"
-    if see.startswith("src:"):
-        path, _, symbol = see[4:].partition("::")
-        return f"{symbol} in {path}"
-    return f"ptexplore tour {see.replace('#', ' ')}"
+    if see.kind == "op":
+        return f"ptexplore op {see.text.removeprefix('op:')}"
+    return f"{see.symbol} in {see.path}" if see.kind == "src" else f"ptexplore tour {see.text.replace('#', ' ')}"
 
 
 def print_intro(console: Console, tour: Tour) -> None:
@@ -156,6 +153,8 @@ def _text(view: StopView) -> Group:
     for part in view.stop.parts:
         shown = _lab(part.lab) if part.lab is not None else prose(part.text, numbers.get)
         parts += [Text(""), shown] if parts else [shown]
+    for concept in view.concepts:
+        parts += [Text(""), Text("question", style="bold"), Text(clean(concept.question))]
     return Group(*parts)
 
 
@@ -215,8 +214,8 @@ def print_answers(console: Console, views: Sequence[StopView]) -> None:
             folded(console, Text(line, style="dim"), "    ", "      ")
 
 
-def print_lab(console: Console, lab: Lab, result: LabResult) -> None:
-    """How a lab ended, what came of it, and the command that shows more."""
+def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "") -> None:
+    """How a lab ended, what came of it beside what the reader predicted, and the command that shows more."""
     style = STYLES[LAB_TONES[result.outcome]]
     folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (result.time, "dim")), "", "  ")
     if result.why:
@@ -225,6 +224,10 @@ def print_lab(console: Console, lab: Lab, result: LabResult) -> None:
         folded(console, Text("it gave, as the note says:", style="dim"), "  ", "      ")
         for line in result.gave.split("\n"):
             folded(console, styled((line, "bold")), "    ", "      ")
+    if prediction.strip():
+        verdict, tone = FORETOLD[foretold(prediction, result.gave)]
+        predicted = styled(("you predicted: ", "dim"), (prediction.strip(), ""), (f"  {verdict}", STYLES[tone]))
+        folded(console, predicted, "  ", "      ")
     command = trace_command(lab)
     if command is not None and result.outcome != "untrusted":
         folded(console, styled(("all of it: ", "dim"), (command, "cyan")), "  ", "    ")

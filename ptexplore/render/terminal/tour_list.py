@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -12,10 +12,14 @@ from ptexplore.render.terminal.console import folded, print_next, styled
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ptexplore.annotations.progress import ReadingProgress, ReadState
     from ptexplore.annotations.records import Problem, Tour
     from ptexplore.view.notes.tour import ConceptRow, PathView, State, TourRow
 
 _MARKS: dict[State, tuple[str, str]] = {"done": ("[x]", "green"), "begun": ("[~]", "yellow"), "open": ("[ ]", "dim")}
+_STOPS: dict[ReadState, tuple[str, str]] = {
+    "read": ("[x]", "green"), "visited": ("[.]", "yellow"), "new": ("[ ]", "dim"),
+}  # fmt: skip
 
 
 def print_tours(console: Console, rows: Sequence[TourRow]) -> None:
@@ -23,7 +27,7 @@ def print_tours(console: Console, rows: Sequence[TourRow]) -> None:
     for row in rows:
         tour = row.tour
         title = styled(
-            (tour.id, "bold cyan"), (f"  {row.done}/{row.total}", "green" if row.done == row.total else "yellow"),
+            (tour.id, "bold cyan"), (f"  {row.in_words}", "green" if row.done == row.total else "yellow"),
             (f"  {tour.title}", ""),
             (f"  {tour.level or tour.kind}{'' if tour.shipped else f', {tour.where.file}'}", "bold dim cyan"),
         )  # fmt: skip
@@ -37,14 +41,15 @@ def print_tours(console: Console, rows: Sequence[TourRow]) -> None:
     console.print(Text("      ptexplore tour --path shows the concepts by stage", style="dim"))
 
 
-def print_contents(console: Console, tour: Tour, done: Container[str], current: int) -> None:
-    """The stops of a tour by number, those that were read marked; and the `current` one."""
+def print_contents(console: Console, tour: Tour, progress: ReadingProgress, current: int) -> None:
+    """The stops of a tour by number, those that were read or visited marked; and the `current` one."""
     width = len(str(len(tour.stops)))
     for number, stop in enumerate(tour.stops, 1):
-        mark = _MARKS["done" if tour.name_of(stop) in done else "open"]
+        mark = _STOPS[progress.state(tour.name_of(stop))]
         title = (f" {number:>{width}}  {stop.title}", "bold" if number == current else "")
         cursor = "> " if number == current else "  "
         folded(console, styled(mark, title, (f"  {stop.id}", "dim")), cursor, " " * (width + 8))
+    console.print(Text("[x] read, [.] visited", style="dim"))
 
 
 def print_path(console: Console, view: PathView) -> None:
@@ -65,7 +70,7 @@ def _concept(console: Console, row: ConceptRow) -> None:
     title = styled(_MARKS[row.state], (f" {concept.title}", "bold"), (f"  {concept.id}", "dim"))
     folded(console, title, "  ", "      ")
     folded(console, styled((concept.question, "")), "      ", "      ")
-    stops = ", ".join(f"{name} (read)" if done else name for name, done in row.stops) or "nothing yet"
+    stops = ", ".join(name if state == "new" else f"{name} ({state})" for name, state in row.stops) or "nothing yet"
     folded(console, styled((f"taught by {stops}", "dim")), "      ", "        ")
     if concept.lab:
         ran = " (it passed here)" if row.ran else ""

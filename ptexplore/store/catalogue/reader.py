@@ -138,6 +138,12 @@ class Store(Database):
         )
         return [row[0] for row in rows]
 
+    def registered_for(self, function: str) -> list[Registration]:
+        """The records whose kernel is that C++ function, or only calls it (a qualified name), by operator."""
+        where = "WHERE r.wrapper = ?1 OR r.target IN (?1, ?2) OR r.target_meta IN (?1, ?2) ORDER BY o.name, r.id"
+        structured = function.removesuffix("::impl").removesuffix("::meta")  # its class is what is recorded
+        return [_registration(row) for row in self.rows(f"{_REGISTRATION} {where}", function, structured)]
+
     def table(self, op: str) -> list[TableEntry]:
         """The dispatch table of `op`; keys that are in no entry have none."""
         rows = self.rows(

@@ -16,9 +16,9 @@ from textual.widgets.option_list import Option
 from ptexplore.annotations.concepts import LearningPath, load_path
 from ptexplore.annotations.progress import load_progress
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Choices
+from ptexplore.tui.asking import Choices, Leads
 from ptexplore.tui.jobs import hand_over
-from ptexplore.tui.messages import OpenPlace, OpenTour, open_stop
+from ptexplore.tui.messages import Fetch, OpenPlace, OpenTour, open_stop
 from ptexplore.tui.places import Place, load_recent
 from ptexplore.tui.screens.reader import WIDE
 from ptexplore.view.notes.tour import ConceptRow, PathView, TourRow, listing, path_view
@@ -35,15 +35,6 @@ _STATE = {"done": ("✓", "$text-success"), "begun": ("◐", "$text-warning"), "
 _RELATION = {"runtime": "the installed torch", "matches": "the source of the installed torch",
              "consistent": "agrees with the installed torch where both have a file",
              "version-skew": "another version than the installed torch"}  # fmt: skip
-
-
-class _Entry(Option):
-    """A line that leads to what its message opens, or nowhere; `remark` is said while the cursor is on it."""
-
-    def __init__(self, text: Content, message: Message | None, remark: str) -> None:
-        super().__init__(text, disabled=message is None)
-        self.message = message
-        self.remark = remark
 
 
 class Home(Screen[Message | None]):
@@ -125,14 +116,14 @@ class Home(Screen[Message | None]):
 
     def _concept(self, row: ConceptRow, following: str | None) -> Option:
         mark, style = _STATE[row.state]
-        names = [name for name, _done in row.stops]
-        first = next((name for name, done in row.stops if not done), names[0] if names else None)
+        names = [name for name, _state in row.stops]
+        first = next((name for name, state in row.stops if state != "read"), names[0] if names else None)
         pointer = "  ← next" if following in names and row.state != "done" else ""
         text = Content.assemble((f"{mark} ", style), clean(row.concept.title), (pointer, "bold $text-accent"))
-        return _Entry(text, open_stop(first) if first else None, row.concept.question)
+        return Leads(text, open_stop(first) if first else None, row.concept.question)
 
     def _tours(self, rows: tuple[TourRow, ...]) -> list[Option]:
-        options = [_heading("Tours")]
+        options = [_heading("Tours, stops read")]
         notes = False
         for row in rows:
             if row.tour.kind == "note" and not notes:
@@ -140,8 +131,9 @@ class Home(Screen[Message | None]):
                 options.append(_heading("\nNotes"))
             done = f"{row.done}/{row.total}"
             level = f"  {row.tour.level}" if row.tour.level else ""
-            text = Content.assemble((f"{done:>6}  ", "dim"), clean(row.tour.title), (level, "dim"))
-            options.append(_Entry(text, OpenTour(row.tour.id), row.tour.summary or row.tour.id))
+            visited = f"  {row.visited} visited" if row.visited > row.done else ""
+            text = Content.assemble((f"{done:>6}  ", "dim"), clean(row.tour.title), (f"{level}{visited}", "dim"))
+            options.append(Leads(text, OpenTour(row.tour.id), row.tour.summary or row.tour.id))
         return options
 
     def _recent(self) -> list[Option]:
@@ -153,7 +145,7 @@ class Home(Screen[Message | None]):
             name = place.symbol.rpartition("::")[2] or place.path.rpartition("/")[2]
             text = Content.assemble(f"  {clean(name)}", (f"  {clean(place.path)}:{place.line}", "dim"))
             remark = f"{place.symbol or place.path}  {place.path}:{place.line} in {place.tree}"
-            options.append(_Entry(text, OpenPlace(Place(place.tree, place.path, place.line)), remark))
+            options.append(Leads(text, OpenPlace(Place(place.tree, place.path, place.line)), remark))
         return [_heading("\nRecent places"), *options[:_RECENT]] if options else []
 
     def _trees(self) -> list[Option]:
@@ -163,17 +155,20 @@ class Home(Screen[Message | None]):
             relation = _RELATION[info.relation] if project(indexed) == "pytorch" else "extension"
             facts = f"  {', '.join(info.layers)}: {indexed.store.counts()['files']:,} files; {relation}"
             options.append(Option(Content.assemble(f"  {clean(info.label)}", (facts, "dim")), disabled=True))
-        advice = (Content.styled(f"  {clean(text)}", "$text-warning") for text in self._library.advice)
-        return options + [Option(text, disabled=True) for text in advice]
+        advice = [(text, None) for text in self._library.advice]
+        offers = [(self._library.lacks, Fetch())] if self._library.lacks else []
+        return options + [
+            Leads(Content.styled(f"  {clean(text)}", "$text-warning"), message) for text, message in [*advice, *offers]
+        ]
 
     # --- keys ---
 
     def on_option_list_option_highlighted(self, event: Choices.OptionHighlighted) -> None:
         if event.option_list.has_focus:
-            self._tell(event.option.remark if isinstance(event.option, _Entry) else "")
+            self._tell(event.option.remark if isinstance(event.option, Leads) else "")
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        if isinstance(event.option, _Entry):
+        if isinstance(event.option, Leads):
             self.dismiss(event.option.message)
 
     def action_side(self, side: int) -> None:

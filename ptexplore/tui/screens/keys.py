@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Reading", (
         ("↑ ↓ j k", "line"),
-        ("← → h l w b", "name before, name after"),
+        ("← → h l", "name before, name after"),
         ("PgUp PgDn ^u ^d space", "screen"),
         ("g g, G", "first line, last line"),
         ("[ ]", "definition before, definition after"),
         (":", "go to a line"),
         ("/  then . ,", "find in this file; next, before"),
+        ("w", "long lines go on below, or to the right"),
     )),
     ("Names", (
         ("Enter, g d", "the definition of the name under the cursor"),
@@ -31,16 +32,19 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Notes", (
         ("n  p", "next note in this file, the one before"),
-        ("i", "show or hide the notes"),
+        ("i", "show or hide what stands beside the source"),
         ("J  K", "scroll them from the source"),
         (">  <", "in a tour: the next stop, the one before"),
         ("=  c", "in a tour: back to the stop's source; its contents"),
-        ("L", "in a tour: run the stop's lab (Esc stops it)"),
+        ("L", "in a tour: predict and run the stop's lab"),
+        ("a  d", "in a tour: answer its question; read, or not"),
     )),
     ("Places", (
         ("^p, s", "search: names, operators, files, notes, text"),
         ("H", "home: the learning path, tours, recent places"),
-        ("e", "show or hide the files"),
+        ("e", "show or hide the files (in a tour: or stops)"),
+        ("v", "on the left: the folder's page"),
+        ("F", "fetch the source, where none is here"),
         ("o", "open the line in $VISUAL or $EDITOR"),
         ("y", "copy the line's permalink"),
     )),
@@ -49,7 +53,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("T", "the tree of what ran last; Enter opens, space folds"),
     )),
     ("Everywhere", (
-        ("Tab", "next pane"),
+        ("Tab", "next pane: what is coloured there opens"),
         ("Esc", "back to the source"),
         ("t", "dark or light"),
         ("?", "these keys"),

@@ -13,16 +13,19 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask
-from ptexplore.tui.messages import Moved, OpenUses, Tell
+from ptexplore.tui.messages import Moved, OpenOperator, OpenUses, ShowTrail, Tell
 from ptexplore.tui.open_file import OpenFile
-from ptexplore.tui.places import FOLDER, History, Place, Recent, keep_recent
+from ptexplore.tui.places import CARD, FOLDER, TRAIL, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
+from ptexplore.tui.widgets.stop_list import StopList
+from ptexplore.tui.widgets.symbol_pane import SymbolPane
 from ptexplore.tui.widgets.uses import Uses
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from ptexplore.annotations.records import Tour
     from ptexplore.tui.library import Library
 
 _AT_ONCE = 40_000  # characters of a file whose colours are there with its first paint
@@ -57,7 +61,11 @@ class ReadingScreen(Screen[None]):
     ReadingScreen.-tight #side { width: 32; }
     ReadingScreen.-small #panes { layout: vertical; }
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
-    ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel; }
+    ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel;
+        layout: horizontal; }
+    ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
+        max-height: 100%; margin: 0; }
+    ReadingScreen.-small NotesPane { width: 1fr; }
     ReadingScreen.-small.-choosing #middle { display: none; }
     ReadingScreen.-narrow #status, ReadingScreen.-narrow Footer { display: none; }
     """
@@ -67,7 +75,7 @@ class ReadingScreen(Screen[None]):
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
         Binding("f,alt+right,ctrl+i", "forward", show=False),
         Binding("e", "files", "Files"),
-        Binding("i", "notes", "Notes"),
+        Binding("i", "notes", "Info"),
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
@@ -82,11 +90,13 @@ class ReadingScreen(Screen[None]):
         self._wants_notes: bool | None = None
         self.history = History()
         self.files = FileTree(library)
+        self.stops = StopList()
         self.source = SourceView()
         self.folder = FolderPane(library)
         self.uses = Uses(library)
         self.notes = NotesPane(library)
-        self._side = Vertical(self.notes, id="side")
+        self.symbol = SymbolPane(library)
+        self._side = Vertical(self.symbol, self.notes, id="side")
         self._file = lru_cache(_KEPT)(self._read)
         self._told = ""
         self._told_at: Place | None = None
@@ -101,6 +111,7 @@ class ReadingScreen(Screen[None]):
         yield Static(id="notice")
         with Horizontal(id="panes"):
             yield self.files
+            yield self.stops
             yield Vertical(self.source, self.folder, self.uses, id="middle")
             yield self._side
         yield Static(id="status")
@@ -119,8 +130,12 @@ class ReadingScreen(Screen[None]):
     # --- panes ---
 
     def action_files(self) -> None:
-        """Give the files the keys, shown if they are not; where they have them, hide the files."""
-        self._wants_files = not self.files.has_focus
+        """Give the files the keys, shown if they are not; where they have them, hide the files.
+
+        In a tour its stops are in their place then.
+        """
+        hidden = None if self.stops.tour is not None else False
+        self._wants_files = hidden if self.files.has_focus else True
         self._arrange()
         (self.files if self._wants_files else self._middle).focus()
 
@@ -128,12 +143,39 @@ class ReadingScreen(Screen[None]):
         """Show or hide the notes."""
         self._wants_notes = not self._side.display
         self._arrange()
+        self._follow_symbol()
 
     def show_notes(self) -> None:
         """The notes are what is read now, however wide the screen is."""
         if not self._side.display:
             self._wants_notes = True
             self._arrange()
+
+    def follow_cursor(self) -> None:
+        """What stands beside the source is about the cursor again."""
+        if self.place is not None:
+            self.notes.follow(self.place)
+            self._follow_symbol()
+
+    def _follow_symbol(self) -> None:
+        """Look up what the cursor is on, where that is shown: a stop of a tour stands in its place."""
+        file, place = self._shown_file, self.place
+        if file is None or place is None:
+            self.symbol.forget()
+        elif self._side.display and self.notes.stop is None:
+            self.symbol.follow(file, place)
+
+    def on_filled(self) -> None:
+        """What is known of the symbol stands above the notes; where there is nothing of one, the other has the room."""
+        touring = self.notes.stop is not None
+        self.symbol.display = self.symbol.option_count > 0 and not touring
+        self.notes.display = touring or not self.notes.blank or not self.symbol.display
+        self.symbol.set_class(not self.notes.display, "-alone")
+
+    def show_stops(self, tour: Tour | None, number: int = 0, progress: ReadingProgress | None = None) -> None:
+        """List the stops of the tour that is walked on the left; None: it is not walked any more."""
+        self.stops.show(tour, number, progress or ReadingProgress())
+        self._arrange()
 
     def show_source_alone(self) -> None:
         """Close what lies over the source, and give it the keys."""
@@ -158,7 +200,8 @@ class ReadingScreen(Screen[None]):
         self.set_class(width < ROOMY and not small, "-tight")
         self.set_class(width < NARROW, "-narrow")
         empty = self.place is None
-        files = self._wants_files if self._wants_files is not None else not small
+        self.stops.display = self.stops.tour is not None and not small and self._wants_files is None
+        files = self._wants_files if self._wants_files is not None else not (small or self.stops.display)
         self.files.display = files or empty
         self.set_class(small and self.files.display, "-choosing")
         beside = not small and self.folder.place is None  # notes are about lines
@@ -168,6 +211,9 @@ class ReadingScreen(Screen[None]):
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
+        if place.line in (TRAIL, CARD):
+            self.post_message(OpenOperator(place.path) if place.line == CARD else ShowTrail())
+            return
         if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
             return
@@ -206,6 +252,11 @@ class ReadingScreen(Screen[None]):
         self.files.reveal(place.tree, place.path, folder=True)
         self._ask_for_notes()
 
+    def go_from(self, origin: Place, place: Place) -> None:
+        """Show a place that was opened from what lay over the screen; going back leads there."""
+        self.go(place)
+        self.history.leave(origin)
+
     def show_folder(self, place: Place) -> None:
         """Show a folder's page; the keys stay where they are."""
         try:
@@ -218,6 +269,7 @@ class ReadingScreen(Screen[None]):
         self._arrange()
         self.warn("")
         self.notes.follow(place)
+        self.symbol.forget()
         self._crumb()
         self._status()
 
@@ -242,6 +294,9 @@ class ReadingScreen(Screen[None]):
         if self.is_attached and self.place is not None:
             self.source.refresh()
             self.notes.follow(self.place)
+            if self.folder.place is not None and self.library.lacks:  # how many stops have no source is known now
+                self.folder.show(self.folder.place)
+                self._status()
 
     def _remember(self, place: Place) -> None:
         """Keep the place among the recent ones if the reader is in that file still."""
@@ -326,6 +381,7 @@ class ReadingScreen(Screen[None]):
         self._crumb()
         self._status()
         self.notes.follow(event.place)
+        self._follow_symbol()
 
     def on_tell(self, event: Tell) -> None:
         """What the source has to say."""
@@ -400,12 +456,13 @@ class ReadingScreen(Screen[None]):
         file, place = self._shown_file, self.place
         if file is None or place is None:
             return
-        url, why = file.permalink(place.line)
+        url, remark = file.permalink(place.line)
         if url is None:
-            self.tell(why)
+            self.tell(remark)
         else:
             self.app.copy_to_clipboard(url)
-            self.app.notify(url, title="copied, where the terminal copies", timeout=12, markup=False)
+            shown = f"{url}\n{remark}" if remark else url
+            self.app.notify(shown, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Panes as the width has room for them."""

@@ -11,16 +11,19 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static, Tree
 
+from ptexplore.model.trace import walk
 from ptexplore.safe_text import clean
-from ptexplore.tui.messages import message_for
-from ptexplore.tui.widgets.colours import label
+from ptexplore.tui.messages import OpenPlace, message_for
+from ptexplore.tui.places import TRAIL, Place
+from ptexplore.tui.widgets.colours import cut_to, label
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words
 from ptexplore.view.trace.rows import Options, TraceRow, view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from rich.style import Style
     from textual.app import ComposeResult
     from textual.widgets.tree import TreeNode
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Trail
     from ptexplore.tui.library import Library
 
+_SIGN = 4  # columns of the sign of a node that folds, and of the edge
 OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
 
 
@@ -35,10 +39,11 @@ OPENED = 1500  # rows that are unfolded at once; those inside them wait until th
 class Node:
     """What a line of the tree is: a hop with all inside it, or one more place or reason of one.
 
-    `places` are those that it names, the first to open first.
+    `places` are those that it names, the first to open first; `spans` are its text.
     """
 
     places: Sequence[SourceRef]
+    spans: Sequence[Span] = ()
     row: TraceRow | None = None
     reason: str = ""
 
@@ -56,6 +61,7 @@ class TrailTree(Tree[Node]):
         Binding("h,left", "fold", show=False),
         Binding("g", "scroll_home", show=False),
         Binding("G", "scroll_end", show=False),
+        Binding("enter", "select_cursor", "Open", show=True),
         Binding("space", "toggle_node", "Fold", show=True),
     ]
 
@@ -82,7 +88,8 @@ class TrailTree(Tree[Node]):
         for row in rows:
             beside = [Span("  "), *row.beside.spans] if row.beside is not None else []
             places = [line.ref for line in row.lines if line.ref is not None]
-            node = parent.add(label([*row.heading(counted=self.page.counted), *beside]), Node(places, row))
+            spans = [*row.heading(counted=self.page.counted), *beside]
+            node = parent.add(label(spans), Node(places, spans, row))
             node.allow_expand = bool(row.children or row.further or row.candidates)
             self._left -= 1
             if self._left > 0 and node.allow_expand:
@@ -95,16 +102,35 @@ class TrailTree(Tree[Node]):
             return
         for line in row.further:
             places = [line.ref] if line.ref is not None else []
-            leaf = node.add_leaf(label(line.spans), Node(places, reason="" if places else line.text))
+            leaf = node.add_leaf(label(line.spans), Node(places, line.spans, reason="" if places else line.text))
             for ref in places:
                 leaf.allow_expand = bool(ref.candidates)
                 self._add_candidates(leaf, ref.candidates)
         self._add_candidates(node, row.candidates)
         self._add(node, row.children)
 
+    def nodes(self) -> Iterator[TreeNode[Node]]:
+        """Every node that was made, in order."""
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += reversed(node.children)
+
     def _add_candidates(self, node: TreeNode[Node], candidates: Iterable[SourceRef]) -> None:
         for ref in candidates:
-            node.add_leaf(label([Span("can be ", "dim"), *place_spans(ref)]), Node([ref]))
+            spans = [Span("can be ", "dim"), *place_spans(ref)]
+            node.add_leaf(label(spans), Node([ref], spans))
+
+    def render_label(self, node: TreeNode[Node], base_style: Style, style: Style) -> Text:
+        """The row as wide as the tree is: of a path that is too long its end is shown."""
+        if node.data is not None and self.size.width:
+            depth, above = 0, node
+            while above.parent is not None:
+                depth, above = depth + 1, above.parent
+            room = self.size.width - depth * self.guide_depth - _SIGN
+            node._label = label(cut_to(node.data.spans, room))
+        return super().render_label(node, base_style, style)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Node]) -> None:
         """What waited is made now."""
@@ -182,10 +208,23 @@ class TrailScreen(Screen[None]):
             return  # the root, a reason: nothing that could be opened
         opening = first_to_open(node.places, self.trail, self._library.trees)
         message = message_for(opening)
+        if isinstance(message, OpenPlace):
+            message.origin = Place("", "", TRAIL)
         if message is not None:
             self.post_message(message)
         else:
             self.query_one("#row", Static).update(Content.styled(clean(opening.why), "$text-warning"))
+
+    def go_to(self, hop: int) -> None:
+        """Put the cursor on the row of a hop; of one that no row shows, on the innermost row around it."""
+        around: dict[int, int] = {child.id: parent.id for parent in walk(self.trail.hops) for child in parent.children}
+        rows = {node.data.row.hop: node for node in self.tree_of_hops.nodes() if node.data and node.data.row}
+        at: int | None = hop
+        while at is not None and at not in rows:
+            at = around.get(at)
+        if at is not None:
+            self.tree_of_hops.move_cursor(rows[at])
+            self.tree_of_hops.scroll_to_node(rows[at], animate=False)
 
     def action_full(self) -> None:
         """Every hop, or the readable ones again."""

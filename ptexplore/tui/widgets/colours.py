@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,28 @@ def label(spans: Iterable[Span]) -> Text:
         style = _IN_TREES.get(span.tone, "")
         text.append(clean(span.text), style if "bold" in style else f"not bold {style}")
     return text
+
+
+_SHORTEST = 16  # columns of a place that are left of it at least
+
+
+def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
+    """Spans that fit the room: reasons go first, then the beginnings of paths, whose ends say most; then the last."""
+    spans = [replace(span, text=clean(span.text)) for span in spans]
+    over = sum(len(span.text) for span in spans) - room
+    for style, least in (("reason", 0), ("place", _SHORTEST)):
+        for number, span in reversed(list(enumerate(spans))):
+            keep = max(len(span.text) - over - 1, least)
+            if over > 0 and span.style == style and keep < len(span.text) - 1:
+                text = f"…{span.text[-keep:]}" if style == "place" else f"{span.text[:keep]}…"
+                spans[number] = replace(span, text=text)
+                over -= len(span.text) - len(text)
+    while over > 0 and spans:
+        last = spans.pop()
+        if len(last.text) > over:
+            return [*spans, replace(last, text=f"{last.text[: -over - 1]}…")]
+        over -= len(last.text)
+    return spans
 
 
 def content(spans: Iterable[Span]) -> Content:

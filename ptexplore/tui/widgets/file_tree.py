@@ -64,6 +64,7 @@ class FileTree(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Open"),
+        Binding("v", "folder_page", "Folder's page"),
         Binding("down,j", "move(1)", show=False),
         Binding("up,k", "move(-1)", show=False),
         Binding("right,l", "inside", show=False),
@@ -199,6 +200,12 @@ class FileTree(ScrollView, can_focus=True):
                 self._reveal(row.tree, row.path, folder=True)
             else:
                 self.reveal(row.tree, row.path, folder=True)
+
+    def action_folder_page(self) -> None:
+        """Show the page of the folder, or of the one that the file lies in."""
+        if self.row is not None:
+            path = self.row.path if self.row.folder else self.row.path.rpartition("/")[0]
+            self.post_message(OpenPlace(Place(self.row.tree, path, FOLDER)))
 
     def action_inside(self) -> None:
         """Open a folder; on into it where it is open."""

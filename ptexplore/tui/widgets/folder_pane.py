@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widgets.option_list import Option
 
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Choices
-from ptexplore.tui.messages import GoHome, OpenPlace, OpenTour, Trace
+from ptexplore.tui.asking import Leads, Links
+from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Trace
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.view.notes.folder import map_rows
 
@@ -29,19 +28,12 @@ _ROOMY = 70  # columns from which a sentence stands beside its name
 _EDGES = 8  # columns of padding and scroll bar
 
 
-class _Leads(Option):
-    """A line that opens something."""
-
-    def __init__(self, text: Content, message: Message) -> None:
-        super().__init__(text)
-        self.message = message
-
-
-class FolderPane(Choices):
+class FolderPane(Links):
     """The page of one folder. `place` is that folder; None while no page is shown."""
 
     DEFAULT_CSS = """
-    FolderPane { display: none; padding: 0 2; text-wrap: wrap; text-overflow: fold; }
+    FolderPane, FolderPane:focus { height: 1fr; padding: 0 2; text-overflow: fold; }
+    FolderPane { display: none; }
     FolderPane > .option-list--option-highlighted, FolderPane:focus > .option-list--option-highlighted {
         background: $panel; color: $foreground; }
     """
@@ -107,18 +99,18 @@ class FolderPane(Choices):
                 if ref is None or ref.path is None:
                     yield _read(text)
                 else:
-                    yield _Leads(text, OpenPlace(Place(view.spot.tree.name, ref.path, ref.line or 1)))
+                    yield Leads(text, OpenPlace(Place(view.spot.tree.name, ref.path, ref.line or 1)))
         yield from self._inside(view)
         if view.tours:
             yield _heading("Tours through here")
             for through in view.tours:
                 stops = f"  {through.stops} of {len(through.tour.stops)} stops"
                 text = Content.assemble((clean(through.tour.title), "$text-primary"), (stops, "dim"))
-                yield _Leads(text, OpenTour(through.tour.id, through.first))
+                yield Leads(text, OpenTour(through.tour.id, through.first))
         if page is not None and page.expression:
             yield _heading("Try")
             text = Content.assemble(("trace ", "dim"), (clean(page.expression), "bold $text-accent"))
-            yield _Leads(text, Trace(page.expression))
+            yield Leads(text, Trace(page.expression))
         if page is not None and page.build:
             yield _heading("In a build")
             yield from _prose(page.build)
@@ -135,7 +127,9 @@ class FolderPane(Choices):
         rows = [row for row in map_rows(self._library.folder_pages) if self._has(view, row.folder)]
         yield _heading("Learn")
         home = Content.assemble(("the learning path and the tours", "$text-primary"), ("  H", "dim"))
-        yield _Leads(home, GoHome())
+        yield Leads(home, GoHome())
+        if self._library.lacks:
+            yield Leads(Content.styled(clean(self._library.lacks), "$text-warning"), Fetch())
         if rows:
             yield _heading("From Python to the machine")
         for number, row in enumerate(rows):
@@ -144,7 +138,7 @@ class FolderPane(Choices):
             text = Content.assemble(
                 "   ", (clean(row.folder), "bold $text-primary"), (f"  {clean(row.name)}", "dim"), says, (arrow, "dim")
             )
-            yield _Leads(text, OpenPlace(Place(view.spot.tree.name, row.folder, FOLDER)))
+            yield Leads(text, OpenPlace(Place(view.spot.tree.name, row.folder, FOLDER)))
 
     def _has(self, view: FolderView, folder: str) -> bool:
         indexed = self._library.tree(view.spot.tree.name)
@@ -165,7 +159,7 @@ class FolderPane(Choices):
             for file in view.files:
                 name = clean(file.path.rpartition("/")[2])
                 text = Content.assemble((name, "$text-primary"), (f"  {file.lines:,} lines", "dim"))
-                yield _Leads(text, OpenPlace(Place(view.spot.tree.name, file.path)))
+                yield Leads(text, OpenPlace(Place(view.spot.tree.name, file.path)))
         elif view.files:
             more = f"{len(view.files):,} files lie here  (a lists them; e shows them on the left)"
             yield _read(Content.styled(more, "dim"))
@@ -178,7 +172,7 @@ class FolderPane(Choices):
         text = Content.assemble(name, (f"{count:>6}  ", "dim"), "" if beside or not row.text else "\n   ", says)
         if not row.files:
             return _read(text)
-        return _Leads(text, OpenPlace(Place(view.spot.tree.name, row.path, FOLDER)))
+        return Leads(text, OpenPlace(Place(view.spot.tree.name, row.path, FOLDER)))
 
     def _hanging(self, text: str, indent: int) -> Content:
         """A sentence whose further lines are set in as far as its first."""
@@ -192,12 +186,6 @@ class FolderPane(Choices):
             self.fill(list(self._page_lines(self._view)), keep=True)
 
     # --- keys ---
-
-    def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """Open what the line leads to."""
-        event.stop()
-        if isinstance(event.option, _Leads):
-            self.app.post_message(event.option.message)
 
     def action_around(self) -> None:
         """The folder around this one."""
@@ -219,7 +207,7 @@ def _inside(path: str, folder: str) -> str:
 
 def _read(text: Content) -> Option:
     """A line that is only there to be read."""
-    return Option(text, disabled=True)
+    return Leads(text)
 
 
 def _heading(text: str) -> Option:

@@ -14,10 +14,12 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 
 from ptexplore.safe_text import clean
+from ptexplore.tui.asking import Leads, Links
+from ptexplore.tui.messages import Filled, Follow, open_stop
 from ptexplore.tui.places import FOLDER
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES, LabResult, foretold, lab_code, lab_facts
+from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
 from ptexplore.view.notes.notes_about import holds
 from ptexplore.view.notes.prose import prose_tokens
 
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
+    from ptexplore.annotations.concepts import Concept
     from ptexplore.annotations.marks import Mark
-    from ptexplore.annotations.records import Lab, Stop, Tour
+    from ptexplore.annotations.progress import ReadState
+    from ptexplore.annotations.records import Lab, See, Stop, Tour
     from ptexplore.tui.library import Library
     from ptexplore.tui.places import Place
     from ptexplore.view.notes.tour import StopView
@@ -36,8 +40,9 @@ if TYPE_CHECKING:
 NOTHING = "No note on this line. n goes to the next one in this file, ctrl+p finds the others (?)."
 OF_A_FOLDER = "Enter opens what the cursor is on, h the folder around. a lists everything. ctrl+p searches, ? is help."
 READING = "the notes are being read …"
+READ_SIGNS: dict[ReadState, str] = {"read": "✓", "visited": "·", "new": " "}
 _PAUSE = 0.15  # seconds between two notes that are drawn
-TOUR = "> next  < before  = its source  c contents  J K scroll"
+TOUR = "> next  < before  = its source  c contents  d read or not  J K scroll"
 
 
 class NotesPane(VerticalScroll):
@@ -47,8 +52,10 @@ class NotesPane(VerticalScroll):
     NotesPane { height: 1fr; scrollbar-size-vertical: 1; }
     NotesPane Static { height: auto; }
     NotesPane .head { margin-bottom: 1; }
+    NotesPane .foot { margin-top: 1; }
     NotesPane Markdown { padding: 0; background: transparent; }
-    NotesPane MarkdownFence { margin: 0 0 1 0; }
+    NotesPane MarkdownFence { margin: 0 0 1 0; overflow: hidden hidden; }
+    NotesPane MarkdownFence > Label { width: 1fr; padding: 0 0 0 2; text-wrap: wrap; text-overflow: fold; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -67,6 +74,8 @@ class NotesPane(VerticalScroll):
         self._waits: Timer | None = None
         self._drawn = 0.0
         self.stop: StopView | None = None
+        self.blank = False  # whether there is no note on the line
+        self._head = self._foot = Static()
 
     # --- following the cursor ---
 
@@ -102,27 +111,54 @@ class NotesPane(VerticalScroll):
         if self.stop is None:
             self._drawn = time.monotonic()
             parts = [part for mark in marks for part in self._note(mark)]
-            self._replace(parts or [Static(Content.styled(NOTHING, "dim"))])
+            self._replace(parts or [Static(Content.styled(NOTHING, "dim"))], blank=not parts)
 
     def _note(self, mark: Mark) -> list[Widget]:
         facts = "" if mark.outcome == "exact" else f"  {mark.outcome}"
         head = Content.assemble((clean(mark.title), "bold $text-accent"), (f"  {clean(mark.stop)}{facts}", "dim"))
         entry = self._library.notes.stop(mark.stop)
         parts = self._parts(*entry) if entry is not None else [Static(Content(clean(mark.text)))]
-        return [Static(head, classes="head"), *parts]
+        walk = Leads(Content.styled(f"walk {clean(mark.tour)} from here", "$text-accent"), open_stop(mark.stop))
+        return [Static(head, classes="head"), *parts, Links(walk)]
 
     # --- a stop of a tour ---
 
-    def show_stop(self, view: StopView) -> None:
-        """A stop, where it is, what must be known of that; its prose and its labs."""
+    def show_stop(self, view: StopView, state: ReadState) -> None:
+        """A stop, what became of it and of its place; its prose, its labs and questions, what it points to."""
         self.stop, self._shown = view, None
-        head = Static(Content.assemble(_head(view), ("\n" + TOUR, "dim")), classes="head")
-        see = Content.styled(f"see also: {clean(', '.join(view.see))}", "dim")
-        self._replace([head, *self._parts(view.tour, view.stop), *([Static(see)] if view.see else [])])
+        questions = (QuestionBox(concept) for concept in view.concepts)
+        see = [Static(Content.styled("see also", "bold")), self._see(view.see)] if view.see else []
+        self._head, self._foot = Static(_head(view, state), classes="head"), Static(_foot(state), classes="foot")
+        self._replace([self._head, *self._parts(view.tour, view.stop), *questions, *see, self._foot])
+
+    def show_state(self, state: ReadState) -> None:
+        """The stop that is shown was marked as read, or as not read."""
+        if self.stop is not None:
+            self._head.update(_head(self.stop, state))
+            self._foot.update(_foot(state))
+
+    def _see(self, see: Sequence[See]) -> Links:
+        """What a stop points to, each in words, and it opens."""
+        return Links(*(Leads(self._in_words(place), Follow(place)) for place in see))
+
+    def _in_words(self, see: See) -> Content:
+        if see.kind == "op":
+            return Content.assemble((clean(see.text.removeprefix("op:")), "$text-accent"), (", the operator", "dim"))
+        if see.kind == "src":
+            return Content.assemble((clean(see.symbol), "$text-accent"), (f" in {clean(see.path)}", "dim"))
+        entry = self._library.notes.stop(see.text)
+        title = entry[1].title if entry is not None else see.text
+        return Content.assemble((clean(title), "$text-accent"), (f", {clean(see.text)}", "dim"))
 
     def leave(self) -> None:
         """No stop any more: follow the cursor again."""
         self.stop = self._shown = None
+
+    def show_lab(self, lab: Lab) -> None:
+        """Scroll to a lab of the stop that is shown: the reader is asked about it."""
+        for box in self.query(LabBox):
+            if box.lab is lab:
+                self.scroll_to_widget(box, animate=False, top=True, immediate=True)
 
     def show_result(self, lab: Lab, result: LabResult | str, prediction: str = "") -> None:
         """How a lab of the stop that is shown ended, beside what the reader predicted; or how far it is."""
@@ -131,6 +167,13 @@ class NotesPane(VerticalScroll):
                 box.show_result(result, prediction)
                 self.call_after_refresh(box.scroll_visible, animate=False)
 
+    def show_question(self, concept: Concept, answer: str = "") -> None:
+        """Scroll to a question of the stop that is shown, with what the reader answered under it."""
+        for box in self.query(QuestionBox):
+            if box.concept is concept:
+                box.show_answer(answer)
+                self.scroll_to_widget(box, animate=False, top=not answer, immediate=True)
+
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
         ids = [stop.id for stop in tour.stops]
         # What a Markdown widget parses with: notes are data, and only the safe part of Markdown is drawn.
@@ -138,7 +181,9 @@ class NotesPane(VerticalScroll):
         parser = SimpleNamespace(parse=parse)
         return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
 
-    def _replace(self, parts: Sequence[Widget]) -> None:
+    def _replace(self, parts: Sequence[Widget], *, blank: bool = False) -> None:
+        self.blank = blank
+        self.post_message(Filled())
         self.remove_children()
         self.mount_all(parts)
         self.scroll_home(animate=False)
@@ -171,11 +216,25 @@ class LabBox(Vertical):
         self.query_one(".result", Static).update(text)
 
 
-_FORETOLD = {
-    True: ("  as you predicted", "$text-success"),
-    False: ("  not what you predicted", "$text-warning"),
-    None: ("", ""),
-}
+class QuestionBox(Vertical):
+    """A question to check oneself with, and what the reader answered."""
+
+    DEFAULT_CSS = "QuestionBox { height: auto; border-left: thick $accent; padding-left: 1; margin: 1 0; }"
+
+    def __init__(self, concept: Concept) -> None:
+        super().__init__()
+        self.concept = concept
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content.assemble(("question", "bold"), ("   a answers it", "dim")))
+        yield Static(Content(clean(self.concept.question)))
+        yield Static(classes="result")
+
+    def show_answer(self, answer: str) -> None:
+        """Put the answer under the question."""
+        if answer:
+            parts = ("you answered  ", "dim"), clean(answer), ("\nthe stop above says whether that is right", "dim")
+            self.query_one(".result", Static).update(Content.assemble(*parts))
 
 
 def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
@@ -184,8 +243,11 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
     if prediction.strip():
         parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
     if gave:
-        lines = "\n               ".join(map(clean, gave.split("\n")))
-        parts += [("\nit gave        ", "dim"), (lines, "bold"), _FORETOLD[foretold(prediction, gave)]]
+        lines = gave.split("\n")
+        apart = "\n  " if len(lines) > 1 else "        "
+        verdict, tone = FORETOLD[foretold(prediction, gave)]
+        shown = "\n  ".join(map(clean, lines))
+        parts += [(f"\nit gave{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
     return parts
 
 
@@ -193,11 +255,16 @@ def _prose(text: str, parser: SimpleNamespace) -> Markdown:
     return Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
 
 
-def _head(view: StopView) -> Content:
-    """Its number and title, what became of its place, and the facts that go with that."""
+_HOW_READ = "read: its lab was predicted, its question answered, or you marked it"
+_HOW_TO_READ = "not read yet: predict a lab (L), answer a question (a), or mark it (d)"
+
+
+def _head(view: StopView, state: ReadState) -> Content:
+    """Its number and title, whether it is read, what became of its place, and the facts that go with that."""
     anchor = view.resolved
+    read = (f"  {READ_SIGNS['read']}", "$text-success") if state == "read" else ("", "")
     parts: list[tuple[str, str]] = [
-        (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"),
+        (f"{view.number}/{view.total}  ", "dim"), (clean(view.stop.title), "bold $text-accent"), read,
         ("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}"),
     ]  # fmt: skip
     if view.spot is not None:
@@ -211,3 +278,8 @@ def _head(view: StopView) -> Content:
     if view.url:
         parts.append((f"\nto read it: {clean(view.url)}", "dim"))
     return Content.assemble(*parts)
+
+
+def _foot(state: ReadState) -> Content:
+    """Whether a stop is read and what makes it so; the keys of a tour."""
+    return Content.styled(f"{_HOW_READ if state == 'read' else _HOW_TO_READ}\n{TOUR}", "dim")

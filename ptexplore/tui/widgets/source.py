@@ -17,6 +17,7 @@ from ptexplore.tui.messages import Moved, OpenDefinition, OpenUses, Tell
 from ptexplore.tui.open_file import FileSearch, OpenFile
 from ptexplore.tui.places import Place
 from ptexplore.tui.widgets import colours
+from ptexplore.tui.widgets.folding import INSET, Folding
 
 _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns
@@ -28,7 +29,7 @@ class SourceView(ScrollView, can_focus=True):
     """A file and a cursor in it. `place` is where the cursor is; None before anything is shown."""
 
     DEFAULT_CSS = """
-    SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; overflow-x: auto; }
+    SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "definition", "Go to"),
@@ -37,8 +38,9 @@ class SourceView(ScrollView, can_focus=True):
         Binding("p,N", "note(-1)", "Note before", show=False),
         Binding("down,j", "line(1)", show=False),
         Binding("up,k", "line(-1)", show=False),
-        Binding("right,l,w", "word(1)", show=False),
-        Binding("left,h,b", "word(-1)", show=False),
+        Binding("right,l", "word(1)", show=False),
+        Binding("left,h", "word(-1)", show=False),
+        Binding("w", "wrap", show=False),
         Binding("ctrl+d", "screen(0.5)", show=False),
         Binding("ctrl+u", "screen(-0.5)", show=False),
         Binding("pagedown,ctrl+f,space", "screen(1)", show=False),
@@ -63,6 +65,8 @@ class SourceView(ScrollView, can_focus=True):
         self._lit: tuple[int, int] | None = None  # lines that a note or a stop is about
         self._chord = False
         self._placed = False
+        self._wraps = False
+        self._folding = Folding((), None)
 
     # --- what is shown ---
 
@@ -79,7 +83,7 @@ class SourceView(ScrollView, can_focus=True):
             self.file.rest()
         self.file = file
         self._lit = lit
-        self.virtual_size = Size(file.widest + self._gutter + 1, len(file.raw))
+        self._fold()
         self.line = max(1, min(line, len(file.raw)))
         self.column = column or file.landing(self.line)
         self._aim()
@@ -88,10 +92,34 @@ class SourceView(ScrollView, can_focus=True):
         self.refresh()
         self._moved()
 
+    def _fold(self) -> None:
+        """Lay the lines out anew: another file, or other columns."""
+        if self.file is not None:
+            room = max(self._wide - self._gutter, 1) if self._wraps and self._wide else None
+            self._folding = Folding(self.file.raw, room)
+            self.virtual_size = Size(0 if room is not None else self.file.widest + self._gutter + 1, self._folding.rows)
+
+    def action_wrap(self) -> None:
+        """Long lines go on in the row below, or to the right."""
+        self._wraps = not self._wraps
+        self._fold()
+        self._aim()
+        self._keep_in_view()
+        self.refresh()
+        told = (
+            "long lines go on in the row below: w takes that back" if self._wraps else "long lines go on to the right"
+        )
+        self.post_message(Tell(told))
+
     def unlight(self) -> None:
         """Set no lines apart any more."""
         self._lit = None
         self.refresh()
+
+    @property
+    def _wide(self) -> int:
+        """Columns that can be seen: the scroll bar stands in the last one."""
+        return self.scrollable_content_region.width
 
     @property
     def _gutter(self) -> int:
@@ -101,7 +129,7 @@ class SourceView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One line of the screen: note mark and number, then the text from the column that is scrolled to."""
         file, width, dark = self.file, self.size.width, self.app.current_theme.dark
-        number = self.scroll_offset.y + y + 1
+        number, part = self._folding.at(self.scroll_offset.y + y)
         base = colours.part("base", dark=dark)
         if file is None or number > len(file.raw):
             return Strip.blank(width, base)
@@ -110,20 +138,24 @@ class SourceView(ScrollView, can_focus=True):
             base += colours.part("here", dark=dark)
         elif self._lit is not None and self._lit[0] <= number <= self._lit[1]:
             base += colours.part("span", dark=dark)
-        left, room = self.scroll_offset.x, max(width - self._gutter, 1)
-        notes = file.notes.get(number, 0)
+        left, room = self.scroll_offset.x, max(self._wide - self._gutter, 1)
+        if self._wraps:
+            left, end = self._folding.span(number, part)
+            room = end - left
+        notes = file.notes.get(number, 0) if not part else 0
         mark = " ●"[notes] if notes < 2 else str(min(notes, 9))
+        shown = f"{number:>{self._gutter - 2}} " if not part else " " * (self._gutter - 1 + INSET)
         coloured = self._coloured(file, number, left, room, base).render(self.app.console)
         segments = [
             Segment(mark, colours.part("mark", dark=dark)),
-            Segment(f"{number:>{self._gutter - 2}} ", colours.part("number-here" if current else "number", dark=dark)),
+            Segment(shown, colours.part("number-here" if current else "number", dark=dark)),
             *(
                 Segment(text, style or base) for text, style, _ in coloured
             ),  # a line of no colours comes without a style
         ]
         line = Strip(segments).adjust_cell_length(width, base)
-        if file.length(number) > left + room:
-            line = Strip.join([line.crop(0, width - 1), Strip([Segment(_MORE, base + Style(bold=True))])])
+        if not self._wraps and file.length(number) > left + room:
+            line = Strip.join([line.crop(0, self._wide - 1), Strip([Segment(_MORE, base + Style(bold=True))])])
         return line
 
     def _coloured(self, file: OpenFile, number: int, left: int, room: int, base: Style) -> Text:
@@ -157,8 +189,8 @@ class SourceView(ScrollView, can_focus=True):
             self._aim()
         if not seen:
             self._keep_in_view()
-        self.refresh_line(left - 1)
-        self.refresh_line(self.line - 1)
+        for line in (left, self.line):
+            self.refresh_lines(self._folding.first(line), self._folding.count(line))
         if before != self.place:
             self._moved()
 
@@ -173,8 +205,9 @@ class SourceView(ScrollView, can_focus=True):
 
     def _aim(self) -> None:
         """A line that was out of sight is shown with more of what follows it than of what is before it."""
-        top = max(0, self.line - 1 - self.size.height // 3)
-        row = self.line - self.scroll_offset.y
+        at = self._folding.first(self.line)
+        top = max(0, at - self.size.height // 3)
+        row = at + 1 - self.scroll_offset.y
         if not _MARGIN < row <= self.size.height - _MARGIN:
             # By force: what was not laid out yet counts as what cannot be scrolled.
             self.scroll_to(y=top, animate=False, immediate=True, force=True)
@@ -184,15 +217,16 @@ class SourceView(ScrollView, can_focus=True):
         height = self.size.height
         margin = min(_MARGIN, max(0, (height - 1) // 2))
         top = self.scroll_offset.y
-        top = min(top, max(0, self.line - 1 - margin))
-        top = max(top, self.line - height + margin)
-        width = self.size.width  # 0 before the first layout
+        row = self._folding.first(self.line) + self._folding.part(self.line, self.column)
+        top = min(top, max(0, row - margin))
+        top = max(top, row + 1 - height + margin)
+        width = self._wide  # 0 before the first layout
         room = max(width - self._gutter - 1, 1)
         left = self.scroll_offset.x
         margin = min(_WIDE_MARGIN, room // 3)
         word = self.file.word(self.line, self.column)
         end = word[1] if word is not None else self.column + 1
-        if end + margin <= room or not width:
+        if end + margin <= room or not width or self._wraps:
             left = 0  # indentation tells more than what is further right
         elif self.column < left or end > left + room:
             left = max(0, min(self.column - margin, end + margin - room))
@@ -209,9 +243,12 @@ class SourceView(ScrollView, can_focus=True):
 
     def action_screen(self, share: float) -> None:
         """Half a screen or a whole one."""
+        if self.file is None:
+            return
         step = int((self.size.height - 1) * share)
         self.scroll_to(y=self.scroll_offset.y + step, animate=False, immediate=True)
-        self.move(self.line + step)
+        row = self._folding.first(self.line) + step
+        self.move(self._folding.at(max(0, min(row, self._folding.rows - 1)))[0])
 
     def action_word(self, step: int) -> None:
         """To the name beside; over the end of a line to the next one that has a name."""
@@ -315,13 +352,19 @@ class SourceView(ScrollView, can_focus=True):
         if self.file is None:
             return
         at = event.offset + self.scroll_offset
-        self.move(at.y + 1, at.x - self._gutter, seen=True)  # the second click is to meet the same text
+        line, part = self._folding.at(at.y)
+        column = at.x - self._gutter
+        if self._wraps and line <= len(self.file.raw):
+            column += self._folding.span(line, part)[0] - (INSET if part else 0)
+        self.move(line, column, seen=True)  # the second click is to meet the same text
         if event.chain == 2 or event.ctrl:
             self.action_definition()
 
     def on_resize(self) -> None:
         """The cursor stays visible."""
         if self.file is not None:
+            if self._wraps:
+                self._fold()
             if not self._placed:
                 self._aim()  # what was shown before the first layout
             self._placed = True

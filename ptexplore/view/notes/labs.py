@@ -14,6 +14,10 @@ from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
 LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # how the word looks
+# What is said of a prediction, as `foretold` has it, and how that looks.
+FORETOLD: dict[bool | None, tuple[str, Tone]] = {
+    True: ("as you predicted", "good"), False: ("not what you predicted", "doubt"), None: ("", ""),
+}  # fmt: skip
 _SHOWN = 8  # of the hops a failure names
 
 
@@ -36,6 +40,11 @@ class LabResult:
     def time(self) -> str:
         """How long it ran, to stand after its outcome; "" if it did not."""
         return f" ({self.seconds:.1f} s)" if self.outcome != "untrusted" else ""
+
+
+def lab_question(lab: Lab) -> str:
+    """What a reader is asked before a lab runs."""
+    return "what will it give?" if lab.value is not None else "what will run?"
 
 
 def foretold(prediction: str, gave: str) -> bool | None:

@@ -36,6 +36,14 @@ def holds(mark: Mark, path: str | None, line: int | None) -> bool:
     return mark.begin <= line <= mark.symbol_end
 
 
+def without_source(marks_by_tree: MarksByTree) -> tuple[int, int]:
+    """How many stops are about files that no tree here has, and how many stops there are."""
+    placed: dict[str, bool] = {}
+    for mark in chain.from_iterable(marks_by_tree.values()):
+        placed[mark.stop] = placed.get(mark.stop, False) or mark.outcome != "absent"
+    return sum(not known for known in placed.values()), len(placed)
+
+
 def about_operator(mark: Mark, name: str) -> bool:
     """Whether a mark is anchored at an operator's YAML entry, or points to the operator."""
     return name.removeprefix("aten::") in operators_of(mark)

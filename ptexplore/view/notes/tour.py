@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import Any, Literal
 
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
-from ptexplore.annotations.concepts import STAGES, Concept, LearningPath
+from ptexplore.annotations.concepts import STAGES, Concept, LearningPath, load_path
 from ptexplore.annotations.load import NoteLibrary
-from ptexplore.annotations.progress import ReadingProgress
-from ptexplore.annotations.records import Lab, Stop, Tour
+from ptexplore.annotations.progress import ReadingProgress, ReadingStep, ReadState
+from ptexplore.annotations.records import Lab, See, Stop, Tour
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.source.canonical import language_of
 from ptexplore.source.permalink import permalink
 from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
 from ptexplore.view.notes.check import MEANING, WORDS, symbol_to_json
-from ptexplore.view.notes.labs import lab_to_json
+from ptexplore.view.notes.labs import LabResult, lab_to_json
 from ptexplore.view.tokens import Stretch, surroundings
 from ptexplore.view.trees import IndexedTree, Spot, changed, spot
 
@@ -42,7 +43,8 @@ class Excerpt(Stretch):
 class StopView:
     """A stop to show. `number` of `total`; `spot` is None where its anchor is placed nowhere.
 
-    `outcome` is a word, `place` says where, `facts` what a reader must know of the place. `url` shows the baseline's.
+    `outcome` is a word, `facts` what a reader must know of the place. `url` shows the baseline's. `see` are further
+    places, `concepts` what it teaches, each with a question to check oneself with.
     """
 
     tour: Tour
@@ -56,7 +58,8 @@ class StopView:
     url: str | None = None
     file: str | None = None
     file_line: int | None = None
-    see: tuple[str, ...] = ()
+    see: tuple[See, ...] = ()
+    concepts: tuple[Concept, ...] = ()
 
     @property
     def name(self) -> str:
@@ -82,8 +85,23 @@ class Guide:
         return StopView(
             tour, stop, number, len(tour.stops), resolved, WORDS.get(resolved.outcome, resolved.outcome), place,
             tuple(self._facts(tour, resolved, indexed)), _url(tour, resolved),
-            file, file_line, tuple(see.text for see in stop.anchor.see),
+            file, file_line, stop.anchor.see, self._concepts.get(tour.name_of(stop), ()),
         )  # fmt: skip
+
+    @cached_property
+    def _concepts(self) -> Mapping[str, tuple[Concept, ...]]:
+        """The concepts of the learning path, by each stop that teaches them."""
+        by_stop: dict[str, tuple[Concept, ...]] = {}
+        for concept in load_path(self.library).concepts.values():
+            for name in concept.stops:
+                by_stop[name] = (*by_stop.get(name, ()), concept)
+        return by_stop
+
+    def without_source(self, tour: Tour) -> int:
+        """How many stops have no source since no source of PyTorch's own is here; 0 where one is."""
+        if any(indexed.checkout is not None for indexed in self.trees):
+            return 0
+        return sum(self._resolve(tour, stop)[1].outcome == "absent" for stop in tour.stops)
 
     def _resolve(self, tour: Tour, stop: Stop) -> tuple[IndexedTree, ResolvedAnchor]:
         """What became of an anchor on the first tree that can hold its file; else on the first tree."""
@@ -243,34 +261,41 @@ State = Literal["done", "begun", "open"]
 
 @dataclass(frozen=True, slots=True)
 class TourRow:
-    """One tour with how many of its stops were read, and the stop at which it was left."""
+    """One tour with how many of its stops were read, how many were visited at all, and where it was left."""
 
     tour: Tour
     done: int
+    visited: int
     last: str | None = None
 
     @property
     def total(self) -> int:
         return len(self.tour.stops)
 
+    @property
+    def in_words(self) -> str:
+        """How far the reader is: "3/20 read, 7 visited"."""
+        visited = f", {self.visited} visited" if self.visited > self.done else ""
+        return f"{self.done}/{self.total} read{visited}"
+
 
 @dataclass(frozen=True, slots=True)
 class ConceptRow:
-    """One concept with each of its stops and whether it was read; `ran` says whether its lab has passed here."""
+    """One concept with each of its stops and what became of it; `ran` says whether its lab has passed here."""
 
     concept: Concept
-    stops: tuple[tuple[str, bool], ...]
+    stops: tuple[tuple[str, ReadState], ...]
     ran: bool
 
     @property
     def state(self) -> State:
-        read = [done for _name, done in self.stops]
-        return "done" if read and all(read) else "begun" if any(read) or self.ran else "open"
+        states = {state for _name, state in self.stops}
+        return "done" if states == {"read"} else "open" if states <= {"new"} and not self.ran else "begun"
 
 
 @dataclass(frozen=True, slots=True)
 class PathView:
-    """The four stages in order, with their concepts, and the stop to read next."""
+    """The four stages in order, with their concepts, and the first stop that was not read."""
 
     stages: tuple[tuple[str, tuple[ConceptRow, ...]], ...]
     following: str | None
@@ -287,7 +312,9 @@ class PathView:
 def listing(library: NoteLibrary, progress: ReadingProgress) -> tuple[TourRow, ...]:
     """Every tour and note that has stops, in the order to read them in."""
     tours = [tour for tour in in_order(library) if tour.stops]
-    return tuple(TourRow(tour, progress.of(tour), progress.last.get(tour.id)) for tour in tours)
+    return tuple(
+        TourRow(tour, progress.of(tour), progress.visited_of(tour), progress.last.get(tour.id)) for tour in tours
+    )
 
 
 def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgress) -> PathView:
@@ -297,9 +324,9 @@ def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgres
     for stage, title in STAGES.items():
         rows = []
         for concept in path.of(stage):
-            stops = tuple((name, name in progress.done) for name in concept.stops if library.stop(name) is not None)
+            stops = tuple((name, progress.state(name)) for name in concept.stops if library.stop(name) is not None)
             rows.append(ConceptRow(concept, stops, concept.lab in progress.labs))
-            following = following or next((name for name, done in stops if not done), None)
+            following = following or next((name for name, state in stops if state != "read"), None)
         stages.append((title, tuple(rows)))
     return PathView(tuple(stages), following)
 
@@ -311,7 +338,10 @@ def listing_document(rows: Sequence[TourRow]) -> dict[str, Any]:
     """`tour --json`."""
     return {
         "format": FORMAT,
-        "tours": [_tour_to_json(row.tour) | {"stops": row.total, "done": row.done, "last": row.last} for row in rows],
+        "tours": [
+            _tour_to_json(row.tour) | {"stops": row.total, "done": row.done, "visited": row.visited, "last": row.last}
+            for row in rows
+        ],
     }
 
 
@@ -349,7 +379,7 @@ def _concept_to_json(row: ConceptRow) -> dict[str, Any]:
         "title": row.concept.title,
         "question": row.concept.question,
         "state": row.state,
-        "stops": [{"stop": name, "done": done} for name, done in row.stops],
+        "stops": [{"stop": name, "done": state == "read", "visited": state != "new"} for name, state in row.stops],
         "lab": row.concept.lab or None,
         "lab_passed": row.ran,
     }
@@ -365,17 +395,18 @@ def tour_document(
         "intro": tour.intro,
         "trees": [tree_to_json(indexed.tree.info) for indexed in guide.trees],
         "torch": guide.torch,
-        "stops": [_stop_to_json(view, guide.excerpt(view, room), view.name in progress.done) for view in views],
+        "stops": [_stop_to_json(view, guide.excerpt(view, room), progress.state(view.name)) for view in views],
     }
 
 
-def _stop_to_json(view: StopView, excerpt: Excerpt | None, done: bool) -> dict[str, Any]:
+def _stop_to_json(view: StopView, excerpt: Excerpt | None, state: ReadState) -> dict[str, Any]:
     resolved = view.resolved
     return {
         "stop": view.name,
         "number": view.number,
         "title": view.stop.title,
-        "done": done,
+        "done": state == "read",
+        "visited": state != "new",
         "outcome": resolved.outcome,
         "facts": list(view.facts),
         "source": source_to_json(view.spot.ref) if view.spot is not None else None,
@@ -385,7 +416,8 @@ def _stop_to_json(view: StopView, excerpt: Excerpt | None, done: bool) -> dict[s
         "url": view.url,
         "file": view.file,
         "file_line": view.file_line,
-        "see": list(view.see),
+        "see": [see.text for see in view.see],
+        "questions": [concept.question for concept in view.concepts],
         "parts": [
             {"text": part.text} if part.lab is None else {"lab": lab_to_json(part.lab)} for part in view.stop.parts
         ],
@@ -393,25 +425,24 @@ def _stop_to_json(view: StopView, excerpt: Excerpt | None, done: bool) -> dict[s
     }  # fmt: skip
 
 
-class KeepProgress(Protocol):
-    """Adds to what is kept of a reader, as `annotations.progress.remember` does. Raises OSError."""
-
-    def __call__(
-        self, *, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None
-    ) -> object: ...
+KeepProgress = Callable[[ReadingStep], object]  # as `annotations.progress.remember`; raises OSError
 
 
 def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
-    """The number of the stop at which the tour was left; 1 if the tour is new, or was read to its end."""
+    """The number of the stop to go on from: where the tour was left, else the first one not read; 1 if all were."""
     names = [stop.id for stop in tour.stops]
+    unread = [number for number, stop in enumerate(tour.stops, 1) if tour.name_of(stop) not in progress.done]
+    if not unread:
+        return 1
     last = progress.last.get(tour.id)
-    return names.index(last) + 1 if last in names and progress.of(tour) < len(names) else 1
+    return names.index(last) + 1 if last in names else unread[0]
 
 
 class TourWalk:
     """One reader's walk through one tour. `number` is the stop (1-based) that the reader is at.
 
-    `keep` writes progress. If it fails, `not_kept` is told why, once, and the walk goes on without.
+    Going on from a stop does not make it read: predicting its lab does, answering its question, or marking it. `keep`
+    writes progress. If it fails, `not_kept` is told why, once, and the walk goes on without.
     """
 
     def __init__(self, tour: Tour, number: int, keep: KeepProgress, not_kept: Callable[[str], object]) -> None:
@@ -432,9 +463,9 @@ class TourWalk:
         return self.number == len(self.tour.stops)
 
     def forward(self) -> bool:
-        """Go to the next stop; this one counts as read. Returns False at the last stop: the tour is over."""
-        self._remember(done=self.tour.name_of(self.stop))
+        """Go to the next stop. Returns False at the last stop: the tour is over."""
         if self.is_last:
+            self._remember(ReadingStep(ended=self.tour.id))
             return False
         self.number += 1
         return True
@@ -447,20 +478,35 @@ class TourWalk:
         return True
 
     def shown(self) -> None:
-        """The stop was shown: the tour goes on from here next time."""
-        self._remember(last=(self.tour.id, self.stop.id))
+        """The stop was shown: it is visited, and the tour goes on from here next time."""
+        self._remember(ReadingStep(visited=self.tour.name_of(self.stop), last=(self.tour.id, self.stop.id)))
 
-    def passed(self, stop: Stop, lab: Lab) -> None:
-        """A lab of a stop gave what it expects."""
-        self._remember(lab=f"{self.tour.name_of(stop)}/{lab.id}")
+    def ran(self, stop: Stop, lab: Lab, result: LabResult, prediction: str) -> bool:
+        """A lab of a stop ended. Returns whether the stop is read now, since the reader had predicted something."""
+        name = self.tour.name_of(stop)
+        read = bool(prediction.strip()) and result.outcome != "untrusted"
+        passed = f"{name}/{lab.id}" if result.outcome == "passed" else ""
+        if read or passed:
+            self._remember(ReadingStep(read=name if read else "", lab=passed))
+        return read
 
-    def _remember(
-        self, *, done: str | None = None, lab: str | None = None, last: tuple[str, str] | None = None
-    ) -> None:
+    def answered(self, stop: Stop, answer: str) -> bool:
+        """The reader answered a question of a stop. Returns whether the stop is read now; an empty answer is none."""
+        answered = bool(answer.strip())
+        if answered:
+            self._remember(ReadingStep(read=self.tour.name_of(stop)))
+        return answered
+
+    def mark(self, *, read: bool) -> None:
+        """The reader says that the stop is read, or that it is not."""
+        name = self.tour.name_of(self.stop)
+        self._remember(ReadingStep(read=name) if read else ReadingStep(unread=name))
+
+    def _remember(self, step: ReadingStep) -> None:
         if not self._keeps:
             return
         try:
-            self._keep(done=done, lab=lab, last=last)
+            self._keep(step)
         except OSError as error:
             self._keeps = False
             self._not_kept(f"{error.filename}: {error.strerror or error}")

@@ -6,19 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import NamedTuple
 
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.site.link_targets import DefinitionsByName, Meaning, python_locals
+from ptexplore.view.link_targets import DefinitionsByName, Meaning, local_names
 
 _SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _NAMED = frozenset({"call", "address"})
-_LOCAL = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=|[\w>&*]\s+[&*]{0,2}(\w+)\s*[,)]")
 _TEMPLATE = re.compile(r"@generated (?:by (\S+) )?from (?:\S*/)?([\w.-]+)")
 _BANNER = 4000  # characters of a generated file that may name its template
-_SIGN = re.compile(r"^\s*(?://[/!]?<?|/\*+!?|\*+/?|#)\s?|\s*\*+/\s*$")
-DOC = 140  # characters of a comment that a card shows
 SIGNATURE = 160
 
 
@@ -49,7 +45,7 @@ def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[
     data = SourceData(path, defined=sorted(defined, key=lambda symbol: (symbol.line, symbol.name)))
     python = path.endswith((".py", ".pyi"))
     scopes = [] if python else _scopes(symbols, text.count("\n") + 2)
-    local: set[str] = python_locals(text) if python else {a or b for a, b in _LOCAL.findall(text)}
+    local = local_names(text, python=python)
     entries = _Entries(data)
     words: defaultdict[int, dict[str, list[Link]]] = defaultdict(dict)
     for use in names.uses(path):
@@ -110,22 +106,3 @@ def template_of(text: str) -> tuple[str, str] | None:
     """The generator and the template that a generated file's banner names."""
     match = _TEMPLATE.search(text, 0, _BANNER)
     return (match[1] or "", match[2]) if match else None
-
-
-def doc_of(lines: Sequence[str], symbol: SiteDefinition, *, python: bool) -> str:
-    """The beginning of the comment above a definition, or of a Python docstring, as one text."""
-    if python:
-        body = " ".join(line.strip() for line in lines[symbol.line : symbol.line + 3])
-        match = re.search(r'(?:"""|\'\'\')\s*(.+?)(?:"""|\'\'\'|$)', body)
-        head = lines[min(symbol.line, len(lines)) - 1 : symbol.line + 2]
-        words = match[1] if match and any(":" in line for line in head) else ""
-    else:
-        lines_above = reversed(lines[max(0, symbol.begin - 13) : max(0, symbol.begin - 1)])
-        comment = [_SIGN.sub("", line).strip() for line in takewhile(_is_comment, lines_above)]
-        words = " ".join(part for part in reversed(comment) if part and not part.startswith(("===", "---", "~~~")))
-    text = " ".join(words.split())
-    return text if len(text) <= DOC else f"{text[: DOC - 1].rsplit(' ', 1)[0]}…"
-
-
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith(("//", "*", "/*"))

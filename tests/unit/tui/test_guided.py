@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, TorchInfo, Trail
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
+from ptexplore.tui.asking import Ask, ChoiceScreen, Links
 from ptexplore.tui.library import Library
-from ptexplore.tui.messages import OpenTrail
+from ptexplore.tui.messages import OpenTour, OpenTrail
 from ptexplore.tui.places import load_recent
 from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
@@ -81,16 +83,109 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         lines = [n for n, line in enumerate(app.reader.source.file.raw, 1) if "int choose(" in line]
         assert len(lines) == 2
         await noted(app, pilot, "4/4 Two of one name", *(f"may be {MIX}:{line}" for line in lines))
-        await pilot.press("less_than_sign", "greater_than_sign", "c")
-        await until(pilot, lambda: isinstance(app.screen, TourContents))
-        await until(pilot, lambda: "✓  1  The entry" in screen(app))
-        await pilot.press("escape", "greater_than_sign")
+        await pilot.press("less_than_sign", "greater_than_sign")
+        await until(pilot, lambda: "▸·  4 Two of one name" in screen(app))
+        await pilot.press("greater_than_sign")
         await until(pilot, lambda: "that was the last stop" in screen(app))
         assert app.touring.walk is None
+        assert not app.reader.stops.display, "the files are there again"
 
     drive("", reading, size=(170, 45))
     kept = json.loads((data / "progress.json").read_text())
-    assert kept["done"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
+    assert kept["visited"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
+    assert (kept["done"], kept["last"]) == ([], {}), "going on is not reading, and the end is not gone on from"
+
+
+def test_a_stop_is_read_by_an_answer_or_by_hand_and_the_list_on_the_left_shows_it(toured, drive, data):
+    def read() -> list[str]:
+        return json.loads((data / "progress.json").read_text())["done"]
+
+    async def reading(app, pilot):
+        app.post_message(OpenTour("blending", "entry"))
+        await until(pilot, lambda: "▸·  1 The entry" in screen(app) and "0 of 4 read, 1 visited" in screen(app))
+        await noted(app, pilot, "What is mixed first?")
+        await pilot.press("a", "enter")
+        await until(pilot, lambda: app.screen is app.reader)
+        assert read() == [], "no answer is none"
+        await pilot.press("a", *"yaml", "enter")
+        await until(pilot, lambda: "▸✓  1 The entry" in screen(app))
+        await noted(app, pilot, "you answered yaml")
+        assert read() == ["blending#entry"]
+        app.reader.stops.focus()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "▸·  2 One token" in screen(app))
+        await pilot.press("d")
+        await until(pilot, lambda: "▸✓  2 One token" in screen(app))
+        assert read() == ["blending#entry", "blending#token"]
+        await pilot.press("d", "e")
+        await until(pilot, lambda: app.reader.files.display and app.reader.files.has_focus)
+        assert read() == ["blending#entry"]
+        await pilot.press("e")
+        await until(pilot, lambda: app.reader.stops.display and not app.reader.files.display)
+
+    drive("", reading, size=(170, 45))
+
+
+def test_without_a_checkout_fetching_is_offered_and_what_came_is_read_where_the_reader_is(toured, drive, monkeypatch):
+    (one,) = toured.trees
+    whole = replace(toured)
+    toured.trees = [IndexedTree(replace(one.tree, info=replace(one.tree.info, relation="runtime")), one.store, None)]
+    asked = []
+    monkeypatch.setattr(toured, "fetch", lambda job: asked.append(job.title) or whole)
+
+    async def reading(app, pilot):
+        offer = "no hand-written C++ is here: F fetches it"
+        await until(pilot, lambda: offer in screen(app))
+        await pilot.press("H")
+        await until(pilot, lambda: isinstance(app.screen, Home) and offer in screen(app))
+        app.post_message(OpenTour("blending", "token"))
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        await pilot.press("F", "down", "enter")
+        assert not asked, "not now"
+        before = app.reader
+        await pilot.press("F", "enter")
+        await until(pilot, lambda: app.reader is not before and app.reader.place is not None)
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        await noted(app, pilot, "2/4 One token of many")
+        assert asked == ["fetch"]
+        assert not app.library.lacks
+        await pilot.press("F")
+        assert app.screen is app.reader
+
+    drive("", reading, size=(170, 45))
+
+
+def test_what_a_stop_points_to_opens_and_on_a_narrow_screen_its_contents_lie_over_it(toured, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTour("blending", "entry"))
+        await until(pilot, lambda: app.reader.place.path.endswith(".yaml") and app.reader.notes.query(Links))
+        links = app.reader.notes.query_one(Links)
+        links.focus()
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: app.reader.place.path == MIX)
+        assert app.reader.source.file.line(app.reader.place.line).startswith("int use(")
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, TourContents) and "·  1  The entry" in screen(app))
+        await pilot.press("escape")
+        links.focus()
+        await pilot.press("up", "up", "enter")
+        await until(pilot, lambda: app.touring.walk.number == 2)
+
+    drive("", reading, size=(100, 40))
+
+
+def test_the_lab_is_in_sight_when_it_asks(toured, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTour("blending", "entry"))
+        await noted(app, pilot, "1/4 The entry")
+        assert "lab not-three" not in notes(app)
+        await pilot.press("L")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceScreen))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        await noted(app, pilot, "lab not-three")
+
+    drive("", reading, size=(120, 24))
 
 
 def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, data):
@@ -166,9 +261,20 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.reader.place is not None)
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
-        await pilot.press("T")
+        for key in ("T", "ctrl+o"):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+            assert app.screen.tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.reader)
+        await until(pilot, lambda: "hop 3" in screen(app) and "ran in torch.blend(a)" in screen(app))
+        app.get_screen("trail").tree_of_hops.move_cursor_to_line(0)
+        symbol = app.reader.symbol
+        symbol.focus()
+        symbol.highlighted = next(n for n, one in enumerate(symbol.options) if str(one.prompt).startswith("hop 3"))
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, TrailScreen))
-        assert app.screen.tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
+        await until(pilot, lambda: (at := app.screen.tree_of_hops.cursor_node.data) and at.row and at.row.hop == 3)
         app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
         await until(pilot, lambda: "blend_kernel" in screen(app))
@@ -176,6 +282,16 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: "line 4 is another one there" in screen(app))
 
     drive("", reading)
+
+
+def test_of_a_path_that_is_too_long_the_end_is_shown(library, drive, data):
+    async def reading(app, pilot):
+        app.post_message(OpenTrail(trail()))
+        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        row = next(text for text in screen(app).split("\n") if "blend_kernel " in text)
+        assert re.search(r" …[\w/]+/BlendKernel\.cpp:4  version-skew", row), row
+
+    drive("", reading, size=(100, 30))
 
 
 def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(library, drive):
@@ -204,7 +320,9 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
 
 def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.errors import PtexploreError
-    from ptexplore.tui.messages import OpenOperator
+    from ptexplore.tui.messages import OpenOperator, OpenPlace
+    from ptexplore.tui.places import CARD, Place
+    from ptexplore.tui.screens.card import CardScreen
 
     def card(name: str, job: object) -> None:
         raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
@@ -212,6 +330,13 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     async def reading(app, pilot):
         app.post_message(OpenOperator("aten::blend"))
         await until(pilot, lambda: "there is no operator aten::blend: the closest are aten::mix" in screen(app))
+        # A place that a card led to: going back leads to the card, then to where the reader was before.
+        app.post_message(OpenPlace(Place("mini", KERNEL, 4), Place("", "aten::blend", CARD)))
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == KERNEL)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, CardScreen))
+        await pilot.press("escape", "ctrl+o")
+        await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == "")
 
     monkeypatch.setattr(library, "card", card)
     drive("", reading)

@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from ptexplore.tui.asking import ChoiceScreen
 from ptexplore.tui.screens.keys import Keys
+from ptexplore.tui.widgets.folding import Folding
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.uses import Uses
 from tests.hanging import ends
@@ -26,6 +27,11 @@ MIX = "aten/src/ATen/native/Mix.cpp"
 def screen(app) -> str:
     """What stands on the screen, as text."""
     return "\n".join("".join(part.text for part in strip) for strip in app.screen._compositor.render_strips())
+
+
+def words(app) -> str:
+    """The same with one blank between words, whatever lines they stand on."""
+    return " ".join(screen(app).split())
 
 
 async def until(pilot, ready, seconds=10):
@@ -51,7 +57,7 @@ def test_definition_uses_and_back(drive):
         await pilot.pause()
         assert reader.place.line == 9
         await until(pilot, lambda: "Blend.cpp  ›  at::native::operator==" in screen(app).split("\n")[0])
-        await pilot.press("w", "w", "w", "w", "enter")
+        await pilot.press("l", "l", "l", "l", "enter")
         await pilot.pause()
         there = reader.place
         assert (there.path, reader.source.file.name(there.line, there.column)) == (HEADER, "BlendIterator")
@@ -123,6 +129,73 @@ def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, lib
     drive(KERNEL + ":4", reading)
 
 
+def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(drive):
+    def pane(app) -> str:
+        options = (app.reader.symbol.get_option_at_index(n) for n in range(app.reader.symbol.option_count))
+        return "\n".join(str(option.prompt) for option in options)
+
+    async def reading(app, pilot):
+        reader, symbol = app.reader, app.reader.symbol
+        await until(pilot, lambda: "called by" in pane(app))
+        assert pane(app).startswith("at::native::mix\n(int a)\nfunction")
+        assert "used " in pane(app)
+        symbol.focus()
+        lines = [str(symbol.get_option_at_index(n).prompt) for n in range(symbol.option_count)]
+        symbol.highlighted = next(n for n, text in enumerate(lines) if "Mixer::turn" in text)
+        await pilot.press("enter")
+        await until(pilot, lambda: "{ return mix(a); }" in reader.source.file.line(reader.place.line))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: reader.place.line == 11)
+        line = next(n for n, text in enumerate(reader.source.file.raw, 1) if text.startswith("int use(Mixer& m)"))
+        for number in range(reader.place.line, line):  # what is passed is not looked up
+            reader.source.move(number)
+        reader.source.move(line, 8)
+        await until(pilot, lambda: pane(app).startswith("at::native::Mixer\nstruct"))
+        await pilot.press("home")
+        await until(pilot, lambda: "\ncalls" in pane(app) and pane(app).startswith("at::native::use"))
+
+    drive(f"{MIX}:11", reading, size=(160, 48))
+
+
+def test_long_lines_go_on_below_where_the_reader_wants_it(drive):
+    async def reading(app, pilot):
+        source = app.reader.source
+        line = next(n for n, text in enumerate(source.file.raw, 1) if "return at::native::mix(a)" in text)
+        source.move(line, len(source.file.raw[line - 1]) - 4)
+        await until(pilot, lambda: source.scroll_offset.x > 0)
+        await pilot.press("w")
+        await until(pilot, lambda: source.scroll_offset.x == 0 and "other::mix(a); }" in words(app))
+        assert words(app).count("int turn(int a) override {") == 1
+        row = next(y for y, text in enumerate(screen(app).split("\n")) if "other::mix(a); }" in text)
+        column = screen(app).split("\n")[row].index("mix(a); }")
+        await pilot.click(offset=(column, row))
+        assert (source.line, source.file.name(source.line, source.column)) == (line, "other::mix")
+        await pilot.press("j")
+        assert source.line == line + 1
+        await pilot.press("w")
+        await until(pilot, lambda: "other::mix(a); }" not in words(app))
+
+    drive(f"{MIX}:1", reading, size=(60, 30))
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 7, 20, None])
+def test_every_column_of_every_line_has_its_row(room):
+    lines = ["", "a", "ab cd ef gh ij kl", "x" * 61, "one  two   three    four", " " * 30]
+    folding = Folding(lines, room)
+    seen = []
+    for row in range(folding.rows):
+        line, part = folding.at(row)
+        begin, end = folding.span(line, part)
+        assert folding.first(line) + part == row
+        assert room is None or end - begin <= room
+        assert all(folding.part(line, column) == part for column in range(begin, end))
+        seen.append((line, lines[line - 1][begin:end]))
+    whole = ["".join(text for number, text in seen if number == line) for line in range(1, len(lines) + 1)]
+    assert whole == lines
+    assert sum(map(folding.count, range(1, len(lines) + 1))) == folding.rows
+    assert folding.at(folding.rows)[0] == len(lines) + 1
+
+
 def test_hostile_text_and_long_lines_are_only_text(drive):
     async def reading(app, pilot):
         shown = screen(app)
@@ -163,7 +236,10 @@ def test_at_80_columns_files_and_notes_come_and_go(drive):
         await until(pilot, lambda: "BlendKernel.cpp" in screen(app))
         await pilot.press("k", "k", "j", "enter")
         await pilot.pause()
-        await pilot.press("escape")
+        await pilot.press("g", "j", "v")
+        await until(pilot, lambda: reader.place.path == "aten/src/ATen" and not reader.files.display)
+        await pilot.press("backspace")
+        await until(pilot, lambda: reader.place.path == KERNEL)
         assert not reader.files.display
         await pilot.press("i")
         await pilot.pause()
@@ -216,7 +292,9 @@ def test_a_file_that_vanished_and_one_that_changed(drive, library, tmp_path):
         await until(pilot, lambda: "this file was changed after it was indexed" in screen(app))
         await pilot.press("y")
         await pilot.pause()
-        await until(pilot, lambda: "it is not known which commit mini 2.99.0 is of" in screen(app))
+        await until(pilot, lambda: app.clipboard.endswith("/blob/v2.99.0/torch/csrc/long.cpp#L3"))
+        (told,) = app._notifications
+        assert "mini 2.99.0 only says that it is 2.99.0" in told.message, "a tag is a guess, and said to be one"
 
     try:
         gone.unlink()
@@ -267,6 +345,18 @@ def test_a_definition_opens_at_its_name_and_a_keyword_is_no_name(drive, small):
         assert app.reader.source._meant() == "at::native::blend_kernel"
 
     drive("at::native::blend_kernel", reading)
+
+
+def test_a_namespace_in_front_of_a_name_means_the_name(drive):
+    async def reading(app, pilot):
+        file = app.reader.source.file
+        line = next(n for n, text in enumerate(file.raw, 1) if "at::native::mix(a) + other::mix(a)" in text)
+        text = file.raw[line - 1]
+        for piece, name in (("at::native", "at::native::mix"), ("native::mix", "at::native::mix"),
+                            ("other::", "other::mix"), ("int turn", "int")):  # fmt: skip
+            assert file.name(line, text.index(piece)) == name
+
+    drive(f"{MIX}:1", reading)
 
 
 def test_a_local_name_is_not_taken_for_what_is_called_so_elsewhere(drive):

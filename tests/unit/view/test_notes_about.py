@@ -9,7 +9,7 @@ import pytest
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
-from ptexplore.view.notes.notes_about import about_operator, holds, on_lines, with_notes
+from ptexplore.view.notes.notes_about import about_operator, holds, on_lines, with_notes, without_source
 from ptexplore.view.trace.rows import stops_to_read
 
 FUNCTION = Mark("t#f", "The function", "Tour", "exact", "v2.6.0", "a.cpp", 12, 12, 9, 10, 20, "at::f", "function")
@@ -77,3 +77,13 @@ def test_an_operators_hop_has_its_entrys_stops_but_none_that_is_nowhere() -> Non
 def test_names_that_are_none_are_not_suggested() -> None:
     call = replace(hop(1, "x.cpp", 1), notes=("t#f", "a b", "$(x)", "../x#y", "t#f"))
     assert stops_to_read(trail(call)) == ["t#f"]
+
+
+def test_a_stop_has_source_where_any_tree_has_its_file():
+    def mark(stop: str, outcome: str) -> Mark:
+        return Mark(stop, "A title", "A tour", outcome, "v1")
+
+    trees = {"one": [mark("t#a", "absent"), mark("t#b", "absent"), mark("t#c", "lost")],
+             "two": [mark("t#a", "absent"), mark("t#b", "exact"), mark("t#c", "absent")]}  # fmt: skip
+    assert without_source(trees) == (1, 3)
+    assert without_source({}) == (0, 0)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ptexplore.annotations.load import layers, load
-from ptexplore.annotations.progress import ReadingProgress
+from ptexplore.annotations.progress import ReadingProgress, ReadingStep, load_progress, remember
 from ptexplore.annotations.records import Tour
+from ptexplore.view.notes.labs import LabResult
 from ptexplore.view.notes.tour import TourWalk, stop_left_at
 
 TOUR = """---
@@ -63,35 +64,35 @@ class Kept:
     """What a walk keeps and says; `broken` is a disk that is full."""
 
     def __init__(self) -> None:
-        self.kept: list[dict[str, object]] = []
+        self.kept: list[ReadingStep] = []
         self.told: list[str] = []
         self.broken = False
 
-    def keep(self, **what: object) -> None:
+    def keep(self, step: ReadingStep) -> None:
         if self.broken:
             raise OSError(28, "No space left on device", "progress.json")
-        self.kept.append({name: value for name, value in what.items() if value is not None})
+        self.kept.append(step)
 
     def walk(self, tour: Tour, number: int = 1) -> TourWalk:
         return TourWalk(tour, number, self.keep, self.told.append)
 
 
-def test_a_stop_is_read_when_the_reader_goes_on(tour):
+def test_going_on_visits_a_stop_and_does_not_read_it(tour):
     kept = Kept()
     walk = kept.walk(tour)
     walk.shown()
     assert walk.forward()
     assert (walk.number, walk.stop.id) == (2, "second")
-    assert kept.kept == [{"last": ("mixing", "first")}, {"done": "mixing#first"}]
+    assert kept.kept == [ReadingStep(visited="mixing#first", last=("mixing", "first"))]
 
 
-def test_after_the_last_stop_comes_none_and_it_is_read(tour):
+def test_after_the_last_stop_the_tour_is_over_and_is_not_gone_on_with_there(tour):
     kept = Kept()
     walk = kept.walk(tour, 3)
     assert walk.is_last
     assert not walk.forward()
     assert walk.number == 3
-    assert kept.kept == [{"done": "mixing#third"}]
+    assert kept.kept == [ReadingStep(ended="mixing")]
 
 
 def test_back_ends_at_the_first_stop_and_keeps_nothing(tour):
@@ -103,13 +104,54 @@ def test_back_ends_at_the_first_stop_and_keeps_nothing(tour):
     assert (walk.number, kept.kept) == (1, [])
 
 
-def test_a_lab_that_passed_is_kept_under_the_stop_that_it_belongs_to(tour):
+@pytest.mark.parametrize(
+    ("prediction", "outcome", "read", "passed"),
+    [
+        ("1", "passed", True, True),
+        ("7", "passed", True, True),  # a wrong prediction is one
+        ("  ", "passed", False, True),
+        ("1", "failed", True, False),
+        ("1", "untrusted", False, False),  # nothing came of it that could be compared
+    ],
+)
+def test_a_stop_is_read_when_its_lab_was_predicted(tour, prediction, outcome, read, passed):
     kept = Kept()
     walk = kept.walk(tour)
     first = walk.stop
     walk.forward()  # while the lab runs
-    walk.passed(first, first.labs[0])
-    assert kept.kept[-1] == {"lab": "mixing#first/adds"}
+    result = LabResult("mixing#first/adds", first.where, outcome)
+    assert walk.ran(first, first.labs[0], result, prediction) == read
+    told = ReadingStep(read="mixing#first" if read else "", lab="mixing#first/adds" if passed else "")
+    assert kept.kept == ([told] if read or passed else [])
+
+
+def test_a_stop_is_read_by_an_answer_and_by_hand(tour):
+    kept = Kept()
+    walk = kept.walk(tour)
+    assert not walk.answered(walk.stop, " ")
+    assert walk.answered(walk.stop, "it adds")
+    walk.mark(read=False)
+    walk.mark(read=True)
+    steps = (ReadingStep(read="mixing#first"), ReadingStep(unread="mixing#first"), ReadingStep(read="mixing#first"))
+    assert kept.kept == list(steps)
+
+
+def test_what_is_kept_is_what_was_done(tour, tmp_path, monkeypatch):
+    monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path))
+    walk = TourWalk(tour, 1, remember, pytest.fail)
+    walk.shown()
+    walk.mark(read=True)
+    walk.forward()
+    walk.shown()
+    progress = load_progress()
+    assert (progress.of(tour), progress.visited_of(tour), progress.last) == (1, 2, {"mixing": "second"})
+    assert [progress.state(f"mixing#{name}") for name in ("first", "second", "third")] == ["read", "visited", "new"]
+    walk.number = 3
+    walk.forward()
+    assert load_progress().last == {}
+    walk.number = 1
+    walk.mark(read=False)
+    assert load_progress().state("mixing#first") == "visited"
 
 
 def test_progress_that_cannot_be_kept_is_said_once(tour):
@@ -131,7 +173,8 @@ def test_progress_that_cannot_be_kept_is_said_once(tour):
         (None, [], 1),  # never opened
         ("second", ["first"], 2),
         ("first", [], 1),
-        ("gone", ["first"], 1),  # the stop is not in the tour any more
+        ("gone", ["first"], 2),  # the stop is not in the tour any more: the first that was not read
+        (None, ["first", "third"], 2),  # walked to its end, and not all of it was read
         ("third", ["first", "second", "third"], 1),  # read to its end
         ("third", ["first", "second", "gone"], 3),  # what is not there any more does not count
     ],

@@ -326,10 +326,12 @@
     try { data = JSON.parse(text || "{}"); } catch { /* damaged: begun anew */ }
     const texts = (list) => (Array.isArray(list) ? list.filter((one) => typeof one === "string") : []);
     const last = data && typeof data.last === "object" && data.last && !Array.isArray(data.last) ? data.last : {};
-    return { done: new Set(texts(data?.done).filter((one) => STOP.test(one))), labs: new Set(texts(data?.labs)),
+    const stops = (list) => new Set(texts(list).filter((one) => STOP.test(one)));
+    return { done: stops(data?.done), visited: stops(data?.visited), labs: new Set(texts(data?.labs)),
       last: Object.fromEntries(Object.entries(last).filter(([k, v]) => typeof v === "string" && STOP.test(`${k}#${v}`))) };
   }
-  const asText = (known) => JSON.stringify({ format: 1, done: [...known.done].sort(), labs: [...known.labs].sort(), last: known.last }, null, 1);
+  const asText = (known) => JSON.stringify({ format: 1, done: [...known.done].sort(), visited: [...known.visited].sort(),
+    labs: [...known.labs].sort(), last: known.last }, null, 1);
   function change(how) {
     const known = progress();
     how(known);
@@ -340,14 +342,17 @@
   function showProgress() {
     const known = progress();
     for (const link of $$("a[data-stop]")) {
-      const done = known.done.has(link.dataset.stop);
+      const done = known.done.has(link.dataset.stop), seen = !done && known.visited.has(link.dataset.stop);
       link.classList.toggle("done", done);
-      if (done) link.setAttribute("aria-description", "read"); else link.removeAttribute("aria-description");
+      link.classList.toggle("seen", seen);
+      if (done || seen) link.setAttribute("aria-description", done ? "read" : "visited");
+      else link.removeAttribute("aria-description");
     }
     for (const one of $$(".progress[data-tour]")) {
       const { tour, stops } = one.dataset;
-      const count = Math.min(+stops, [...known.done].filter((stop) => stop.startsWith(`${tour}#`)).length);
-      one.textContent = `${count} of ${stops} read`;
+      const of = (some) => Math.min(+stops, [...some].filter((stop) => stop.startsWith(`${tour}#`)).length);
+      const count = of(known.done), seen = of(new Set([...known.done, ...known.visited]));
+      one.textContent = `${count} of ${stops} read${seen > count ? `, ${seen} visited` : ""}`;
       one.classList.toggle("all", count === +stops);
     }
     goOn(known);
@@ -368,6 +373,25 @@
       link.href = `${root}tours/${next.replace("#", "/")}.html`;
       link.textContent = `Go on: ${$("h2, h3", one.closest("article"))?.textContent}, stop ${names.indexOf(next) + 1}`;
       return;
+    }
+  }
+  /* A stop is read once its lab was predicted, its question answered, or the reader marked it: not by going on. */
+  function askFirst() {
+    for (const one of $$(".lab, .question")) {
+      const lab = one.matches(".lab"), answers = $$("details", one);
+      if (lab && !answers.length) continue;
+      const what = lab ? "What will it give?" : "Your answer";
+      const field = make("input", { type: "text", autocomplete: "off", "aria-label": what, placeholder: what });
+      const told = make("p", { class: "facts told", role: "status" });
+      const form = make("form", { class: "predict" }, field, " ", make("button", {}, lab ? "Compare" : "That is it"));
+      form.addEventListener("submit", (e) => {
+        e.preventDefault();
+        if (!field.value.trim()) return;
+        for (const answer of answers) answer.open = true;
+        told.textContent = lab ? `You predicted: ${field.value}` : `You answered: ${field.value}. Whether that is right, the stop says.`;
+        change((known) => known.done.add(stopHere()));
+      });
+      if (lab) answers[0].before(form, told); else one.append(form, told);
     }
   }
   function toggleDone() {
@@ -392,6 +416,7 @@
     const other = progress(text);
     change((known) => {
       for (const one of other.done) known.done.add(one);
+      for (const one of other.visited) known.visited.add(one);
       for (const one of other.labs) known.labs.add(one);
       Object.assign(known.last, other.last);
     });
@@ -499,10 +524,8 @@
     addEventListener("resize", placeNotes);
     if (stopHere()) {
       const [tour, stop] = stopHere().split("#");
-      change((known) => { known.last[tour] = stop; });
-      doc.addEventListener("click", (e) => {
-        if (e.target.closest("main a[rel~=next]")) change((known) => known.done.add(stopHere()));
-      });
+      change((known) => { known.last[tour] = stop; known.visited.add(stopHere()); });
+      askFirst();
     } else showProgress();
     if (keep.blocked) for (const one of $$(".blocked")) one.hidden = false;
     for (const [id, title] of Object.entries(TITLES)) doc.getElementById(id).title = title;

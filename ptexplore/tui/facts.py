@@ -1,0 +1,156 @@
+"""What is known of the symbol under the cursor: found in a thread and kept, so that the cursor never waits for it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Event
+from typing import TYPE_CHECKING, TypeVar
+
+from ptexplore.errors import PtexploreError
+from ptexplore.view.search.calls import CallReader, CallsView
+from ptexplore.view.search.definitions import find_definitions
+from ptexplore.view.search.symbol_facts import SymbolFacts, symbol_facts
+
+if TYPE_CHECKING:
+    from ptexplore.model.symbols import Symbol
+    from ptexplore.tui.library import Library
+    from ptexplore.tui.places import Place
+    from ptexplore.view.search.operators import Catalogue
+    from ptexplore.view.trees import IndexedTree
+
+_KEPT = 300  # symbols whose facts are kept
+_RESTS = 0.3  # seconds that the cursor rests before calls are looked up
+_MOST = 6  # functions of the first level that are named, each way
+_Key = tuple[str, str, int, str]  # tree, path, line, qualified name
+Known = TypeVar("Known")
+
+
+@dataclass(frozen=True)
+class Pointed:
+    """What the cursor is on: `name` at a place, as it is looked up, and the definition around it.
+
+    `own` says that the place is that of the name's own definition.
+    """
+
+    place: Place
+    name: str | None
+    around: Symbol | None
+    own: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The facts of one symbol, None where there is none: of what the name means, if `meant`, else of what is around it.
+
+    `remark` says how the name was found, or why it is not what is shown. `calls` come later than the rest, None until
+    then; `complete` says that nothing more comes.
+    """
+
+    facts: SymbolFacts | None
+    remark: str = ""
+    meant: bool = False
+    calls: CallsView | None = None
+    complete: bool = False
+
+
+class FactsReader:
+    """Finds the facts of symbols in a thread, with connections of its own; of several questions the last one counts."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._last = 0
+        self._known: OrderedDict[_Key, SymbolFacts] = OrderedDict()
+        self._calls: OrderedDict[_Key, CallsView] = OrderedDict()
+        self._asked = Event()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="facts")
+
+    def ask(self, pointed: Pointed, hear: Callable[[Pointed, Answer], object]) -> None:
+        """Find what the cursor is on; `hear` is called in the thread, unless something else was asked meanwhile.
+
+        Twice: who calls it, and whom it calls, takes longer, and is looked up once the cursor rests there.
+        """
+        self._last += 1
+        self._asked.set()
+        self._pool.submit(self._answer, self._last, pointed, hear)
+
+    def close(self) -> None:
+        """Wait for nothing."""
+        self._last += 1
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _answer(self, number: int, pointed: Pointed, hear: Callable[[Pointed, Answer], object]) -> None:
+        if number != self._last:
+            return
+        self._asked.clear()
+        for answer in self._steps(pointed):
+            if number != self._last:
+                return
+            hear(pointed, answer)
+
+    def _steps(self, pointed: Pointed) -> Iterator[Answer]:
+        try:
+            symbol, remark, meant = self._meant(pointed)
+            if symbol is None:
+                yield Answer(None, remark, complete=True)
+                return
+            facts, key = self._facts(*symbol), self._key(*symbol)
+            calls = self._calls.get(key)
+            has_calls = symbol[1].kind == "function"
+            yield Answer(facts, remark, meant, calls, calls is not None or not has_calls)
+            if calls is None and has_calls and not self._asked.wait(_RESTS):
+                _keep(self._calls, key, self._call_reader.around(symbol[1], key[0], most=_MOST))
+                yield Answer(facts, remark, meant, self._calls[key], complete=True)
+        except PtexploreError as error:
+            yield Answer(None, error.one_line, complete=True)
+
+    @cached_property
+    def _trees(self) -> list[IndexedTree]:
+        return self._library.reopened_trees()
+
+    @cached_property
+    def _call_reader(self) -> CallReader:
+        return CallReader(self._trees)
+
+    @cached_property
+    def _catalogue(self) -> Catalogue | None:
+        return self._library.workspace.catalogue_at_hand(self._trees)
+
+    def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, str, bool]:
+        """The symbol that the name means, else the one around the cursor, with its tree's number; what Answer says."""
+        number = next(n for n, indexed in enumerate(self._trees) if indexed.tree.info.name == pointed.place.tree)
+        around = (number, pointed.around) if pointed.around is not None else None
+        if pointed.name is None or pointed.own:
+            return around, "", pointed.own
+        place = pointed.place
+        named, remark = find_definitions(self._trees, pointed.name, place.tree, place.path, place.line)
+        symbols = [
+            (candidate.tree, candidate.symbol)
+            for candidate in named
+            if candidate.symbol is not None and candidate.tree >= 0
+        ]
+        names = {symbol.qualified for _number, symbol in symbols}
+        if len(names) == 1 and len(symbols) == len(named):
+            return symbols[0], remark, True
+        if len(names) > 1:
+            return around, f"{pointed.name} may be {len(named)} things: Enter lists them", False
+        return around, remark, False
+
+    def _facts(self, number: int, symbol: Symbol) -> SymbolFacts:
+        key = self._key(number, symbol)
+        if key not in self._known:
+            facts = symbol_facts(self._trees, self._catalogue, self._library.read_marks(), number, symbol)
+            _keep(self._known, key, facts)
+        return self._known[key]
+
+    def _key(self, number: int, symbol: Symbol) -> _Key:
+        return (self._trees[number].tree.info.name, symbol.path, symbol.line, symbol.qualified)
+
+
+def _keep(known: OrderedDict[_Key, Known], key: _Key, value: Known) -> None:
+    known[key] = value
+    if len(known) > _KEPT:
+        known.popitem(last=False)

@@ -1,0 +1,193 @@
+"""The symbol under the cursor: what it is, who uses it, which operators it serves, the stops about it, where it ran."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from ptexplore.safe_text import clean
+from ptexplore.tui.asking import Leads, Links
+from ptexplore.tui.facts import Answer, FactsReader, Pointed
+from ptexplore.tui.messages import Filled, OpenHop, OpenUses, message_for, open_stop
+from ptexplore.tui.widgets.colours import content
+from ptexplore.view.opening import Opening, open_line
+from ptexplore.view.search.symbol_facts import (
+    callee_lines,
+    caller_lines,
+    head_lines,
+    hop_lines,
+    operator_lines,
+    seen_in,
+    uses_in_words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.message import Message
+    from textual.timer import Timer
+
+    from ptexplore.model.places import SourceRef
+    from ptexplore.model.trace import Trail
+    from ptexplore.tui.library import Library
+    from ptexplore.tui.open_file import OpenFile
+    from ptexplore.tui.places import Place
+    from ptexplore.view.line import Line
+    from ptexplore.view.search.symbol_facts import SymbolFacts
+
+# What more there is: of callers or of callees; of one or several.
+_MORE = {(True, True): "call of that name", (True, False): "calls of that name",
+         (False, True): "name", (False, False): "names"}  # fmt: skip
+_STAYS = 0.15  # seconds that the cursor stays before anything is asked
+
+
+class SymbolPane(Links):
+    """Follows the cursor. `trail` is what ran last here, if anything did."""
+
+    DEFAULT_CSS = """
+    SymbolPane, SymbolPane:focus { max-height: 55%; text-overflow: fold; margin-bottom: 1; }
+    SymbolPane.-alone, SymbolPane.-alone:focus { max-height: 100%; height: 1fr; margin-bottom: 0; }
+    """
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(id="symbol")
+        self._library = library
+        self._reader: FactsReader | None = None
+        self._waits: Timer | None = None
+        self._at: tuple[OpenFile, Place] | None = None
+        self._since = 0.0
+        self._asked: Pointed | None = None
+        self._answer: Answer | None = None
+        self.trail: Trail | None = None
+
+    def follow(self, file: OpenFile, place: Place) -> None:
+        """The cursor is at this place of this file: once it stays there, what it is on is looked up."""
+        self._at = file, place
+        self._since = time.monotonic()
+        if self._waits is None:  # else it is there already: to make one for every key would cost something
+            self._waits = self.set_timer(_STAYS, self._rested)
+
+    def _rested(self) -> None:
+        """Look up what the cursor is on; if it came there only now, wait for the rest of the time."""
+        self._waits = None
+        left = self._since + _STAYS - time.monotonic()
+        if left > 0:
+            self._waits = self.set_timer(left, self._rested)
+        elif self._at is not None:
+            self._ask(*self._at)
+
+    def forget(self) -> None:
+        """Nothing is under a cursor: a folder's page is shown."""
+        self._at = self._asked = self._answer = None
+        self.fill([])
+        self.post_message(Filled())
+
+    def show_again(self) -> None:
+        """Something ran: whether it ran through what is shown is said anew."""
+        if self._answer is not None:
+            self._show(self._answer, self._answer)
+
+    def on_unmount(self) -> None:
+        """Nothing is looked up for a pane that is gone."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _ask(self, file: OpenFile, place: Place) -> None:
+        prose = file.is_prose(place.line, place.column)
+        name = file.meant(place.line, place.column) if not prose else None
+        own = next((symbol for symbol in file.outline if (symbol.line, symbol.qualified) == (place.line, name)), None)
+        pointed = Pointed(place, name, own or file.around(place.line), own is not None)
+        before = self._asked
+        if before is not None and (before.name, before.around, before.own) == (name, pointed.around, pointed.own):
+            return  # on another line of the same function
+        self._asked = pointed
+        self._reader = self._reader or FactsReader(self._library)
+        app = self.app
+        self._reader.ask(pointed, lambda *answer: app.call_later(self._hear, *answer))
+
+    def _hear(self, pointed: Pointed, answer: Answer) -> None:
+        before = self._answer
+        if pointed == self._asked and self.is_attached and answer != before:
+            self._answer = answer
+            self._show(answer, before)
+
+    # --- in lines ---
+
+    def _show(self, answer: Answer, before: Answer | None) -> None:
+        # Why the name itself is not what is shown, and what is.
+        remark = [] if answer.meant or not answer.remark else [
+            Leads(Content.styled(clean(answer.remark), "$text-warning")), _heading("around the cursor")
+        ]  # fmt: skip
+        lines = self._told(answer.facts, answer) if answer.facts is not None else ()
+        at, top = self.highlighted, self.scroll_offset.y
+        self.fill([*remark, *lines])
+        same = before is not None and before.facts is answer.facts  # more of it came: the reader may be in it already
+        self.highlighted = at if same else None
+        self.scroll_to(y=top if same else 0, animate=False)
+        self.post_message(Filled())
+
+    def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
+        for line in head_lines(facts):
+            yield self._line(line)
+        if answer.meant and answer.remark:
+            yield Leads(Content.styled(clean(answer.remark.partition(":")[0]), "dim"))
+        uses = OpenUses(facts.symbol.qualified) if facts.used else None
+        yield Leads(Content.assemble("\n", (uses_in_words(facts), "$text-accent" if uses is not None else "dim")), uses)
+        operators = list(operator_lines(facts))
+        if operators:
+            torch = f" in the installed {self._library.torch}" if facts.operators and self._library.torch else ""
+            yield _heading("serves", torch)
+            yield from map(self._line, operators)
+        if facts.marks:
+            yield _heading("to read")
+            for mark in facts.marks:
+                text = Content.assemble((clean(mark.title), "$text-accent"), (f"  {clean(mark.stop)}", "dim"))
+                yield Leads(text, open_stop(mark.stop))
+        yield from self._hops(facts)
+        yield from self._calls(answer)
+
+    def _calls(self, answer: Answer) -> Iterator[Leads]:
+        """Who calls it, and whom it calls; what was found by name is said to be so in the heading."""
+        calls = answer.calls
+        if calls is None:
+            if not answer.complete:
+                yield Leads(Content.styled("\nwho calls it, whom it calls: is looked up …", "dim"))
+            return
+        for title, lines, more in (("called by", caller_lines(calls), calls.more_callers),
+                                   ("calls", callee_lines(calls), calls.more_callees)):  # fmt: skip
+            some = list(lines)
+            if some:
+                maybe = "; ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
+                yield _heading(title, f"  found by name{maybe}" if calls.remarks else maybe)
+                yield from (self._line(line, self._to(ref)) for line, ref in some)
+            if more and some:
+                called = title == "called by"
+                text = Content.styled(f"and {more:,} more {_MORE[called, more == 1]}",
+                                      "$text-accent" if called else "dim")  # fmt: skip
+                yield Leads(text, OpenUses(calls.symbol.qualified) if called else None)
+
+    def _to(self, ref: SourceRef) -> Message | None:
+        return message_for(Opening(ref=ref))
+
+    def _hops(self, facts: SymbolFacts) -> Iterator[Leads]:
+        trail = self.trail
+        hops = seen_in(trail, facts) if trail is not None else []
+        if trail is not None and hops:
+            yield _heading("ran in", f" {trail.expression}")
+            for line, number in hop_lines(hops):
+                yield self._line(line, OpenHop(number))
+
+    def _line(self, line: Line, message: Message | None = None) -> Leads:
+        leads = message or (message_for(open_line(line, self._library.trees)) if line.leads else None)
+        text = Content.assemble(" " * line.indent, content(line.spans))
+        if line.style == "name":
+            text = text.stylize("bold $text-accent")
+        elif message is not None:
+            text = text.stylize("$text-accent")
+        return Leads(text, leads)
+
+
+def _heading(text: str, after: str = "") -> Leads:
+    return Leads(Content.assemble("\n", (text, "bold"), (clean(after), "dim")))

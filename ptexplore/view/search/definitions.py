@@ -1,0 +1,74 @@
+"""What a name means where it stands in a source text: its definitions, and what must be said of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ptexplore.source.canonical import language_of
+from ptexplore.view.search.show import candidates
+from ptexplore.view.trees import Candidate, IndexedTree
+
+
+def find_definitions(
+    trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int
+) -> tuple[list[Candidate], str]:
+    """What a name on a line may be: candidates elsewhere, the same file's and tree's first; what must be said of them.
+
+    A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace.
+    """
+    local = _local_line(trees, name, tree, path, line)
+    if local is not None:
+        return [], f"{name} is a local name here, it seems: line {local} declares it"
+    last = name.rpartition("::")[2].rpartition(".")[2]
+    named = candidates(trees, None, name)
+    remark = ""
+    if not named and last != name and "/" not in name:
+        named = candidates(trees, None, last)
+        remark = f"nothing is called {name}; these are called {last}" if named else ""
+    # What is called so in another language is another thing.
+    language = language_of(path)
+    same_language = [candidate for candidate in named if language_of(candidate.spot.ref.path or "") == language]
+    if not same_language:
+        if named:
+            why = "its definition is not known; what is called so is of another language (ctrl+p lists it)"
+            return [], f"{last}: {why}"
+        return [], f"{name}: no definition in these trees (a local name, or what no header here says)"
+    elsewhere = [candidate for candidate in same_language if not _is_at(candidate, tree, path, line)]
+    if not elsewhere:
+        return [], f"this is where {last} is defined; r lists its uses"
+    if name.startswith("std::") and remark:
+        return [], f"{name} is the C++ library's: it is not in these trees"
+    if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
+        remark = f"found by its name alone: {elsewhere[0].name}"
+    elsewhere.sort(key=lambda candidate: (candidate.spot.ref.path != path, candidate.spot.tree.name != tree))
+    return elsewhere, remark
+
+
+# Words that stand before a name without declaring it.
+_NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
+
+
+def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> int | None:
+    """The line of the function around a place that seems to declare a plain name as a parameter or variable of C++.
+
+    By the looks of it: a type before the name, and after it what ends a declarator. None where no line looks so.
+    """
+    indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
+    if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
+        return None
+    around = indexed.store.enclosing(path, line)
+    if around is None or around.kind != "function" or around.name == name:
+        return None
+    declaration = re.compile(rf"(\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)")
+    for number in range(around.begin, line + 1):
+        text = (indexed.tree.line(path, number) or "").partition("//")[0]
+        for match in declaration.finditer(text):
+            if match[1] not in _NO_TYPE and not match[1].isdigit():
+                return number
+    return None
+
+
+def _is_at(candidate: Candidate, tree: str, path: str, line: int) -> bool:
+    ref = candidate.spot.ref
+    return (candidate.spot.tree.name, ref.path, ref.line) == (tree, path, line)

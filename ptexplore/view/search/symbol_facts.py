@@ -1,0 +1,192 @@
+"""What is known of one symbol, in a few lines: what it is, who uses it, which operators it serves, where it ran."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ptexplore.annotations.marks import Mark
+from ptexplore.errors import PtexploreError
+from ptexplore.model.operators import Registration
+from ptexplore.model.places import SourceRef
+from ptexplore.model.symbols import Dialect, Symbol
+from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.doc_comment import doc_of
+from ptexplore.view.line import Line
+from ptexplore.view.notes.notes_about import MarksByTree, holds
+from ptexplore.view.search.calls import CallNode, CallsView
+from ptexplore.view.search.operators import Catalogue
+from ptexplore.view.search.refs import refs
+from ptexplore.view.trees import IndexedTree, Spot, symbol_spot
+
+_FEW = 6  # operators that are named
+_NEXT = 3  # functions of the second level that are named under one of the first
+_ONE = {"addresses": "address"}
+_OTHERS = 3  # keys of an operator, stubs, hops that are named
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolFacts:
+    """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
+
+    `uses` are numbers by what a use is, found by name where `by_name`. `operators` are the installed torch's records
+    whose kernel it is or that only call it; `stubs` the rows that register it, in its own file. `marks` are stops about
+    it.
+    """
+
+    symbol: Symbol
+    spot: Spot
+    same: int
+    comment: str
+    uses: tuple[tuple[str, int], ...]
+    by_name: bool
+    operators: tuple[Registration, ...]
+    stubs: tuple[Dialect, ...]
+    marks: tuple[Mark, ...]
+
+    @property
+    def used(self) -> int:
+        return sum(count for _group, count in self.uses)
+
+
+def symbol_facts(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, marks_by_tree: MarksByTree, number: int, symbol: Symbol
+) -> SymbolFacts:
+    """What trees, catalogue and notes know of a symbol of tree `number`."""
+    indexed = trees[number]
+    groups: tuple[tuple[str, int], ...] = ()
+    by_name = False
+    with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
+        view = refs(trees, symbol.qualified, 1)
+        groups = tuple((group.name, group.total) for group in view.groups)
+        by_name = any(use.how == "name-matched" for group in view.groups for use in group.uses)
+    operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
+    rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
+    marks = marks_by_tree.get(indexed.tree.info.name, ())
+    return SymbolFacts(
+        symbol=symbol,
+        spot=symbol_spot(indexed, symbol),
+        same=len(indexed.store.definitions(symbol.qualified)),
+        comment=_comment(indexed, symbol),
+        uses=groups,
+        by_name=by_name,
+        operators=tuple(operators),
+        # A row means what is called so in its own file; elsewhere another namespace may have a function of that name.
+        stubs=tuple(row for row in rows if row.kind == "stub-register" and row.path == symbol.path),
+        marks=tuple(mark for mark in marks if holds(mark, symbol.path, symbol.line)),
+    )
+
+
+def _comment(indexed: IndexedTree, symbol: Symbol) -> str:
+    """The comment at the definition, else at a declaration."""
+    declared = () if symbol.role == "declaration" else indexed.store.declarations(symbol.qualified)
+    for place in (symbol, *declared):
+        if place.parameters in (None, symbol.parameters):
+            lines = indexed.tree.lines(place.path)
+            text = doc_of(lines, place, python=place.path.endswith((".py", ".pyi"))) if lines else ""
+            if text:
+                return text
+    return ""
+
+
+def seen_in(trail: Trail, facts: SymbolFacts) -> list[Hop]:
+    """The hops of a trace that ran inside a symbol, in its own tree."""
+    symbol, tree = facts.symbol, facts.spot.tree
+    known = next((info for info in trail.trees if info.name == tree.name), None)
+    if known is None or known.version != tree.version:
+        return []
+    return [
+        hop
+        for hop in walk(trail.hops)
+        if (hop.source.tree, hop.source.path) == (tree.name, symbol.path)
+        and hop.source.line is not None
+        and symbol.begin <= hop.source.line <= symbol.end_line
+    ]
+
+
+# --- in lines ---
+
+
+def head_lines(facts: SymbolFacts) -> Iterator[Line]:
+    """What it is, where, and what its text says of it."""
+    symbol = facts.symbol
+    yield Line("name", symbol.qualified)
+    if symbol.signature:
+        yield Line("text", symbol.signature)
+    ref = facts.spot.ref
+    same = f"{facts.same} of that name" if facts.same > 1 else ""
+    made = f"made by {symbol.macro}" if symbol.macro else ""
+    only = f"only where {' and '.join(symbol.guards)}" if symbol.guards else ""
+    declared = "declared; no definition here" if symbol.role == "declaration" else ""
+    yield Line("dim", ", ".join(filter(None, (symbol.kind, made, only, declared, same))))
+    yield Line("place", "", ref)
+    if facts.comment:
+        yield Line("text", facts.comment)
+
+
+def uses_in_words(facts: SymbolFacts) -> str:
+    """How often it is used, by what a use is: "used 245 times, by name: 235 calls, 10 in tests"."""
+    if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
+        return "its operator's generated wrapper calls it; by its name alone no use can be told"
+    if not facts.used:
+        return "nothing uses it in these trees"
+    parts = ", ".join(_counted(count, group) for group, count in facts.uses)
+    narrowed = ", by name" if facts.by_name else ""
+    return f"used {facts.used:,} time{'s' if facts.used > 1 else ''}{narrowed}: {parts}"
+
+
+def _counted(count: int, group: str) -> str:
+    if group in ("tests", "YAML"):
+        return f"{count:,} in {group}"
+    return f"{count:,} {_ONE.get(group, group.removesuffix('s')) if count == 1 else group}"
+
+
+def operator_lines(facts: SymbolFacts) -> Iterator[Line]:
+    """The operators whose kernel it is, each with its keys; the stubs that it is registered for."""
+    keys: dict[str, list[str]] = {}
+    for record in facts.operators:
+        keys.setdefault(record.op, []).append(record.key or "every key")
+    for name, some in list(keys.items())[:_FEW]:
+        more = f", +{len(some) - _OTHERS}" if len(some) > _OTHERS else ""
+        yield Line("text", name, operator=name, after=f"{', '.join(some[:_OTHERS])}{more}")
+    if len(keys) > _FEW:
+        yield Line("dim", f"and {len(keys) - _FEW} more")
+    for row in facts.stubs[:_OTHERS]:
+        context = f"{row.context}" if row.context else ""
+        yield Line("text", f"stub {row.name}", after=context)
+
+
+def caller_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
+    """Who calls it, with who calls those set in; each leads to the call."""
+    for node in calls.callers:
+        yield _call_line(node, 0), node.call.ref
+        yield from ((_call_line(further, 2), further.call.ref) for further in node.further[:_NEXT])
+
+
+def callee_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
+    """Whom it calls, with whom those call set in; each leads to the one definition, else to the call."""
+    for node in calls.callees:
+        yield _call_line(node, 0), _callee(node)
+        yield from ((_call_line(further, 2), _callee(further)) for further in node.further[:_NEXT])
+
+
+def _callee(node: CallNode) -> SourceRef:
+    return node.places[0].ref if len(node.places) == 1 and not node.is_choice else node.call.ref
+
+
+def _call_line(node: CallNode, indent: int) -> Line:
+    """The last two parts of a name say enough; what only its name speaks for has a question mark."""
+    separator = "::" if "::" in node.name else "." if "/" not in node.name else "/"
+    parts = node.name.split(separator)
+    times = f"×{node.times}" if node.times > 1 else ""
+    return Line("text", f"{separator.join(parts[-2:])}{' ?' * node.is_choice}", indent=indent, after=times)
+
+
+def hop_lines(hops: Sequence[Hop]) -> Iterator[tuple[Line, int]]:
+    """Where a symbol was seen in a trace: a line for each of the first hops, with its number."""
+    for hop in hops[:_OTHERS]:
+        instructions = f", {hop.instructions:,} instructions" if hop.instructions is not None else ""
+        yield Line("text", f"hop {hop.id}", after=f"{hop.kind} {hop.status}{instructions}"), hop.id
+    if len(hops) > _OTHERS:
+        yield Line("dim", f"and {len(hops) - _OTHERS} more hops"), hops[_OTHERS].id

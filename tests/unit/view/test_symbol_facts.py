@@ -1,0 +1,96 @@
+"""What is known of a symbol in few lines: against the small tree's own text."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout, SourceRef, TreeInfo
+from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.search.symbol_facts import (
+    SymbolFacts,
+    head_lines,
+    operator_lines,
+    seen_in,
+    symbol_facts,
+    uses_in_words,
+)
+from ptexplore.view.trees import IndexedTree
+from tests import small_source
+
+DOCUMENTED = {
+    "aten/src/ATen/native/Said.h": """namespace at::native {
+// Says how it is.
+// In two lines.
+int said(int a);
+int unsaid(int a);
+}
+""",
+    "aten/src/ATen/native/Said.cpp": """#include <ATen/native/Said.h>
+namespace at::native {
+int said(int a) {
+  return unsaid(a) + unsaid(2);
+}
+int unsaid(int a) { return a; }
+}
+""",
+    "torch/said.py": '''def told(a):
+    """Tells it."""
+    return a
+''',
+}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
+    folder = tmp_path_factory.mktemp("facts")
+    small_source.write(folder / "mini", small_source.FILES | DOCUMENTED)
+    checkout = Checkout("mini", "folder", str(folder / "mini"), str(folder / "mini"), version="2.99.0")
+    build(IndexInput("mini", checkout.root, files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+
+
+def of(tree: IndexedTree, name: str) -> SymbolFacts:
+    (symbol, *_) = tree.store.definitions(name)
+    return symbol_facts([tree], None, {}, 0, symbol)
+
+
+def test_the_comment_is_that_of_the_declaration_where_the_definition_has_none(tree):
+    facts = of(tree, "at::native::said")
+    assert facts.comment == "Says how it is. In two lines."
+    assert [line.text for line in head_lines(facts) if line.text][:2] == ["at::native::said", "(int a)"]
+    assert of(tree, "at::native::unsaid").comment == ""
+    assert of(tree, "torch.said.told").comment == "Tells it."
+
+
+def test_uses_are_counted_by_what_they_are(tree):
+    # two calls on one line are one use
+    assert uses_in_words(of(tree, "at::native::unsaid")) == "used 1 time, by name: 1 call"
+    assert uses_in_words(of(tree, "at::native::said")) == "nothing uses it in these trees"
+
+
+def test_a_kernel_is_registered_for_the_stub_of_its_own_file(tree):
+    lines = [line.text for line in operator_lines(of(tree, "at::native::blend_kernel"))]
+    assert lines == ["stub blend_stub"], "REGISTER_DISPATCH(blend_stub, &blend_kernel)"
+
+
+def test_hops_are_those_inside_of_it_in_the_very_tree(tree):
+    facts = of(tree, "at::native::said")
+    begin = facts.symbol.begin
+
+    def hop(number: int, line: int, name: str = "mini") -> Hop:
+        place = SourceRef("aten/src/ATen/native/Said.cpp", line, "checkout", "version-skew", tree=name)
+        return Hop(number, "native", "at::native::said", "observed", place)
+
+    def trail(version: str) -> Trail:
+        info = TreeInfo("mini", version, ("checkout",), None, "version-skew")
+        inner = (hop(2, begin), hop(3, begin + 1), hop(4, facts.symbol.end_line + 1), hop(5, begin, "other"))
+        outer = Hop(1, "python", "torch.said", "observed", SourceRef(None, None, None, "unknown"), children=inner)
+        return Trail("said(a)", (), TorchInfo("2.99.0"), (info,), Captured(), ResultInfo(), (), (outer,))
+
+    assert [one.id for one in seen_in(trail("2.99.0"), facts)] == [2, 3]
+    assert seen_in(trail("2.98.0"), facts) == [], "the lines of another version are other lines"
