@@ -181,8 +181,8 @@ def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) ->
         elif not last or claim.hop.kind not in ("impl", "stub") or claim.hop.status == "observed":
             yield claim
         elif names is not None and any(called.hop.name in names for called in held[held.index(claim) :]):
-            below = tuple(_entered(claim.children, 0, names)) if claim.hop.name in names else ()
-            yield replace(claim, children=below)
+            inside = tuple(_entered(claim.children, 0, names)) if claim.hop.name in names else ()
+            yield replace(claim, children=inside)
 
 
 def _seen(claim: Claim) -> Iterator[Claim]:
