@@ -17,7 +17,7 @@ from filelock import FileLock
 from ptexplore.capture import probing
 from ptexplore.model.places import Runtime
 from ptexplore.source.runtime.describe import find_runtime
-from tests.harness import DROPPED, TARGET, Cli, InProcess, torch_version
+from tests.harness import DROPPED, TARGET, THOROUGH, Cli, InProcess, torch_version
 from tests.warm_probe import WarmProbe, warm_probe
 
 if TYPE_CHECKING:
@@ -137,6 +137,13 @@ def forking(runtime: Runtime) -> Iterator[WarmProbe]:
         yield probe
 
 
+@pytest.fixture(scope="session")
+def forking_compiler(runtime: Runtime) -> Iterator[WarmProbe]:
+    """The same, which has imported torch's compiler too."""
+    with warm_probe(runtime.python, "torch._dynamo") as probe:
+        yield probe
+
+
 @pytest.fixture
 def warm(forking: WarmProbe, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Runtime:
     """The torch under test; captures of it run in forks of a probe that has imported it."""
@@ -159,6 +166,17 @@ def command(
     folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
     return InProcess(capsys)
+
+
+@pytest.fixture
+def compiler_command(command: InProcess, forking_compiler: WarmProbe, monkeypatch: pytest.MonkeyPatch) -> InProcess:
+    """The same for what imports torch's compiler (transforms, subclasses, custom operators): each pass would anew.
+
+    The thorough run lets it.
+    """
+    if not THOROUGH:
+        monkeypatch.setattr(probing, "_start", forking_compiler.start)
+    return command
 
 
 @pytest.fixture

@@ -54,12 +54,12 @@ class WarmProbe:
 
 
 @contextlib.contextmanager
-def warm_probe(python: str) -> Iterator[WarmProbe]:
-    """Start it with the torch of `python`, and end it."""
+def warm_probe(python: str, *modules: str) -> Iterator[WarmProbe]:
+    """Start it with the torch of `python`, and `modules` imported besides; end it."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         process = subprocess.Popen(
-            [python, "-B", "-c", SERVE, str(PROBE)],
+            [python, "-B", "-c", SERVE, str(PROBE), *modules],
             cwd=PROBE.parent, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         theirs.close()
@@ -78,8 +78,16 @@ spec.loader.exec_module(main)
 main.load_siblings()
 import torch
 from _ptexplore_probe import trace
+for name in sys.argv[2:]:
+    importlib.import_module(name)
 control = socket.socket(fileno=os.dup(0))
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+def reap(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+signal.signal(signal.SIGCHLD, reap)  # not ignored: the time that forks take then counts as ours
 while True:
     given, channel = socket.recv_fds(control, 1, 2)[1]
     process = os.fork()
