@@ -17,6 +17,7 @@ from filelock import FileLock
 from ptexplore.capture import probing
 from ptexplore.model.places import Runtime
 from ptexplore.source.runtime.describe import find_runtime
+from tests import first_runs
 from tests.harness import DROPPED, TARGET, THOROUGH, Cli, InProcess, torch_version
 from tests.warm_probe import WarmProbe, warm_probe
 
@@ -65,21 +66,28 @@ def source_tree() -> Path:
 
 @pytest.fixture(scope="session")
 def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder with everything built, once for all workers of this run. Tests only read it.
+    """A cache folder with everything built by `tests.first_runs`, once for all workers. Tests only read it.
 
     PTEXPLORE_TEST_CACHE names one to keep between runs, for when one works on a test.
     """
     kept = os.environ.get("PTEXPLORE_TEST_CACHE")
     base = tmp_path_factory.getbasetemp()
     shared = Path(kept) if kept else (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "shared-cache"
-    done = shared.with_name(shared.name + ".built")
-    shared.mkdir(parents=True, exist_ok=True)
+    done = made_by(shared)
     with FileLock(str(shared) + ".lock"):
-        if kept or not done.exists():
+        if not done.exists():
+            shutil.rmtree(shared, ignore_errors=True)
+            with pytest.MonkeyPatch.context() as patch:
+                first_runs.make(shared, tmp_path_factory.mktemp("first") / "cwd", patch).save(done)
+        elif kept:
             result = Cli(shared, base)("op", "add.Tensor", "--json")
             assert result.code == 0, result
-            done.write_text(f"{result.seconds:.1f}", encoding="utf-8")
     return shared
+
+
+def made_by(cache: Path) -> Path:
+    """What came of the runs that made the warm cache: `tests.first_runs.FirstRuns`."""
+    return cache.with_name(cache.name + ".first-runs")
 
 
 ARCHIVE = "pytorch_2.6.0+dfsg.orig.tar.xz"  # as scripts/get-source leaves it beside the unpacked tree

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests import searched_source
+from tests import first_runs, searched_source
 from tests.harness import Cli, Result
 
 
@@ -57,11 +57,5 @@ def mini(make_searching: Callable[[], Searching]) -> Searching:
 def hostile_folder(tmp_path: Path) -> Path:
     """A folder as a PyTorch checkout would be to Python, whose packages tell when they are imported."""
     folder = tmp_path / "hostile"
-    for name in ("torch", "torchgen", "yaml", "numpy", "ptexplore_user"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "__init__.py").write_text(
-            f"open({str(folder / 'imported')!r}, 'a').write('{name}\\n')\nraise RuntimeError('{name} of this folder')",
-            encoding="utf-8",
-        )
-    (folder / "torch" / "version.py").write_text("__version__ = '9.9.9'\ngit_version = 'x'\n", encoding="utf-8")
+    first_runs.hostile(folder)
     return folder
