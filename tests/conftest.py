@@ -165,14 +165,19 @@ def command(
 ) -> InProcess:
     """The command without a process of its own, warm, in an empty folder."""
     del warm
+    folder = tmp_path / "cwd"
+    folder.mkdir(exist_ok=True)
+    return in_process(Cli(warm_cache, folder), monkeypatch, capsys)
+
+
+def in_process(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
+    """The command without a process of its own: with the cache, folder and environment that one would have."""
     for name in [name for name in os.environ if name.startswith(DROPPED)]:
         if not name.startswith("PTEXPLORE_TEST_"):  # these are for the tests, and mean nothing to the command
             monkeypatch.delenv(name)
-    monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(cli.cache))
     monkeypatch.setenv("COLUMNS", "100")
-    folder = tmp_path / "cwd"
-    folder.mkdir(exist_ok=True)
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(cli.cwd)
     return InProcess(capsys)
 
 

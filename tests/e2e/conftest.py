@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import first_runs, searched_source
-from tests.harness import Cli, Result
+from tests.conftest import in_process
+from tests.harness import Cli, InProcess, Result
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,10 @@ class Searching:
 
     cli: Cli
     root: Path
+    here: InProcess | None = None  # asks without a process of its own
 
     def __call__(self, command: str, *arguments: str, **more: Any) -> Result:
-        return self.cli(command, "--tree", self.root.name, *arguments, **more)
+        return (self.here or self.cli)(command, "--tree", self.root.name, *arguments, **more)
 
     def lines(self, path: str) -> list[str]:
         return (self.root / path).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -51,6 +53,12 @@ def make_searching(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Sea
 def mini(make_searching: Callable[[], Searching]) -> Searching:
     """The tree, indexed once. Tests only read it."""
     return make_searching()
+
+
+@pytest.fixture
+def mini_here(mini: Searching, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Searching:
+    """The same, asked without a process of its own."""
+    return replace(mini, here=in_process(mini.cli, monkeypatch, capsys))
 
 
 @pytest.fixture
