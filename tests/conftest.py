@@ -17,7 +17,8 @@ from filelock import FileLock
 from ptexplore.capture import probing
 from ptexplore.model.places import Runtime
 from ptexplore.source.runtime.describe import find_runtime
-from tests.harness import DROPPED, TARGET, Cli, InProcess, torch_version
+from tests import first_runs
+from tests.harness import DROPPED, TARGET, THOROUGH, Cli, InProcess, torch_version
 from tests.warm_probe import WarmProbe, warm_probe
 
 if TYPE_CHECKING:
@@ -65,21 +66,28 @@ def source_tree() -> Path:
 
 @pytest.fixture(scope="session")
 def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder with everything built, once for all workers of this run. Tests only read it.
+    """A cache folder with everything built by `tests.first_runs`, once for all workers. Tests only read it.
 
     PTEXPLORE_TEST_CACHE names one to keep between runs, for when one works on a test.
     """
     kept = os.environ.get("PTEXPLORE_TEST_CACHE")
     base = tmp_path_factory.getbasetemp()
     shared = Path(kept) if kept else (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "shared-cache"
-    done = shared.with_name(shared.name + ".built")
-    shared.mkdir(parents=True, exist_ok=True)
+    done = made_by(shared)
     with FileLock(str(shared) + ".lock"):
-        if kept or not done.exists():
+        if not done.exists():
+            shutil.rmtree(shared, ignore_errors=True)
+            with pytest.MonkeyPatch.context() as patch:
+                first_runs.make(shared, tmp_path_factory.mktemp("first") / "cwd", patch).save(done)
+        elif kept:
             result = Cli(shared, base)("op", "add.Tensor", "--json")
             assert result.code == 0, result
-            done.write_text(f"{result.seconds:.1f}", encoding="utf-8")
     return shared
+
+
+def made_by(cache: Path) -> Path:
+    """What came of the runs that made the warm cache: `tests.first_runs.FirstRuns`."""
+    return cache.with_name(cache.name + ".first-runs")
 
 
 ARCHIVE = "pytorch_2.6.0+dfsg.orig.tar.xz"  # as scripts/get-source leaves it beside the unpacked tree
@@ -137,6 +145,13 @@ def forking(runtime: Runtime) -> Iterator[WarmProbe]:
         yield probe
 
 
+@pytest.fixture(scope="session")
+def forking_compiler(runtime: Runtime) -> Iterator[WarmProbe]:
+    """The same, which has imported torch's compiler too."""
+    with warm_probe(runtime.python, "torch._dynamo") as probe:
+        yield probe
+
+
 @pytest.fixture
 def warm(forking: WarmProbe, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Runtime:
     """The torch under test; captures of it run in forks of a probe that has imported it."""
@@ -150,15 +165,31 @@ def command(
 ) -> InProcess:
     """The command without a process of its own, warm, in an empty folder."""
     del warm
+    folder = tmp_path / "cwd"
+    folder.mkdir(exist_ok=True)
+    return in_process(Cli(warm_cache, folder), monkeypatch, capsys)
+
+
+def in_process(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
+    """The command without a process of its own: with the cache, folder and environment that one would have."""
     for name in [name for name in os.environ if name.startswith(DROPPED)]:
         if not name.startswith("PTEXPLORE_TEST_"):  # these are for the tests, and mean nothing to the command
             monkeypatch.delenv(name)
-    monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
+    monkeypatch.setenv("PTEXPLORE_CACHE", str(cli.cache))
     monkeypatch.setenv("COLUMNS", "100")
-    folder = tmp_path / "cwd"
-    folder.mkdir(exist_ok=True)
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(cli.cwd)
     return InProcess(capsys)
+
+
+@pytest.fixture
+def compiler_command(command: InProcess, forking_compiler: WarmProbe, monkeypatch: pytest.MonkeyPatch) -> InProcess:
+    """The same for what imports torch's compiler (transforms, subclasses, custom operators): each pass would anew.
+
+    The thorough run lets it.
+    """
+    if not THOROUGH:
+        monkeypatch.setattr(probing, "_start", forking_compiler.start)
+    return command
 
 
 @pytest.fixture

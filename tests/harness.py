@@ -196,13 +196,18 @@ class InProcess:
 
     capture: pytest.CaptureFixture[str]
 
-    def __call__(self, *arguments: str) -> Result:
+    def __call__(self, *arguments: str, env: dict[str, str] | None = None, target: str | None = TARGET) -> Result:
+        import pytest
+
         from ptexplore.cli.app import main
 
-        if TARGET and arguments and arguments[0] in WITH_PYTHON:
-            arguments = (*arguments, "--python", TARGET)
+        if target and arguments and arguments[0] in WITH_PYTHON:
+            arguments = (*arguments, "--python", target)
         self.capture.readouterr()
-        code = main(list(arguments))
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            code = main(list(arguments))
         out, err = self.capture.readouterr()
         return Result(arguments, code, out, err, 0.0)
 

@@ -1,7 +1,7 @@
 """Ask torch itself, without us: code runs in a fork of a plain Python whose torch is imported already.
 
-`import torch` takes most of the time of such a question. Each runs in a process of its own all the same, as it would
-with `python -c`, and finds torch as it is just after the import.
+`import torch` takes most of the time of such a question, and torch's compiler, which transforms and subclasses import,
+as much again. Each runs in a process of its own all the same, as it would with `python -c`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _server() -> subprocess.Popen[str]:
 
 SERVE = """
 import json, os, sys, tempfile, traceback
-import torch
+import torch, torch._dynamo
 for line in sys.stdin:
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         process = os.fork()

@@ -64,17 +64,17 @@ class WarmProbe:
     def _with(self, environment: Mapping[str, str]) -> WarmProbe:
         key = tuple(sorted(environment.items()))
         if key not in self.others:
-            self.others[key] = self.stack.enter_context(warm_probe(self.python, environment))
+            self.others[key] = self.stack.enter_context(warm_probe(self.python, environment=environment))
         return self.others[key]
 
 
 @contextlib.contextmanager
-def warm_probe(python: str, environment: Mapping[str, str] | None = None) -> Iterator[WarmProbe]:
-    """Start it with the torch of `python`, and end it."""
+def warm_probe(python: str, *modules: str, environment: Mapping[str, str] | None = None) -> Iterator[WarmProbe]:
+    """Start it with the torch of `python`, and `modules` imported besides; end it."""
     ours, theirs = socket.socketpair()
     with ours, theirs, contextlib.ExitStack() as stack:
         process = subprocess.Popen(
-            [python, "-B", "-c", SERVE, str(PROBE)],
+            [python, "-B", "-c", SERVE, str(PROBE), *modules],
             cwd=PROBE.parent, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env={**os.environ, **(environment or {})},
         )  # fmt: skip
@@ -94,8 +94,16 @@ spec.loader.exec_module(main)
 main.load_siblings()
 import torch
 from _ptexplore_probe import trace
+for name in sys.argv[2:]:
+    importlib.import_module(name)
 control = socket.socket(fileno=os.dup(0))
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+def reap(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+signal.signal(signal.SIGCHLD, reap)  # not ignored: the time that forks take then counts as ours
 while True:
     given, channel = socket.recv_fds(control, 1, 2)[1]
     process = os.fork()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import searched_source
-from tests.harness import Cli, Result
+from tests import first_runs, searched_source
+from tests.conftest import in_process
+from tests.harness import Cli, InProcess, Result
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,10 @@ class Searching:
 
     cli: Cli
     root: Path
+    here: InProcess | None = None  # asks without a process of its own
 
     def __call__(self, command: str, *arguments: str, **more: Any) -> Result:
-        return self.cli(command, "--tree", self.root.name, *arguments, **more)
+        return (self.here or self.cli)(command, "--tree", self.root.name, *arguments, **more)
 
     def lines(self, path: str) -> list[str]:
         return (self.root / path).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -54,14 +56,14 @@ def mini(make_searching: Callable[[], Searching]) -> Searching:
 
 
 @pytest.fixture
+def mini_here(mini: Searching, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Searching:
+    """The same, asked without a process of its own."""
+    return replace(mini, here=in_process(mini.cli, monkeypatch, capsys))
+
+
+@pytest.fixture
 def hostile_folder(tmp_path: Path) -> Path:
     """A folder as a PyTorch checkout would be to Python, whose packages tell when they are imported."""
     folder = tmp_path / "hostile"
-    for name in ("torch", "torchgen", "yaml", "numpy", "ptexplore_user"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "__init__.py").write_text(
-            f"open({str(folder / 'imported')!r}, 'a').write('{name}\\n')\nraise RuntimeError('{name} of this folder')",
-            encoding="utf-8",
-        )
-    (folder / "torch" / "version.py").write_text("__version__ = '9.9.9'\ngit_version = 'x'\n", encoding="utf-8")
+    first_runs.hostile(folder)
     return folder

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import THOROUGH, Cli, Result
+from tests.harness import THOROUGH, Cli, InProcess, Result
 
 pytestmark = pytest.mark.e2e
 
@@ -19,8 +19,8 @@ USAGE, FAILED, MISSING = 2, 1, 3
 REFUSED = (FAILED, USAGE, MISSING)  # of a saved session that cannot be read
 
 
-def trace(cli: Cli, *arguments: str, **options: Any) -> Result:
-    return cli("trace", *arguments, "--json", **options)
+def trace(command: InProcess, *arguments: str, **options: Any) -> Result:
+    return command("trace", *arguments, "--json", **options)
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +32,10 @@ def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def load(cli: Cli, text: str | bytes) -> Result:
-    file = cli.cwd / "session.json"
+def load(command: InProcess, text: str | bytes) -> Result:
+    file = Path("session.json")
     file.write_bytes(text.encode() if isinstance(text, str) else text)
-    return cli("trace", "--load", str(file), "--json", target=None, timeout=60)
+    return command("trace", "--load", str(file), "--json", target=None)
 
 
 def test_a_session_that_is_not_there(cli: Cli) -> None:
@@ -44,13 +44,13 @@ def test_a_session_that_is_not_there(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("part", [0, 1, 100, 0.5, 0.99])
-def test_a_truncated_session(cli: Cli, saved: str, part: float) -> None:
+def test_a_truncated_session(command: InProcess, saved: str, part: float) -> None:
     cut = int(len(saved) * part) if isinstance(part, float) else part
-    load(cli, saved[:cut]).three_parts(*REFUSED)
+    load(command, saved[:cut]).three_parts(*REFUSED)
 
 
-def test_a_session_of_a_newer_format(cli: Cli, saved: str) -> None:
-    result = load(cli, json.dumps(json.loads(saved) | {"format": 99})).three_parts(MISSING)
+def test_a_session_of_a_newer_format(command: InProcess, saved: str) -> None:
+    result = load(command, json.dumps(json.loads(saved) | {"format": 99})).three_parts(MISSING)
     assert "99" in result.err
 
 
@@ -71,8 +71,8 @@ def test_a_session_of_a_newer_format(cli: Cli, saved: str) -> None:
     ],
     ids=lambda text: repr(text[:12]),
 )
-def test_a_file_that_is_no_session(cli: Cli, text: bytes) -> None:
-    load(cli, text).three_parts(*REFUSED)
+def test_a_file_that_is_no_session(command: InProcess, text: bytes) -> None:
+    load(command, text).three_parts(*REFUSED)
 
 
 WRONG: tuple[Any, ...] = (None, 3, -1, 10**30, 1.5, "text", [], {}, [[]], {"x": {}}, True)
@@ -172,13 +172,13 @@ def test_a_session_cannot_name_files_outside_the_tree(cli: Cli, saved: str) -> N
     assert "THE SECRET" not in result.out + result.err
 
 
-def test_nothing_in_a_session_is_run(cli: Cli, saved: str) -> None:
-    mark = cli.cwd / "ran"
+def test_nothing_in_a_session_is_run(command: InProcess, saved: str) -> None:
+    mark = Path("ran").absolute()
     session = json.loads(saved) | {"expression": f"open({str(mark)!r}, 'w')"}
-    load(cli, json.dumps(session))
+    load(command, json.dumps(session))
     assert not mark.exists()
 
 
-def test_a_place_that_cannot_be_saved_to(cli: Cli) -> None:
-    trace(cli, "a + b", "--save", str(cli.cwd / "no" / "such" / "folder.json")).three_parts(FAILED, USAGE)
-    trace(cli, "a + b", "--save", str(cli.cwd)).three_parts(FAILED, USAGE)
+def test_a_place_that_cannot_be_saved_to(command: InProcess) -> None:
+    trace(command, "a + b", "--save", str(Path.cwd() / "no" / "such" / "folder.json")).three_parts(FAILED, USAGE)
+    trace(command, "a + b", "--save", str(Path.cwd())).three_parts(FAILED, USAGE)

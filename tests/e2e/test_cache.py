@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from ptexplore.source.runtime.describe import find_runtime
+from tests import first_runs
+from tests.conftest import made_by
+from tests.first_runs import FirstRuns, start
 from tests.harness import TARGET, THOROUGH, Cli
 
 pytestmark = pytest.mark.e2e
@@ -48,7 +51,11 @@ def answers(cli: Cli) -> None:
 
 def leftovers(cache: Path) -> list[Path]:
     """What a build that ended badly has left: anything but what is used, and locks."""
-    return [p for p in cache.rglob("*") if any(mark in p.name for mark in (".tmp", ".part", ".aside", "tmp"))]
+    return [p for p in cache.rglob("*") if is_leftover(p.name)]
+
+
+def is_leftover(name: str) -> bool:
+    return any(mark in name for mark in (".tmp", ".part", ".aside", "tmp"))
 
 
 # --- cannot be written --------------------------------------------------------------------------
@@ -160,16 +167,11 @@ def older(file: Path) -> None:
     connection.close()
 
 
-def pages_overwritten(file: Path) -> None:
-    with file.open("r+b") as stream:
-        stream.seek(8192)
-        stream.write(b"\xa5" * (file.stat().st_size - 16384))
-
-
+@pytest.mark.skipif(not THOROUGH, reason="scripts/test --matched runs it, or PTEXPLORE_TEST_THOROUGH=1")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
-    [pages_overwritten, *([truncated, older, garbage, empty, other_schema] if THOROUGH else [])],
+    [first_runs.overwrite_pages, truncated, older, garbage, empty, other_schema],
     ids=lambda f: f.__name__,
 )
 def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object) -> None:
@@ -185,31 +187,22 @@ def test_a_damaged_database_is_rebuilt(cli: Cli, own_cache: Path, damage: object
 # --- shared and interrupted ---------------------------------------------------------------------
 
 
-def start(cli: Cli) -> subprocess.Popen[bytes]:
-    target = ["--python", TARGET] if TARGET else []
-    return subprocess.Popen(
-        [cli.python, "-m", "ptexplore", "op", "add.Tensor", "--json", *target],
-        env=cli.environment(),
-        cwd=cli.cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-
-
-@pytest.mark.slow
 def test_two_first_runs_after_one_that_was_killed_build_once_and_import_nothing_of_the_folder(
-    fresh_cache: Path, hostile_folder: Path
+    warm_cache: Path, cli: Cli
 ) -> None:
-    both = Cli(fresh_cache, hostile_folder)
-    end(start(both), signal.SIGKILL, 2.0)
-    first, second = start(both), start(both)
-    outputs = [process.communicate(timeout=240) for process in (first, second)]
-    assert [first.returncode, second.returncode] == [0, 0], outputs
-    assert outputs[0][0] == outputs[1][0]
-    assert len(list((fresh_cache / "catalogue").glob("*.sqlite"))) == 1
-    assert not leftovers(fresh_cache)
-    assert not (hostile_folder / "imported").exists()
+    """Where a damaged catalogue lay before: it is made anew, and for good."""
+    ran = FirstRuns.load(made_by(warm_cache))
+    assert ran.codes == (0, 0), ran.errors
+    assert ran.outputs[0] == ran.outputs[1]
+    assert "registered" in ran.outputs[0]
+    assert not [error for error in ran.errors if "Traceback" in error]
+    assert len([file for file in ran.files if file.startswith("catalogue/") and file.endswith(".sqlite")]) == 1
+    assert not [file for file in ran.files if is_leftover(file)]
+    assert not ran.imported
+    built = database(warm_cache).stat()
+    assert cli("op", "add.Tensor", "--json").out == ran.outputs[0]
+    again = database(warm_cache).stat()
+    assert (again.st_ino, again.st_mtime_ns) == (built.st_ino, built.st_mtime_ns), "it was made for good"
 
 
 def end(process: subprocess.Popen[bytes], sign: signal.Signals, after: float) -> None:
@@ -238,11 +231,16 @@ def test_a_first_run_that_is_stopped_leaves_nothing_broken(
 def test_a_run_that_is_interrupted_leaves_no_process(cli: Cli) -> None:
     mark = f"mark{os.getpid()}{time.monotonic_ns()}"
     target = ["--python", TARGET] if TARGET else []
-    command = [cli.python, "-m", "ptexplore", "trace", "time.sleep(60)", "--setup", f"import time\n{mark} = 1", *target]
+    setup = f"import time\n{mark} = open('begun', 'w')"
+    command = [cli.python, "-m", "ptexplore", "trace", "time.sleep(60)", "--setup", setup, *target]
     process = subprocess.Popen(
         command, env=cli.environment(), cwd=cli.cwd, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    time.sleep(4)
+    deadline = time.monotonic() + 120
+    while not (cli.cwd / "begun").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode not in (0, 1), errors

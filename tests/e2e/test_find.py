@@ -34,19 +34,19 @@ def results(mini: Searching, *arguments: str, group: str | None = None) -> list[
         ("operator()", "at::native::Mixer::operator()"),
     ],
 )
-def test_names_and_parts_of_names(mini: Searching, query: str, first: str) -> None:
-    assert results(mini, query, group="symbols")[0]["name"] == first
+def test_names_and_parts_of_names(mini_here: Searching, query: str, first: str) -> None:
+    assert results(mini_here, query, group="symbols")[0]["name"] == first
 
 
-def test_every_place_is_true(mini: Searching) -> None:
+def test_every_place_is_true(mini_here: Searching) -> None:
     """The line that is named holds the name's last part; so does what a macro made, by its argument."""
     seen = 0
     for query in ("mix", "blend", "Mixer", "choose", "hostile", "operator", "latin", "through"):
-        for one in results(mini, query, "--limit", "0", "--declarations", group="symbols"):
+        for one in results(mini_here, query, "--limit", "0", "--declarations", group="symbols"):
             if one["kind"] == "namespace":
                 continue
             last = one["name"].replace(".", "::").rsplit("::", 1)[-1]
-            line = mini.line_of(one["source"])
+            line = mini_here.line_of(one["source"])
             assert last in line or (one["macro"] and one["macro"] in line), one
             assert one["source"]["precision"] in PRECISIONS
             assert one["source"]["tree"] == "mini"
@@ -54,34 +54,34 @@ def test_every_place_is_true(mini: Searching) -> None:
     assert seen > 20
 
 
-def test_a_result_says_what_it_is(mini: Searching) -> None:
-    one = next(r for r in results(mini, "shade_kernel") if r["kind"] == "function")
+def test_a_result_says_what_it_is(mini_here: Searching) -> None:
+    one = next(r for r in results(mini_here, "shade_kernel") if r["kind"] == "function")
     assert one["macro"] == "MAKE_KERNEL"
-    text = mini("find", "choose").out
+    text = mini_here("find", "choose").out
     assert "#if defined(USE_CUDA)" in text
     assert "#if !(defined(USE_CUDA))" in text
     assert "(int a)" in text
     assert "ambiguous" in text
 
 
-def test_definitions_stand_for_their_declarations(mini: Searching) -> None:
-    data = mini("find", "numel", "--json").data
+def test_definitions_stand_for_their_declarations(mini_here: Searching) -> None:
+    data = mini_here("find", "numel", "--json").data
     roles = [r["role"] for g in data["groups"] if g["name"] == "symbols" for r in g["results"]]
     assert roles == ["definition"]
     assert data["remarks"]
-    assert {r["role"] for r in results(mini, "numel", "--declarations")} >= {"definition", "declaration"}
+    assert {r["role"] for r in results(mini_here, "numel", "--declarations")} >= {"definition", "declaration"}
 
 
-def test_files(mini: Searching) -> None:
-    found = results(mini, "Mix.cpp", group="files")
+def test_files(mini_here: Searching) -> None:
+    found = results(mini_here, "Mix.cpp", group="files")
     assert found[0]["name"] == "aten/src/ATen/native/Mix.cpp"
-    assert results(mini, "native/cpu", group="files")[0]["name"].endswith("BlendKernel.cpp")
+    assert results(mini_here, "native/cpu", group="files")[0]["name"].endswith("BlendKernel.cpp")
 
 
-def test_operators_that_only_the_source_defines(mini: Searching) -> None:
-    (one,) = results(mini, "blend", group="operators")
+def test_operators_that_only_the_source_defines(mini_here: Searching) -> None:
+    (one,) = results(mini_here, "blend", group="operators")
     assert one["name"] == "aten::blend"
-    assert "func: blend" in mini.line_of(one["source"])
+    assert "func: blend" in mini_here.line_of(one["source"])
 
 
 @pytest.mark.parametrize(
@@ -93,65 +93,65 @@ def test_operators_that_only_the_source_defines(mini: Searching) -> None:
         ("int   choose(int", "aten/src/ATen/native/Mix.cpp", None),
     ],
 )
-def test_text_is_literal(mini: Searching, query: str, path: str, line: str | None) -> None:
-    found = results(mini, "--text", query, group="text")
+def test_text_is_literal(mini_here: Searching, query: str, path: str, line: str | None) -> None:
+    found = results(mini_here, "--text", query, group="text")
     assert found[0]["source"]["path"] == path
-    shown = mini.line_of(found[0]["source"])
+    shown = mini_here.line_of(found[0]["source"])
     assert " ".join(query.split()) in " ".join(shown.split())
     assert line in (None, shown)
 
 
 @pytest.mark.parametrize("query", ["mix.", "m.x", "mix*x", "(mix", '"mix" OR "blend"', "NEAR(mix blend)", "mix -blend"])
-def test_query_syntax_means_nothing(mini: Searching, query: str) -> None:
+def test_query_syntax_means_nothing(mini_here: Searching, query: str) -> None:
     """Neither a regular expression nor the language of a full-text index: such a text is nowhere."""
-    data = mini("find", "--kind", "text", "--json", "--", query)
+    data = mini_here("find", "--kind", "text", "--json", "--", query)
     assert data.code == 1 or all(
         query.lower() in r["detail"].lower() for g in data.data["groups"] for r in g["results"]
     )
 
 
-def test_text_is_found_when_no_name_fits(mini: Searching) -> None:
-    assert results(mini, "wide[]", group="text")[0]["source"]["path"] == "torch/csrc/oneline.cpp"
+def test_text_is_found_when_no_name_fits(mini_here: Searching) -> None:
+    assert results(mini_here, "wide[]", group="text")[0]["source"]["path"] == "torch/csrc/oneline.cpp"
 
 
-def test_kinds_and_limits(mini: Searching) -> None:
-    assert {r["kind"] for r in results(mini, "Mix", "--kind", "struct")} == {"struct"}
-    assert len(results(mini, "mix", "--limit", "2", group="symbols")) == 2
-    data = mini("find", "mix", "--limit", "1", "--json").data
+def test_kinds_and_limits(mini_here: Searching) -> None:
+    assert {r["kind"] for r in results(mini_here, "Mix", "--kind", "struct")} == {"struct"}
+    assert len(results(mini_here, "mix", "--limit", "2", group="symbols")) == 2
+    data = mini_here("find", "mix", "--limit", "1", "--json").data
     assert data["groups"][0]["more"] != 0
-    everything = mini("find", "mix", "--limit", "0", "--json").data
+    everything = mini_here("find", "mix", "--limit", "0", "--json").data
     assert all(g["more"] == 0 for g in everything["groups"] if g["name"] != "text"), everything["groups"]
-    mini("find", "mix", "--kind", "nonsense").three_parts(2)
-    mini("find", "mix", "--limit", "-1").three_parts(2)
-    mini("find", "mix", "--limit", "x").three_parts(2)
+    mini_here("find", "mix", "--kind", "nonsense").three_parts(2)
+    mini_here("find", "mix", "--limit", "-1").three_parts(2)
+    mini_here("find", "mix", "--limit", "x").three_parts(2)
 
 
 @pytest.mark.parametrize(
     "query", ["zzzqqq", "at::native::zzzqqq", "%", "\x1b[2J", "é", "x" * 5000, "::", ".", "a\nb", "'"]
 )
-def test_nothing_fits(mini: Searching, query: str) -> None:
-    mini("find", "--json", "--", query).three_parts(1)
+def test_nothing_fits(mini_here: Searching, query: str) -> None:
+    mini_here("find", "--json", "--", query).three_parts(1)
 
 
-def test_nothing_fits_but_something_is_near(mini: Searching) -> None:
-    assert "blend_kernel" in mini("find", "--kind", "macro", "blend_kernle").three_parts(1).err
+def test_nothing_fits_but_something_is_near(mini_here: Searching) -> None:
+    assert "blend_kernel" in mini_here("find", "--kind", "macro", "blend_kernle").three_parts(1).err
 
 
 @pytest.mark.parametrize("query", ["", "   "])
-def test_nothing_is_asked(mini: Searching, query: str) -> None:
-    mini("find", query).three_parts(2)
+def test_nothing_is_asked(mini_here: Searching, query: str) -> None:
+    mini_here("find", query).three_parts(2)
 
 
-def test_what_comes_from_source_does_nothing_to_the_terminal(mini: Searching) -> None:
-    result = mini("find", "--text", "markup")
+def test_what_comes_from_source_does_nothing_to_the_terminal(mini_here: Searching) -> None:
+    result = mini_here("find", "--text", "markup")
     assert result.code == 0, result
     assert "[bold]markup[/bold]" in result.out
     assert not CONTROL.search(result.out)
     assert "\u202e" not in result.out
 
 
-def test_plain_in_a_pipe(mini: Searching) -> None:
-    result = mini("find", "blend", env={"COLUMNS": ""})
+def test_plain_in_a_pipe(mini_here: Searching) -> None:
+    result = mini_here("find", "blend", env={"COLUMNS": ""})
     assert "\x1b" not in result.out
     assert any(
         line.strip().startswith("aten/src/ATen/native/cpu/BlendKernel.cpp:4 ") for line in result.out.splitlines()

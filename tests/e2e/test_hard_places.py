@@ -126,18 +126,18 @@ def test_public_names_lead_where_python_finds_them(runtime: Runtime) -> None:
         ("torch._C.Generator", "torch._C.Generator"),
     ],
 )
-def test_a_public_name_shows_its_definition(cli: Cli, name: str, definition: str) -> None:
-    shown = cli("show", name, "--json").data
+def test_a_public_name_shows_its_definition(command: InProcess, name: str, definition: str) -> None:
+    shown = command("show", name, "--json").data
     assert [candidate["name"] for candidate in shown["candidates"]] == [definition]
-    first = cli("find", name, "--json").data["groups"][0]["results"][0]
+    first = command("find", name, "--json").data["groups"][0]["results"][0]
     assert (first["name"], first["source"]) == (definition, shown["candidates"][0]["source"])
 
 
-def test_an_operators_name_is_none_of_pythons(cli: Cli) -> None:
-    refused = cli("op", "torch.nn.Conv2d").three_parts(1, 2)
+def test_an_operators_name_is_none_of_pythons(command: InProcess) -> None:
+    refused = command("op", "torch.nn.Conv2d").three_parts(1, 2)
     assert "torch.nn.modules.conv.Conv2d, torch/nn/modules/conv.py:" in refused.err
     assert "try:   ptexplore show torch.nn.Conv2d" in refused.err
-    assert "fetch" not in cli("show", "torch.nn.Konv2dd").three_parts(1, 2).err
+    assert "fetch" not in command("show", "torch.nn.Konv2dd").three_parts(1, 2).err
 
 
 # The key set of each layer of the tensors that a call of `wanted` can have been given, by torch's own functions.
@@ -176,9 +176,9 @@ TRANSFORMED = (
 
 
 @pytest.mark.parametrize(("expression", "operator"), TRANSFORMED if THOROUGH else TRANSFORMED[:2])
-def test_key_sets_of_what_a_transform_wraps(command: InProcess, expression: str, operator: str) -> None:
+def test_key_sets_of_what_a_transform_wraps(compiler_command: InProcess, expression: str, operator: str) -> None:
     stack, tensors = torch_says(f"expression, wanted = {expression!r}, {operator!r}\n{LAYERS}")
-    hops = command("trace", expression, "--no-native", "--json").hops
+    hops = compiler_command("trace", expression, "--no-native", "--json").hops
     call = next(hop for hop in hops if hop["op"] == f"aten::{operator}" and hop["kind"] == "op")
     key = next(hop for hop in call["children"] if hop["kind"] == "key")["dispatch"]
     assert [[layer["level"], layer["kind"]] for layer in key["transforms"]] == stack
@@ -334,10 +334,10 @@ def test_a_template_is_never_an_answer(sourced: Cli, sourced_command: InProcess)
             assert all(text in line or "DEFINE_CAST" in line for line in lines)
 
 
-def test_advice_repeats_whose_torch_is_meant(cli: Cli) -> None:
+def test_advice_repeats_whose_torch_is_meant(command: InProcess) -> None:
     python = TARGET or sys.executable
     asked = ("trace", "torch.add(a, b)", "--no-native", "--python", python)
-    shown = cli(*asked, target=None, env={"COLUMNS": "400"})
+    shown = command(*asked, target=None, env={"COLUMNS": "400"})
     advice = shown.out.partition("\nnext: ")[2].splitlines()
     assert [line.split()[1] for line in advice[:3]] == ["op", "trace", "trace"]
     assert all(f"--python {python}" in line for line in advice[:3])
@@ -420,7 +420,7 @@ doubled.register_autograd(lambda ctx, grad: grad * 2)
 """
 
 
-def test_guards_that_python_holds_are_seen(command: InProcess) -> None:
+def test_guards_that_python_holds_are_seen(compiler_command: InProcess) -> None:
     """torch/_library/autograd.py calls the function below autograd: its multiplication starts at CPU."""
     excluded = torch_says(
         f"seen = []\n{CUSTOM}\ntorch.ops.hard.doubled(torch.rand(3, 3, requires_grad=True))\n"
@@ -428,7 +428,7 @@ def test_guards_that_python_holds_are_seen(command: InProcess) -> None:
     )
     assert "AutogradOther" in excluded
     setup = ("--setup", f"seen = []\n{CUSTOM}")
-    hops = command("trace", "torch.ops.hard.doubled(a)", *setup, "--grad", "--no-native", "--json").hops
+    hops = compiler_command("trace", "torch.ops.hard.doubled(a)", *setup, "--grad", "--no-native", "--json").hops
     keys = [hop["name"] for hop in hops if hop["kind"] == "key" and hop["op"] == "aten::mul.Tensor"]
     assert keys == ["CPU"]
     reasons = [hop["source"]["reason"] or "" for hop in hops if hop["kind"] == "key" and hop["op"] == "hard::doubled"]
@@ -508,7 +508,7 @@ def test_a_set_that_may_hold_more_keys_is_not_stated(command: InProcess) -> None
     assert not any(set(dispatch["arguments"]) & set(dispatch["unread"]) for dispatch in made)
 
 
-def test_no_key_is_predicted_without_a_nested_argument(command: InProcess) -> None:
+def test_no_key_is_predicted_without_a_nested_argument(compiler_command: InProcess) -> None:
     """The profiler skips nested tensors: what their calls go through does not follow from the other arguments."""
     nested = "torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)"
     expected = torch_says(
@@ -516,7 +516,7 @@ def test_no_key_is_predicted_without_a_nested_argument(command: InProcess) -> No
         "print(json.dumps(keys.has(torch._C.DispatchKey.AutogradNestedTensor)))"
     )
     assert expected
-    hops = command("trace", "n * 2", "--var", f"n={nested}", "--no-native", "--json").hops
+    hops = compiler_command("trace", "n * 2", "--var", f"n={nested}", "--no-native", "--json").hops
     call = next(hop for hop in hops if hop["kind"] == "op" and hop["name"].startswith("aten::mul"))
     assert not [child for child in call["children"] if child["kind"] == "key"]
     # Without recorded overloads the call is of none that is known, and nothing more is said of it.
@@ -580,10 +580,10 @@ def test_a_slot_called_by_name_is_the_c_function_behind_it(command: InProcess) -
         assert rows[0]["binding"]["python"] == "torch.Tensor.__setitem__"
 
 
-def test_what_makes_the_tensor_is_shown(cli: Cli) -> None:
+def test_what_makes_the_tensor_is_shown(command: InProcess) -> None:
     """Of `torch.from_dlpack(a)`: all that PyTorch calls DLPack, but what speaks of types and devices alone."""
     file = "dlpack.json"
-    made = cli("trace", "torch.from_dlpack(a)", "--json", "--save", file)
+    made = command("trace", "torch.from_dlpack(a)", "--json", "--save", file)
     assert made.code == 0, made
     if not made.data["captured"]["native"]:
         pytest.skip(f"no native pass here: {made.data['captured']['reason']}")
@@ -591,21 +591,21 @@ def test_what_makes_the_tensor_is_shown(cli: Cli) -> None:
     whole = {name for name in names if "::detail::" not in name and "{" not in name and "~" not in name}
     makers = {name for name in whole if name.rpartition("::")[2].removeprefix("THPModule_").startswith(("to", "from"))}
     assert any("fromDLPack" in name for name in makers)
-    shown = cli("trace", "--load", file, env={"COLUMNS": "400"}).out
+    shown = command("trace", "--load", file, env={"COLUMNS": "400"}).out
     assert not [name for name in makers if name not in shown], shown
     inside = next(hop for hop in made.hops if hop["name"] == "torch::PythonArgParser::check_deprecated")
-    told = " ".join(cli("trace", "--load", file, "--explain", str(inside["id"])).out.split())
+    told = " ".join(command("trace", "--load", file, "--explain", str(inside["id"])).out.split())
     assert "in the tree left out: it is inside of [" in told
 
 
-def test_a_type_is_named_once(command: InProcess) -> None:
+def test_a_type_is_named_once(compiler_command: InProcess) -> None:
     """Pybind11 wrote the module into this class's own name."""
     traced = "torch.jit.trace(lambda x: x * 2, (a,))"
     name = torch_says(
         f"a = torch.ones(3)\nkind = type({traced})\n"
         "print(json.dumps('torch.jit.ScriptFunction' if kind is torch.jit.ScriptFunction else repr(kind)))"
     )
-    assert command("trace", traced, "--no-native", "--json").data["result"]["type"] == name
+    assert compiler_command("trace", traced, "--no-native", "--json").data["result"]["type"] == name
 
 
 def test_a_call_that_was_compiled_into_its_caller_is_a_call(command: InProcess) -> None:
@@ -663,7 +663,7 @@ CONDITIONAL = "torch.cond(b.sum() > 0, torch.sin, torch.cos, (a,))"
 
 
 @pytest.mark.parametrize("expression", [COMPILED, CONDITIONAL] if THOROUGH else [CONDITIONAL])
-def test_what_compiles_does_not_compile_our_recorder(command: InProcess, expression: str) -> None:
+def test_what_compiles_does_not_compile_our_recorder(compiler_command: InProcess, expression: str) -> None:
     """torch.compile runs every Python function through Dynamo, a profile function's too."""
     recorded = torch_says(
         f"a, b = torch.ones(3), torch.ones(3)\nrun = lambda: {expression}\nrun()\n"
@@ -673,7 +673,7 @@ def test_what_compiles_does_not_compile_our_recorder(command: InProcess, express
         "print(json.dumps([len(regions), sorted({name for name in names if name in ('aten::mul', 'aten::sin')})]))"
     )
     setup = "a, b = torch.ones(3), torch.ones(3)"
-    made = command("trace", expression, "--setup", setup, "--no-native", "--json")
+    made = compiler_command("trace", expression, "--setup", setup, "--no-native", "--json")
     assert made.code == 0, made
     assert not [finding for finding in made.data["findings"] if finding["kind"] == "perturbed"], made.data["findings"]
     names = [hop["name"] for hop in made.hops]
@@ -683,7 +683,7 @@ def test_what_compiles_does_not_compile_our_recorder(command: InProcess, express
     assert not [hop for hop in made.hops if "ptexplore" in json.dumps(hop["source"])]
 
 
-def test_a_tensor_that_python_dispatches_has_its_keys(command: InProcess) -> None:
+def test_a_tensor_that_python_dispatches_has_its_keys(compiler_command: InProcess) -> None:
     """Inside a dispatch mode a tensor made before is none of the CPU's own, and Python's last call left other sets."""
     inside = "with FakeTensorMode():\n  t = torch.randn(2, 3)\n  "
     expected = torch_says(
@@ -692,7 +692,7 @@ def test_a_tensor_that_python_dispatches_has_its_keys(command: InProcess) -> Non
         "print(json.dumps([sorted(repr(keys)[len('DispatchKeySet('):-1].split(', ')) for keys in sets]))"
     )
     setup = "from torch._subclasses import FakeTensorMode\ndef f():\n " + inside.replace("\n", "\n ") + "return t.neg()"
-    hops = command("trace", "f()", "--setup", setup, "--no-native", "--json").hops
+    hops = compiler_command("trace", "f()", "--setup", setup, "--no-native", "--json").hops
     calls = [hop for hop in hops if hop["kind"] == "op" and hop["name"].startswith("aten::neg")]
     first = next(hop for hop in hops if hop["kind"] == "key" and hop["parent"] == calls[0]["id"])
     told = first["dispatch"]["tls_include"], first["dispatch"]["arguments"]["self"]
@@ -860,10 +860,10 @@ def test_a_result_whose_node_torch_refuses_to_tell_is_traced(command: InProcess)
     assert "aten::fill_.Scalar" in [hop["op"] for hop in command("trace", *asked).hops]
 
 
-def test_what_has_one_overload_is_that_one(command: InProcess) -> None:
+def test_what_has_one_overload_is_that_one(compiler_command: InProcess) -> None:
     """Whatever the profiler could read of its inputs."""
     setup = "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged, requires_grad=True)"
-    hops = command("trace", "n.sin().unbind()", "--setup", setup, "--no-native", "--json").hops
+    hops = compiler_command("trace", "n.sin().unbind()", "--setup", setup, "--no-native", "--json").hops
     found = [hop for hop in hops if hop["kind"] == "op" and hop["name"].startswith("aten::_nested_get_values")]
     assert found
     assert {hop["op"] for hop in found} == {"aten::_nested_get_values"}

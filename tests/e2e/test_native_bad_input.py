@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import TARGET, Cli, Result
+from tests.harness import TARGET, THOROUGH, Cli, InProcess, Result
 
 stepper = importlib.import_module("ptexplore.probe.stepper")
 pytestmark = [
@@ -41,7 +41,7 @@ def reason(result: Result) -> str:
     return str(captured["reason"])
 
 
-@pytest.mark.parametrize("threads", ["1", "4"])
+@pytest.mark.parametrize("threads", ["1", "4"] if THOROUGH else ["4"])
 def test_omp_num_threads(cli: Cli, tmp_path: Path, threads: str) -> None:
     """What is stepped runs on one thread, whatever is set."""
     result = cli("trace", "torch.add(a, b)", "--json", "--save", str(tmp_path / "s"), env={"OMP_NUM_THREADS": threads})
@@ -50,10 +50,10 @@ def test_omp_num_threads(cli: Cli, tmp_path: Path, threads: str) -> None:
     assert (part["threads"], part["cut"]) == (1, None)
 
 
-def test_a_thread_is_where_the_tree_ends(cli: Cli, tmp_path: Path) -> None:
+def test_a_thread_is_where_the_tree_ends(command: InProcess, tmp_path: Path) -> None:
     setup = "import threading\ndef f():\n t = threading.Thread(target=len, args=('',)); t.start(); t.join()"
     expression = "[torch.add(a, b), f()]"
-    result = cli("trace", expression, "--setup", setup, "--json", "--save", str(tmp_path / "s"))
+    result = command("trace", expression, "--setup", setup, "--json", "--save", str(tmp_path / "s"))
     assert result.data["captured"]["native"] is True
     (part,) = calls(tmp_path / "s")
     names = [part["functions"][number][3].partition("(")[0] for number in part["function"]]
@@ -74,8 +74,10 @@ COVERED = "import sys\ndef seen(*_): return seen\nsys.settrace(seen)"  # as cove
     ],
     ids=["a worker of a DataLoader", "every line looked at"],
 )
-def test_what_stands_beside_torch(cli: Cli, tmp_path: Path, setup: str, expression: str, ops: list[str]) -> None:
-    result = cli("trace", expression, "--setup", setup, "--json", "--save", str(tmp_path / "s"))
+def test_what_stands_beside_torch(
+    command: InProcess, tmp_path: Path, setup: str, expression: str, ops: list[str]
+) -> None:
+    result = command("trace", expression, "--setup", setup, "--json", "--save", str(tmp_path / "s"))
     assert result.data["captured"]["native"] is True
     assert not [one for one in result.data["findings"] if one["kind"] in ("nondeterministic", "perturbed")]
     called = [hop["op"] for hop in result.hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor"]
@@ -86,15 +88,15 @@ def test_what_stands_beside_torch(cli: Cli, tmp_path: Path, setup: str, expressi
     assert any(re.fullmatch(r"at::_ops::\w+::call", name) for name in names)
 
 
-def test_a_library_without_symbols_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_library_without_symbols_is_told(command: InProcess, tmp_path: Path) -> None:
     saved = tmp_path / "s"
-    cli("trace", "torch.add(a, b)", "--save", str(saved))
+    command("trace", "torch.add(a, b)", "--save", str(saved))
     document = json.loads(saved.read_text(encoding="utf-8"))
     seen = document["session"]["observations"]
     told = {"libraries": {"libc10.so": "it is stripped", "libc.so.6": "it is stripped"}}
     seen.append({"id": len(seen) + 1, "recorder": "native", "kind": "unreadable", "data": told})
     saved.write_text(json.dumps(document), encoding="utf-8")
-    lines = cli("trace", "--load", str(saved)).out.split("\n")
+    lines = command("trace", "--load", str(saved)).out.split("\n")
     assert [line for line in lines if line.endswith("it is stripped")] == ["libc10.so: it is stripped"]
 
 
@@ -107,29 +109,29 @@ def test_a_library_without_symbols_is_told(cli: Cli, tmp_path: Path) -> None:
         ("torch.add(a, b) if n < 2 else [].pop()", "IndexError: pop from empty list"),
     ],
 )
-def test_what_goes_wrong_in_the_native_pass_alone(cli: Cli, expression: str, why: str) -> None:
+def test_what_goes_wrong_in_the_native_pass_alone(command: InProcess, expression: str, why: str) -> None:
     """It evaluates the expression again and again in one process, which other passes do not."""
-    assert why in reason(cli("trace", expression, "--setup", RUNS, "--json"))
+    assert why in reason(command("trace", expression, "--setup", RUNS, "--json"))
 
 
-def test_what_never_ends_in_the_native_pass_alone(cli: Cli) -> None:
+def test_what_never_ends_in_the_native_pass_alone(command: InProcess) -> None:
     setup = f"{RUNS}\n{LOOP}"
-    result = cli("trace", "torch.add(a, b) if n < 2 else loop()", "--setup", setup, "--timeout", "6", "--json")
+    result = command("trace", "torch.add(a, b) if n < 2 else loop()", "--setup", setup, "--timeout", "3", "--json")
     assert "native pass was stopped" in reason(result)
 
 
-def test_a_kernel_that_refuses_executable_memory(cli: Cli) -> None:
+def test_a_kernel_that_refuses_executable_memory(command: InProcess) -> None:
     """As such kernels do: PR_SET_MDWE, from Linux 6.3 on."""
     setup = "import ctypes; refused = ctypes.CDLL(None).prctl(65, 1, 0, 0, 0)"
-    result = cli("trace", "torch.add(a, b)", "--setup", setup, "--json")
+    result = command("trace", "torch.add(a, b)", "--setup", setup, "--json")
     if result.data["captured"]["native"]:
         pytest.skip("this Linux cannot be told to refuse executable memory")
     assert "this system refuses memory that can be executed" in reason(result)
 
 
-def test_signals_by_the_millisecond(cli: Cli, tmp_path: Path) -> None:
+def test_signals_by_the_millisecond(command: InProcess, tmp_path: Path) -> None:
     setup = "import signal; signal.signal(14, lambda *_: None); signal.setitimer(0, 0.001, 0.001)"
-    result = cli("trace", "torch.add(a, b)", "--setup", setup, "--json", "--save", str(tmp_path / "s"))
+    result = command("trace", "torch.add(a, b)", "--setup", setup, "--json", "--save", str(tmp_path / "s"))
     assert result.data["captured"]["native"] is True
     assert [part["cut"] for part in calls(tmp_path / "s")] == [None]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Cli, Result, made_once, nested
+from tests.harness import InProcess, Result, made_once, nested
 
 pytestmark = pytest.mark.e2e
 
@@ -17,10 +17,9 @@ ROW = re.compile(r"^ *(?P<count>[\d,]*) +[│ ]*[├└] (?P<text>\S.*)$", re.MU
 WIDE = {"COLUMNS": "120"}
 
 
-@pytest.fixture(scope="session")
-def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Cli, str]]:
+@pytest.fixture
+def saved(command: InProcess, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[InProcess, str]]:
     """Three traces, each captured once: torch.add with grad, a convolution, a backward."""
-    cli = Cli(warm_cache, tmp_path_factory.mktemp("readable"))
     found = {}
     for name, arguments in {
         "add": ("torch.add(a, b)", "--grad"),
@@ -28,23 +27,25 @@ def saved(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
                    "--var", "w=torch.randn(4, 3, 3, 3)"),
         "backward": ("(a * b).sum()", "--backward"),
     }.items():  # fmt: skip
-        file = made_once(tmp_path_factory, f"{name}.json", partial(_save, cli, arguments, name))
-        found[name] = (cli, str(file))
+        file = made_once(tmp_path_factory, f"{name}.json", partial(_save, command, arguments, name))
+        found[name] = (command, str(file))
     return found
 
 
-def _save(cli: Cli, arguments: tuple[str, ...], name: str, out: Path) -> None:
+def _save(command: InProcess, arguments: tuple[str, ...], name: str, out: Path) -> None:
     for _ in range(4):  # on a busy machine it may look too long to be stepped whole
-        result = cli("trace", *arguments, "--json", "--save", str(out))
+        result = command("trace", *arguments, "--json", "--save", str(out))
         if not result.data["captured"].get("native"):
             pytest.skip(f"no native pass here: {result.data['captured'].get('reason')}")
         if any(hop["name"].endswith("Engine::execute") for hop in result.hops) == (name == "backward"):
             return
 
 
-def shown(saved: dict[str, tuple[Cli, str]], name: str, *options: str, env: dict[str, str] | None = None) -> Result:
-    cli, file = saved[name]
-    result = cli("trace", "--load", file, *options, env=env or WIDE)
+def shown(
+    saved: dict[str, tuple[InProcess, str]], name: str, *options: str, env: dict[str, str] | None = None
+) -> Result:
+    command, file = saved[name]
+    result = command("trace", "--load", file, *options, env=env or WIDE)
     assert result.code == 0, result
     return result
 
@@ -57,13 +58,13 @@ def tree(result: Result) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "most"), [("add", 40), ("conv2d", 70)])
-def test_it_is_read_at_a_glance(saved: dict[str, tuple[Cli, str]], name: str, most: int) -> None:
+def test_it_is_read_at_a_glance(saved: dict[str, tuple[InProcess, str]], name: str, most: int) -> None:
     for columns in ("120", "200"):
         lines = tree(shown(saved, name, env={"COLUMNS": columns}))
         assert len(lines) <= most, "\n".join(lines)
 
 
-def test_a_backward_is_read_at_a_glance(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_a_backward_is_read_at_a_glance(saved: dict[str, tuple[InProcess, str]]) -> None:
     for columns in ("120", "200"):
         lines = tree(shown(saved, "backward", env={"COLUMNS": columns}))
         start = next(number for number, line in enumerate(lines) if "run_backward" in line)
@@ -80,7 +81,7 @@ LANDMARKS = {
 
 
 @pytest.mark.parametrize("name", LANDMARKS)
-def test_landmarks_are_there_in_order_with_counts(saved: dict[str, tuple[Cli, str]], name: str) -> None:
+def test_landmarks_are_there_in_order_with_counts(saved: dict[str, tuple[InProcess, str]], name: str) -> None:
     text = shown(saved, name).out
     rows = [(found["text"], found["count"]) for found in ROW.finditer(text)]
     at = -1
@@ -90,7 +91,7 @@ def test_landmarks_are_there_in_order_with_counts(saved: dict[str, tuple[Cli, st
     assert sum(bool(count) for _, count in rows) > len(rows) / 2
 
 
-def test_every_operator_call_and_kernel_is_shown(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_every_operator_call_and_kernel_is_shown(saved: dict[str, tuple[InProcess, str]]) -> None:
     """Whatever the profiler counted as an operator, but what an allocation has inside, is a row of its own."""
     for name, (_, file) in saved.items():
         text = shown(saved, name, env={"COLUMNS": "400"}).out
@@ -109,7 +110,7 @@ def operators(hops: list[dict]) -> list[str]:  # type: ignore[type-arg]
     return found
 
 
-def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[InProcess, str]]) -> None:
     brief = shown(saved, "add").out
     said = re.search(r"(\d+) of (\d+) native frames are not shown .*--full .*--native NAME", brief)
     assert said, brief
@@ -122,7 +123,7 @@ def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[Cli, str]
     assert "OperatorEntry::lookup" not in brief
 
 
-def test_one_subtree_is_opened_whole(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_one_subtree_is_opened_whole(saved: dict[str, tuple[InProcess, str]]) -> None:
     opened = shown(saved, "add", "--native", "collect_next_edges").out
     assert "MakeNextFunctionList::operator()" in opened or "AccumulateGrad::AccumulateGrad" in opened  # inlined in 2.6
     assert "at::_ops::add_Tensor::call" in opened  # what leads to it
@@ -131,14 +132,14 @@ def test_one_subtree_is_opened_whole(saved: dict[str, tuple[Cli, str]]) -> None:
     assert "MakeNextFunctionList" not in folded
 
 
-def test_native_of_nothing_is_a_clear_error(saved: dict[str, tuple[Cli, str]]) -> None:
-    cli, file = saved["add"]
-    error = cli("trace", "--load", file, "--native", "collect_next_edge_s").three_parts(2)
+def test_native_of_nothing_is_a_clear_error(saved: dict[str, tuple[InProcess, str]]) -> None:
+    command, file = saved["add"]
+    error = command("trace", "--load", file, "--native", "collect_next_edge_s").three_parts(2)
     assert "collect_next_edges" in error.err
-    cli("trace", "a + b", "--no-native", "--native", "add_kernl").three_parts(2)
+    command("trace", "a + b", "--no-native", "--native", "add_kernl").three_parts(2)
 
 
-def test_a_frame_is_explained_with_its_rule(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_a_frame_is_explained_with_its_rule(saved: dict[str, tuple[InProcess, str]]) -> None:
     row = re.search(r"collect_next_edges  \[(\d+)\]", shown(saved, "add").out)
     assert row
     text = shown(saved, "add", "--explain", row[1]).out
@@ -147,7 +148,7 @@ def test_a_frame_is_explained_with_its_rule(saved: dict[str, tuple[Cli, str]]) -
     assert re.search(r"native/calls: .*\"functions\": \"\d+ entries\"", text, re.DOTALL), text
 
 
-def test_facts_tell_how_it_was_recorded(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_facts_tell_how_it_was_recorded(saved: dict[str, tuple[InProcess, str]]) -> None:
     text = shown(saved, "add", env={"COLUMNS": "400"}).out
     assert re.search(r"native pass: [\d,]+ instructions stepped; \d warm-ups, 1 thread \(first calls", text), text
     assert re.search(r"also ran, not opened, in instructions: .*libc \d", text), text
@@ -157,13 +158,13 @@ def test_facts_tell_how_it_was_recorded(saved: dict[str, tuple[Cli, str]]) -> No
     assert re.search(r"no native pass: \S+", off.out), off
 
 
-def test_only_what_was_not_seen_is_marked(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_only_what_was_not_seen_is_marked(saved: dict[str, tuple[InProcess, str]]) -> None:
     rows = [found["text"] for found in ROW.finditer(shown(saved, "add").out)]
     assert not any(" observed" in row for row in rows)
 
 
 @pytest.mark.parametrize("columns", ["60", "100", "120"])
-def test_no_line_is_wider_than_the_terminal(saved: dict[str, tuple[Cli, str]], columns: str) -> None:
+def test_no_line_is_wider_than_the_terminal(saved: dict[str, tuple[InProcess, str]], columns: str) -> None:
     for options in ((), ("--full",), ("--native", "build")):
         if options and columns == "60":
             continue  # 25 levels of guides alone are that wide
@@ -171,12 +172,12 @@ def test_no_line_is_wider_than_the_terminal(saved: dict[str, tuple[Cli, str]], c
         assert not [line for line in out.splitlines() if len(line) > int(columns)]
 
 
-def test_no_name_is_mangled(saved: dict[str, tuple[Cli, str]]) -> None:
+def test_no_name_is_mangled(saved: dict[str, tuple[InProcess, str]]) -> None:
     for name in saved:
         assert not re.search(r"\b_Z\w", shown(saved, name, "--full", env={"COLUMNS": "400"}).out)
 
 
-def test_counts_survive_saving(saved: dict[str, tuple[Cli, str]]) -> None:
-    cli, file = saved["add"]
-    loaded = cli("trace", "--load", file, "--json").data["hops"]
+def test_counts_survive_saving(saved: dict[str, tuple[InProcess, str]]) -> None:
+    command, file = saved["add"]
+    loaded = command("trace", "--load", file, "--json").data["hops"]
     assert loaded == json.loads(Path(file).read_text())["hops"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import THOROUGH, Cli, InProcess, Result, result_once
+from tests.harness import THOROUGH, InProcess, Result, result_once
 
 pytestmark = pytest.mark.e2e
 
@@ -21,10 +21,19 @@ Trace = Callable[..., Result]
 @pytest.fixture
 def trace(command: InProcess, tmp_path_factory: pytest.TempPathFactory) -> Trace:
     """Make a trace, each once; skip where nothing can be stepped here."""
+    return tracing(command, tmp_path_factory)
 
+
+@pytest.fixture
+def compiler_trace(compiler_command: InProcess, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """The same for what imports torch's compiler."""
+    return tracing(compiler_command, tmp_path_factory)
+
+
+def tracing(command: InProcess, folders: pytest.TempPathFactory) -> Trace:
     def run(*arguments: str, again: bool = False) -> Result:
         asked = ("trace", *arguments, "--json")
-        result = command(*asked) if again else result_once(tmp_path_factory, command, *asked)
+        result = command(*asked) if again else result_once(folders, command, *asked)
         captured = result.data["captured"]
         if not captured["native"]:
             assert captured["reason"], "no native pass, and no reason"
@@ -172,8 +181,8 @@ THOROUGHLY: list[tuple[tuple[str, ...], set[str]]] = [
 
 
 @pytest.mark.parametrize(("arguments", "ops"), PREDICTED + (THOROUGHLY if THOROUGH else []))
-def test_what_was_predicted_is_what_ran(trace: Trace, arguments: tuple[str, ...], ops: set[str]) -> None:
-    result = trace(*arguments)
+def test_what_was_predicted_is_what_ran(compiler_trace: Trace, arguments: tuple[str, ...], ops: set[str]) -> None:
+    result = compiler_trace(*arguments)
     assert not [one["text"] for one in result.data["findings"] if one["kind"] == "prediction-differs"]
     assert ops <= {hop["op"] for hop in result.hops if hop["kind"] == "op"}
 
@@ -187,8 +196,8 @@ def test_what_python_takes_all_the_time_of_is_stepped_at_its_operator(trace: Tra
     assert not [one for one in result.data["findings"] if one["kind"] == "cut"], result.data["findings"]
 
 
-def test_a_function_transform_goes_through_boxed_kernels(trace: Trace) -> None:
-    hops = trace("torch.vmap(torch.add)(a, b)", "--native-op", "add.Tensor").hops
+def test_a_function_transform_goes_through_boxed_kernels(compiler_trace: Trace) -> None:
+    hops = compiler_trace("torch.vmap(torch.add)(a, b)", "--native-op", "add.Tensor").hops
     observed = [hop["name"] for hop in hops if hop["kind"] == "key" and hop["status"] == "observed"]
     layers = ["FuncTorchDynamicLayerFrontMode", "FuncTorchBatched", "FuncTorchDynamicLayerBackMode"]
     assert observed == [*layers, "AutogradCPU", "CPU"]
@@ -246,8 +255,8 @@ def test_names_are_short_and_whole_names_are_kept(trace: Trace) -> None:
             assert hop["source"]["reason"], hop
 
 
-def test_without_it_nothing_is_observed_natively(cli: Cli) -> None:
-    data = cli("trace", "torch.add(a, b)", "--no-native", "--json").data
+def test_without_it_nothing_is_observed_natively(command: InProcess) -> None:
+    data = command("trace", "torch.add(a, b)", "--no-native", "--json").data
     assert not data["captured"]["native"]
     assert all(hop["instructions"] is None for hop in data["hops"])
     assert {hop["status"] for hop in data["hops"] if hop["kind"] == "key"} == {"derived"}

@@ -248,10 +248,10 @@ def test_labs_that_misbehave_are_told_and_the_rest_runs(study: Study) -> None:
     labs = "".join(lab(name, code, "value: 2") for name, code in runs.items())
     study.put("notes/a.md", note("a", stop("x", MIX, "native::use", prose=labs)))
     assert study("trust", "notes/a.md").code == 0
-    found = {name.partition("/")[2]: one for name, one in run_labs(study, "a", "--timeout", "5").items()}
+    found = {name.partition("/")[2]: one for name, one in run_labs(study, "a", "--timeout", "3").items()}
     passed = {name for name, one in found.items() if one["outcome"] == "passed"}
     assert passed == {"temporary", "good"}
-    assert "did not end within 5 s" in found["hangs"]["why"]
+    assert "did not end within 3 s" in found["hangs"]["why"]
     assert "may not write files" in found["writes"]["why"]
     assert "may not write files" in found["here"]["why"]
     assert "may not do this" in found["starts"]["why"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Cli
+from tests.harness import Cli, InProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -37,17 +37,17 @@ def names_in(value: Any) -> str:
         ("quantized::add", "quantized::add"),
     ],
 )
-def test_every_way_to_name_an_operator(cli: Cli, name: str, expected: str) -> None:
-    result = cli("op", name, "--json")
+def test_every_way_to_name_an_operator(command: InProcess, name: str, expected: str) -> None:
+    result = command("op", name, "--json")
     assert result.code == 0, result
     assert f'"{expected}"' in result.out, result
-    text = cli("op", name)
+    text = command("op", name)
     assert text.code == 0, text
     assert expected in text.out, text
 
 
-def test_the_card_of_add(cli: Cli) -> None:
-    text = cli("op", "add.Tensor").out
+def test_the_card_of_add(command: InProcess) -> None:
+    text = command("op", "add.Tensor").out
     for part in (
         "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
         "native_functions.yaml:",
@@ -63,7 +63,7 @@ def test_the_card_of_add(cli: Cli) -> None:
         assert part in text, (part, text)
 
 
-def test_lines_on_a_card_are_true(cli: Cli) -> None:
+def test_lines_on_a_card_are_true(cli: Cli, command: InProcess) -> None:
     """Every path and line in the JSON that says `registered` is the macro, in the text."""
     seen = 0
 
@@ -80,7 +80,7 @@ def test_lines_on_a_card_are_true(cli: Cli) -> None:
                 check(one)
 
     for name in ("add.Tensor", "mm", "native_layer_norm", "view", "convolution"):
-        check(cli("op", name, "--json").data)
+        check(command("op", name, "--json").data)
     assert seen > 20
 
 
@@ -95,13 +95,13 @@ def test_lines_on_a_card_are_true(cli: Cli) -> None:
         ("sofmax", "softmax"),
     ],
 )
-def test_a_name_that_is_not_there_gets_the_closest(cli: Cli, name: str, closest: str) -> None:
-    result = cli("op", name, "--json").three_parts(1, 2)
+def test_a_name_that_is_not_there_gets_the_closest(command: InProcess, name: str, closest: str) -> None:
+    result = command("op", name, "--json").three_parts(1, 2)
     assert closest in result.err
 
 
 @pytest.mark.parametrize(
     "name", ["", " ", ".", "::", "a::b::c", "%", "add.Tensor; DROP TABLE operator", "*", "x" * 5000, "\x1b[2J", "é"]
 )
-def test_odd_names_are_no_crash(cli: Cli, name: str) -> None:
-    cli("op", name, "--json").three_parts(1, 2)
+def test_odd_names_are_no_crash(command: InProcess, name: str) -> None:
+    command("op", name, "--json").three_parts(1, 2)

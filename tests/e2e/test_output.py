@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tests.harness import TARGET, Cli
+from tests.harness import TARGET, Cli, InProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -21,22 +21,19 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.mark.parametrize("columns", [60, 100, 200])
-def test_no_line_is_wider_than_the_terminal(cli: Cli, columns: int) -> None:
+def test_no_line_is_wider_than_the_terminal(command: InProcess, columns: int) -> None:
     for arguments in (("trace", "torch.add(a, b)", "--grad"), ("op", "add.Tensor"), ("doctor",)):
-        result = cli(*arguments, env={"COLUMNS": str(columns)})
+        result = command(*arguments, env={"COLUMNS": str(columns)})
         assert result.code == 0, result
         wide = [line for line in result.out.splitlines() if len(line) > columns]
         assert not wide, (arguments, wide)
 
 
-def test_a_pipe_gets_plain_text(cli: Cli) -> None:
+def test_a_pipe_gets_plain_text_with_landmarks_file_and_line(cli: Cli) -> None:
     result = cli("trace", "torch.add(a, b)")
     assert "\x1b" not in result.out
     assert "\x1b" not in result.err
-
-
-def test_the_trace_shows_landmarks_with_file_and_line(cli: Cli) -> None:
-    text = cli("trace", "torch.add(a, b)").out
+    text = result.out
     assert re.search(r"VariableType_\d+\.cpp:\d+", text), text
     assert re.search(r"RegisterCPU\w*\.cpp:\d+", text), text
     assert "ptexplore" in text.splitlines()[-1] or "ptexplore" in "\n".join(text.splitlines()[-4:]), text
@@ -70,20 +67,22 @@ def in_terminal(cli: Cli, *arguments: str, env: dict[str, str] | None = None) ->
 
 
 def test_a_terminal_gets_colour_and_links(cli: Cli) -> None:
-    text = in_terminal(cli, "trace", "torch.add(a, b)")
+    text = in_terminal(cli, "trace", "torch.add(a, b)", "--no-native")
     assert COLOUR.search(text)
     assert LINK.search(text)
 
 
-def test_no_color_is_respected(cli: Cli) -> None:
-    text = in_terminal(cli, "trace", "torch.add(a, b)", env={"NO_COLOR": "1"})
+def test_no_color_is_respected(cli: Cli, command: InProcess) -> None:
+    saved = str(cli.cwd / "saved.json")
+    assert command("trace", "torch.add(a, b)", "--save", saved).code == 0
+    text = in_terminal(cli, "trace", "--load", saved, env={"NO_COLOR": "1"})
     colours = [c for c in COLOUR.findall(text) if re.search(r"[34][0-9]", c)]
     assert not colours
 
 
 def test_a_closed_pipe_is_no_error(cli: Cli) -> None:
     python = f"--python {TARGET}" if TARGET else ""
-    trace = f"{cli.python} -m ptexplore trace 'torch.add(a, b)' --full --json {python}"
+    trace = f"{cli.python} -m ptexplore trace 'torch.add(a, b)' --no-native --full --json {python}"
     command = f"{trace} | head -c 1 >&2; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], env=cli.environment(), cwd=cli.cwd, capture_output=True, text=True, check=False
@@ -137,10 +136,10 @@ def test_wrong_usage_is_exit_2(cli: Cli, arguments: tuple[str, ...]) -> None:
     assert result.out == ""
 
 
-def test_json_is_one_document_with_a_format(cli: Cli) -> None:
+def test_json_is_one_document_with_a_format(command: InProcess) -> None:
     formats = {("trace", "a + b"): 2, ("op", "add.Tensor"): 1, ("op", "add"): 1, ("doctor",): 1}
     for arguments, number in formats.items():
-        result = cli(*arguments, "--json")
+        result = command(*arguments, "--json")
         assert result.code == 0, result
         assert json.loads(result.out)["format"] == number
         assert "\x1b" not in result.out

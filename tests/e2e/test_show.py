@@ -54,58 +54,58 @@ def true_lines(mini: Searching, one: dict[str, Any]) -> list[str]:
         ("Mixer::operator()", "  bool operator()(int a)", "  bool operator()(int a)"),
     ],
 )
-def test_the_whole_definition(mini: Searching, target: str, first: str, last: str) -> None:
-    lines = true_lines(mini, page(mini, target))
+def test_the_whole_definition(mini_here: Searching, target: str, first: str, last: str) -> None:
+    lines = true_lines(mini_here, page(mini_here, target))
     assert lines[0].startswith(first)
     assert lines[-1].startswith(last)
 
 
-def test_a_template_with_its_head(mini: Searching) -> None:
-    one = page(mini, f"{MIX}:6")
-    lines = true_lines(mini, one)
+def test_a_template_with_its_head(mini_here: Searching) -> None:
+    one = page(mini_here, f"{MIX}:6")
+    lines = true_lines(mini_here, one)
     assert lines[0].startswith("template <typename T")
     assert lines[-1] == "}"
     assert one["inside"] == "at::native::mix"
     assert one["mark"] == 6
 
 
-def test_what_a_macro_made_and_where_it_holds(mini: Searching) -> None:
-    assert "MAKE_KERNEL" in " ".join(page(mini, "shade_kernel")["facts"])
-    data = mini("show", "choose", "--all", "--json").data
+def test_what_a_macro_made_and_where_it_holds(mini_here: Searching) -> None:
+    assert "MAKE_KERNEL" in " ".join(page(mini_here, "shade_kernel")["facts"])
+    data = mini_here("show", "choose", "--all", "--json").data
     facts = [" ".join(one["facts"]) for one in data["pages"]]
     assert "defined(USE_CUDA)" in facts[0]
     assert "!(defined(USE_CUDA))" in facts[1]
 
 
-def test_several_are_listed_and_none_is_chosen(mini: Searching) -> None:
-    data = mini("show", "mix", "--json").data
+def test_several_are_listed_and_none_is_chosen(mini_here: Searching) -> None:
+    data = mini_here("show", "mix", "--json").data
     assert data["pages"] == []
     names = [one["name"] for one in data["candidates"]]
     assert names.count("at::native::mix") == 2
     assert "other::mix" in names
-    text = mini("show", "mix").out
+    text = mini_here("show", "mix").out
     assert "names 3 things" in text
     assert "ptexplore show aten/src/ATen/native/Mix.cpp:" in text
-    everything = mini("show", "mix", "--all").out
+    everything = mini_here("show", "mix", "--all").out
     assert everything.count("Mix.cpp:") >= 3
     assert "return a + b;" in everything
 
 
-def test_the_next_command_shows_that_candidate(mini: Searching) -> None:
-    target = re.search(r"next: ptexplore show (\S+)", mini("show", "mix").out)
+def test_the_next_command_shows_that_candidate(mini_here: Searching) -> None:
+    target = re.search(r"next: ptexplore show (\S+)", mini_here("show", "mix").out)
     assert target
-    assert page(mini, target[1])["inside"] == "at::native::mix"
+    assert page(mini_here, target[1])["inside"] == "at::native::mix"
 
 
 @pytest.mark.parametrize("target", [MIX, "Mix.cpp", "native/Mix.cpp", "./" + MIX])
-def test_files(mini: Searching, target: str) -> None:
-    one = page(mini, target)
+def test_files(mini_here: Searching, target: str) -> None:
+    one = page(mini_here, target)
     assert one["source"]["path"] == MIX
-    assert [*true_lines(mini, one), ""] == mini.lines(MIX)
+    assert [*true_lines(mini_here, one), ""] == mini_here.lines(MIX)
 
 
-def test_a_file_by_its_place_on_this_machine(mini: Searching) -> None:
-    assert page(mini, str(mini.root / MIX))["source"]["path"] == MIX
+def test_a_file_by_its_place_on_this_machine(mini_here: Searching) -> None:
+    assert page(mini_here, str(mini_here.root / MIX))["source"]["path"] == MIX
 
 
 @pytest.mark.parametrize(
@@ -113,50 +113,50 @@ def test_a_file_by_its_place_on_this_machine(mini: Searching) -> None:
     [("Mix.cpp:2-5", 2, 4, None), ("Mix.cpp:16", 16, 1, 16), ("Mix.cpp:16:5", 16, 1, 16),
      ("long.cpp:200", 188, 25, 200), ("Mix.cpp:30-9999", 30, None, None)],
 )  # fmt: skip
-def test_lines(mini: Searching, target: str, first: int, count: int | None, mark: int | None) -> None:
-    one = page(mini, target)
-    lines = true_lines(mini, one)
+def test_lines(mini_here: Searching, target: str, first: int, count: int | None, mark: int | None) -> None:
+    one = page(mini_here, target)
+    lines = true_lines(mini_here, one)
     assert (one["first"], one["mark"]) == (first, mark)
     assert count in (None, len(lines))
 
 
-def test_numbers_stand_beside_their_lines(mini: Searching) -> None:
-    shown = mini("show", "Mix.cpp:4-9").out
-    for number, line in enumerate(mini.lines(MIX)[3:9], 4):
+def test_numbers_stand_beside_their_lines(mini_here: Searching) -> None:
+    shown = mini_here("show", "Mix.cpp:4-9").out
+    for number, line in enumerate(mini_here.lines(MIX)[3:9], 4):
         assert re.search(rf"^ +{number}  {re.escape(line)}$", shown, re.MULTILINE), (number, shown)
 
 
-def test_an_operator(mini: Searching) -> None:
-    one = page(mini, "aten::blend")
+def test_an_operator(mini_here: Searching) -> None:
+    one = page(mini_here, "aten::blend")
     assert one["kind"] == "operator"
     assert one["lines"][0].startswith("- func: blend")
 
 
 @pytest.mark.parametrize("target", ["Mix.cpp:9999", "Mix.cpp:9-3", "empty.cpp:1"])
-def test_lines_that_are_not_there(mini: Searching, target: str) -> None:
-    mini("show", target).three_parts(1, 2)
+def test_lines_that_are_not_there(mini_here: Searching, target: str) -> None:
+    mini_here("show", target).three_parts(1, 2)
 
 
 @pytest.mark.parametrize(
     "target, near", [("at::native::usee", "at::native::use"), ("Mixerr", "Mixer"), ("Mix.cp", "Mix.cpp")]
 )
-def test_what_is_not_there_gets_the_nearest(mini: Searching, target: str, near: str) -> None:
-    assert near in mini("show", target).three_parts(1).err
+def test_what_is_not_there_gets_the_nearest(mini_here: Searching, target: str, near: str) -> None:
+    assert near in mini_here("show", target).three_parts(1).err
 
 
 @pytest.mark.parametrize(
     "target", ["zzz", "../../../etc/passwd", "/etc/passwd", "/etc/passwd:1", "a\nb", "::", ":", "x" * 5000, "\x1b[2J",
                "é:3", "file:", ":5", "Mix.cpp:0", "Mix.cpp:99999999999999999999"]
 )  # fmt: skip
-def test_odd_targets(mini: Searching, target: str) -> None:
-    mini("show", "--", target).three_parts(1, 2)
+def test_odd_targets(mini_here: Searching, target: str) -> None:
+    mini_here("show", "--", target).three_parts(1, 2)
 
 
-def test_odd_files(mini: Searching) -> None:
-    assert "int latin_one()" in mini("show", "latin_one").out
-    assert mini("show", "empty.cpp").code == 0
-    assert mini("show", "oneline.cpp").code == 0
-    hostile = mini("show", "hostile.cpp")
+def test_odd_files(mini_here: Searching) -> None:
+    assert "int latin_one()" in mini_here("show", "latin_one").out
+    assert mini_here("show", "empty.cpp").code == 0
+    assert mini_here("show", "oneline.cpp").code == 0
+    hostile = mini_here("show", "hostile.cpp")
     assert not CONTROL.search(hostile.out)
     assert "[bold]markup[/bold]" in hostile.out
     assert "\u202e" not in hostile.out
@@ -272,17 +272,17 @@ def test_a_reader_that_goes_away(mini: Searching) -> None:
     assert json.dumps(done.stdout)
 
 
-def test_a_folder_is_shown_with_what_was_written_and_what_is_inside(mini):
+def test_a_folder_is_shown_with_what_was_written_and_what_is_inside(mini_here):
     """A short name, a path, JSON; what is no folder is looked up as before."""
-    out = mini("show", "aten").out
+    out = mini_here("show", "aten").out
     assert out.startswith("aten/src/ATen  ")
     assert "\nFolders\n" in out
     assert "native" in out
-    data = mini("show", "torch/nn", "--json").data
+    data = mini_here("show", "torch/nn", "--json").data
     assert data["folder"] == "torch/nn"
-    on_disk = [p for p in (mini.root / "torch/nn").rglob("*.py") if p.is_file()]
+    on_disk = [p for p in (mini_here.root / "torch/nn").rglob("*.py") if p.is_file()]
     assert data["total"] == len(on_disk)
     assert {file["path"] for file in data["files"]} == {
-        str(p.relative_to(mini.root)) for p in on_disk if p.parent.name == "nn"
+        str(p.relative_to(mini_here.root)) for p in on_disk if p.parent.name == "nn"
     }
-    assert mini("show", "torch/nothing").code != 0
+    assert mini_here("show", "torch/nothing").code != 0

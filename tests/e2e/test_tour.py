@@ -6,15 +6,15 @@ import json
 import shutil
 import stat
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import in_process
 from tests.e2e.conftest import Searching
-from tests.harness import REPOSITORY, Cli, Result
+from tests.harness import REPOSITORY, Cli, InProcess, Result
 from tests.terminal import Terminal, editor
 
 pytestmark = pytest.mark.e2e
@@ -27,13 +27,15 @@ class Reader:
 
     def __init__(self, mini: Searching, folder: Path) -> None:
         self.mini = mini
+        self.here: InProcess | None = None  # asks without a process of its own
         self.folder = folder
         self.data = folder / "data"
         self.cli = replace(mini.cli, cwd=folder)
         shutil.copytree(DATA, folder / "notes")
 
     def __call__(self, *arguments: str, **env: str) -> Result:
-        return self.cli("tour", *arguments, *self.tree(arguments), env={"PTEXPLORE_DATA": str(self.data), **env})
+        ask = self.here or self.cli
+        return ask("tour", *arguments, *self.tree(arguments), env={"PTEXPLORE_DATA": str(self.data), **env})
 
     def walk(self, *arguments: str, columns: int = 100, rows: int = 200, **env: str) -> Terminal:
         env = {"PTEXPLORE_DATA": str(self.data), **env}
@@ -58,8 +60,12 @@ def settled(mini: Searching) -> Searching:
 
 
 @pytest.fixture
-def reader(settled: Searching, tmp_path: Path) -> Iterator[Reader]:
-    return Reader(settled, tmp_path)
+def reader(
+    settled: Searching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Reader:
+    reader = Reader(settled, tmp_path)
+    reader.here = in_process(reader.cli, monkeypatch, capsys)
+    return reader
 
 
 def test_tours_are_listed_with_how_far_one_is(reader: Reader) -> None:
