@@ -139,7 +139,7 @@ class Palette(ModalScreen[Message | None]):
         if sort is not self._sort:
             self._sort = sort
             tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
-            self.query_one("#sorts", Static).update(Content(" ").join(tabs), layout=False)
+            self.query_one("#sorts", Static).update(Content().join(tabs), layout=False)
         if query:
             app = self.app
             self._searcher.ask(query, sort, lambda *answer: app.call_later(self._hear, *answer))
