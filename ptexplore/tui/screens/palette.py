@@ -156,7 +156,7 @@ class Palette(ModalScreen[Message | None]):
             return
         best = [HitGroup("best", view.best)] if view.best else []
         more = any(group.more != 0 for group in view.groups)
-        told = "; ".join([*view.remarks, *([MORE] if more else [])])
+        told = "; ".join([*view.how, *([MORE] if more else [])])
         self._show([*best, *view.further], trouble or told)
 
     def _show(self, groups: Sequence[HitGroup], message: str) -> None:
