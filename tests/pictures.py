@@ -17,6 +17,7 @@ from ptexplore.annotations.folders import load_folders
 from ptexplore.annotations.load import NoteLibrary as Notes
 from ptexplore.annotations.load import layers, load
 from ptexplore.annotations.marks import marks
+from ptexplore.annotations.topics import topics
 from ptexplore.cli.browse import run_child
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
@@ -65,6 +66,7 @@ def with_notes(library: Library, notes: Notes) -> Library:
     """The same with these notes alone, placed anew each time."""
     library.workspace.library = notes
     library.workspace.folder_pages = load_folders(notes.layers)
+    library.workspace.topics = topics(notes, library.workspace.folder_pages)
     library.workspace.marks = lambda trees: {  # type: ignore[method-assign]
         indexed.tree.info.name: marks(notes, indexed.tree, indexed.store) for indexed in trees
     }

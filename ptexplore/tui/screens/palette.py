@@ -139,7 +139,7 @@ class Palette(ModalScreen[Message | None]):
         if sort is not self._sort:
             self._sort = sort
             tabs = [Content.styled(f" {s.name} {s.sign}".rstrip() + " ", "reverse" if s is sort else "") for s in SORTS]
-            self.query_one("#sorts", Static).update(Content(" ").join(tabs), layout=False)
+            self.query_one("#sorts", Static).update(Content().join(tabs), layout=False)
         if query:
             app = self.app
             self._searcher.ask(query, sort, lambda *answer: app.call_later(self._hear, *answer))
@@ -156,7 +156,7 @@ class Palette(ModalScreen[Message | None]):
             return
         best = [HitGroup("best", view.best)] if view.best else []
         more = any(group.more != 0 for group in view.groups)
-        told = "; ".join([*view.remarks, *([MORE] if more else [])])
+        told = "; ".join([*view.how, *([MORE] if more else [])])
         self._show([*best, *view.further], trouble or told)
 
     def _show(self, groups: Sequence[HitGroup], message: str) -> None:

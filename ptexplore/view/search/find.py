@@ -83,13 +83,17 @@ class HitGroup:
 
 @dataclass(frozen=True, slots=True)
 class FindView:
-    """Everything a renderer needs of one search: the `best` of all sorts, then each sort, those among them."""
+    """Everything a renderer needs of one search: the `best` of all sorts, then each sort, those among them.
+
+    `how` says how it was searched; `remarks` are these and what an option of the command line shows.
+    """
 
     query: str
     groups: tuple[HitGroup, ...]
     trees: tuple[TreeInfo, ...]
     remarks: tuple[str, ...] = ()
     best: tuple[Candidate, ...] = ()
+    how: tuple[str, ...] = ()
 
     @property
     def further(self) -> tuple[HitGroup, ...]:
@@ -158,14 +162,15 @@ def find(
     remarks = search.remarks
     if search.asked.dotted and best and "::" in best[0].name and best[0].kind not in ("operator", "file", "folder"):
         remarks.append(f"nothing of Python is called {query.strip()} here: what C++ calls so is listed")
-    if search.folded:
-        remarks.append(f"{search.folded} declarations and constructors of these are not listed: --declarations")
     if wanted.text or only == "text" or (only is None and len(rated) < FEW and not called):
         lines, more_lines = matching_lines(trees, query, wanted)
         if lines:
             groups.append(HitGroup("text", tuple(lines), None if more_lines else 0))
             remarks.append(_how_text(query))
-    return FindView(query, tuple(groups), tuple(t.tree.info for t in trees), tuple(remarks), best)
+    how = tuple(remarks)
+    if search.folded:
+        remarks.append(f"{search.folded} declarations and constructors of these are not listed: --declarations")
+    return FindView(query, tuple(groups), tuple(t.tree.info for t in trees), tuple(remarks), best, how)
 
 
 def _how_text(query: str) -> str:

@@ -31,6 +31,7 @@ _RANKS = {
     "macro": (3, 5), "typedef": (4, 6), "file": (6, 7), "heading": (7, 7), "trace": (7, 8), "method": (8, 8),
     "enumerator": (8, 9), "member": (9, 9), "variable": (9, 9), "namespace": (10, 10),
 }  # fmt: skip
+_CLASSES = ("class", "struct", "union", "enum")
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
 _FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
@@ -79,9 +80,9 @@ def read_query(typed: str) -> ReadQuery:
     if dotted:
         pieces = bare.split(".")
     words = plain_words(text)
-    kept = [word for word in words if word not in STOP_WORDS]
-    dropped = tuple(word for word in words if word in STOP_WORDS) if kept else ()
     several = len(text.split()) > 1
+    kept = [word for word in words if word not in STOP_WORDS] if len(words) > 1 and "::" not in text else []
+    dropped = tuple(word for word in words if word in STOP_WORDS) if kept else ()
     question = several and bool(dropped) and "::" not in text
     if question:
         pieces = kept
@@ -271,17 +272,30 @@ def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
     fit = _entry_fit(asked, entry) or (_slipped(asked, entry) if slips else None)
     if fit is None:
         return None
-    grade, minor = fit.grade, entry.minor
+    minor = entry.minor
     if asked.dotted and not entry.python and entry.kind not in ("operator", "file", "folder"):
         minor = True  # a name with dots is Python's: what C++ calls so comes after it
-    if grade in (WHOLE, CASE) and (minor or (asked.question and len(asked.words) > 1)):
-        # Capitals are meant: an enumerator of just that name comes before a function that differs in case.
-        spelled = asked.last != lowered(asked.last) and entry.area < FOREIGN and not asked.dotted
-        grade = CASE_MINOR if grade == CASE else CASE if spelled else WHOLE_MINOR
-    elif grade == CASE and asked.last != lowered(asked.last) and not asked.joined:
-        grade = TITLE  # no note stands there for a name with capitals
     outer = _outer_rank(asked, entry)
-    return _key(asked, entry, grade, fit.extra, minor=minor, outer=outer)
+    return _key(asked, entry, _grade(asked, entry, fit, minor=minor, outer=outer), fit.extra, minor=minor, outer=outer)
+
+
+def _grade(asked: ReadQuery, entry: Entry, fit: Fit, *, minor: bool, outer: int) -> int:
+    """The grade of what is called so, whole: less where it is hardly meant; any other as it is."""
+    if fit.grade not in (WHOLE, CASE):
+        return fit.grade
+    if asked.joined and outer and lowered(entry.name).replace("_", "") != asked.joined:
+        return WORDS  # "memory format" is hardly a format somewhere in memory_viz
+    capitals = asked.last != lowered(asked.last)
+    if minor or (asked.question and len(asked.words) > 1):
+        # Capitals are meant: an enumerator of just that name comes before a function that differs in case.
+        spelled = capitals and entry.area < FOREIGN and not asked.dotted
+        return CASE_MINOR if fit.grade == CASE else CASE if spelled else WHOLE_MINOR
+    if fit.grade == CASE and not asked.joined:
+        if capitals:
+            return TITLE  # no note stands there for a name with capitals
+        if asked.plain and entry.kind in _CLASSES:
+            return WHOLE  # "tensor" is Tensor
+    return fit.grade
 
 
 def topic_key(asked: ReadQuery, fit: Fit, topic: Topic, number: int) -> Key:
@@ -301,6 +315,8 @@ def _key(asked: ReadQuery, entry: Entry, grade: int, extra: int, *, minor: bool,
     rank = _RANKS[entry.kind][asked.plain]
     if asked.path and entry.kind in ("folder", "file"):
         rank = -1
+    elif entry.kind == "folder" and entry.area:
+        rank = _RANKS["file"][asked.plain]  # nobody wrote about it
     return (grade, minor, 0, outer, extra, rank, entry.area, -entry.uses, entry.order, len(entry.name),
             len(entry.context), entry.name, entry.context)  # fmt: skip
 

@@ -196,7 +196,7 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == KERNEL)
         await pilot.press("ctrl+p", *"/Mix")
         await until(pilot, lambda: f"{MIX}" in screen(app))
-        await until(pilot, lambda: "symbols @   operators %" in screen(app))
+        await until(pilot, lambda: "symbols @  operators %" in screen(app))
         await pilot.press("tab")  # the next sort of the same words: notes
         assert app.screen.query_one("Input").value == "?Mix"
         app.screen.query_one("Input").value = '"turn(int'

@@ -32,8 +32,8 @@
   /* What was typed, understood: a name with what stands before it, or words. `stops` are the words that say nothing. */
   function read(typed, stops) {
     const text = typed.split(/\s+/).filter(Boolean).join(" "), name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
-    const dotted = DOTTED.test(name) && !FILE.test(name), said = plainWords(text), kept = said.filter((word) => !stops.has(word));
-    const dropped = kept.length ? said.filter((word) => stops.has(word)) : [], several = text.includes(" ");
+    const dotted = DOTTED.test(name) && !FILE.test(name), said = plainWords(text), several = text.includes(" ");
+    const kept = said.length > 1 && !text.includes("::") ? said.filter((word) => !stops.has(word)) : [], dropped = kept.length ? said.filter((word) => stops.has(word)) : [];
     const question = several && dropped.length > 0 && !text.includes("::");
     const pieces = question ? kept : dotted ? name.split(".") : parts(name), joined = several && pieces.length > 1;
     const call = dotted ? CALL.exec(name) : null;
@@ -153,8 +153,22 @@
     return given.length === asked.outer.length && given.every((part, i) => part === asked.outer[i]) ? 0 : 1;
   }
   const keyOf = (asked, row, grade, extra, minor, outer) => [grade, minor ? 1 : 0, 0, outer, extra,
-    asked.path && (row.kind === "d" || row.kind === "p") ? -1 : RANKS[rankKind(row)][asked.plain ? 1 : 0],
+    asked.path && (row.kind === "d" || row.kind === "p") ? -1 : RANKS[row.kind === "d" && row.area ? "p" : rankKind(row)][asked.plain ? 1 : 0],
     row.area ?? 0, -(row.uses ?? 0), order(row), row.name.length, row.context.length, row.name, row.context];
+  /* The grade of what is called so, whole: less where it is hardly meant; any other as it is. */
+  function gradeOf(asked, row, [grade], minor, outer) {
+    if (grade !== WHOLE && grade !== CASE) return grade;
+    if (asked.joined && outer && row.low.replaceAll("_", "") !== asked.joined) return WORDS; // "memory format" is hardly a format in memory_viz
+    const capitals = asked.last !== lowered(asked.last);
+    if (minor || (asked.question && asked.words.length > 1)) {
+      return grade === CASE ? CASE_MINOR : capitals && row.area < 2 && !asked.dotted ? CASE : WHOLE_MINOR;
+    }
+    if (grade === CASE && !asked.joined) {
+      if (capitals) return TITLE; // no note stands there for a name with capitals
+      if (asked.plain && "ce".includes(row.kind) && !row.method) return WHOLE; // "tensor" is Tensor
+    }
+    return grade;
+  }
   /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
   const spelled = (name) => name.replace(/^F\./, "torch.nn.functional.").replace(/^nn\./, "torch.nn.");
   function entryKey(asked, row, slipsToo) {
@@ -163,13 +177,8 @@
     }
     const fit = entryFit(asked, row) ?? (slipsToo ? slipped(asked, row) : null);
     if (!fit) return null;
-    const minor = row.minor || (asked.dotted && !row.python && !"opd".includes(row.kind));
-    let grade = fit[0];
-    const capitals = asked.last !== lowered(asked.last);
-    if ((grade === WHOLE || grade === CASE) && (minor || (asked.question && asked.words.length > 1))) {
-      grade = grade === CASE ? CASE_MINOR : capitals && row.area < 2 && !asked.dotted ? CASE : WHOLE_MINOR;
-    } else if (grade === CASE && capitals && !asked.joined) grade = TITLE; // no note stands there for a name with capitals
-    return keyOf(asked, row, grade, fit[1], minor, outerRank(asked, row));
+    const minor = row.minor || (asked.dotted && !row.python && !"opd".includes(row.kind)), outer = outerRank(asked, row);
+    return keyOf(asked, row, gradeOf(asked, row, fit, minor, outer), fit[1], minor, outer);
   }
 
   /* --- what people wrote: tours, stops, concepts, folders; a topic has names, title, titled, about, words (lists of stems) --- */

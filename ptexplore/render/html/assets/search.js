@@ -6,7 +6,7 @@
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"], ["x", "traces"]];
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
     n: "stop", h: "heading", k: "concept", x: "trace" };
-  const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4;
+  const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4, ALIKE = 3;
 
   /* --- data --- */
 
@@ -18,7 +18,7 @@
     wanted = files;
   };
   ptx.topics = (rows) => topics.push(...rows.map(([kind, number, names, title, summary, titled, about, words, href]) => (
-    { kind, number, names, title, name: title, context: kind === "d" ? names[0] : names[0].split("#")[0], summary, titled: titled.split(" "),
+    { kind, number, names, title, name: kind === "d" ? names[0] : title, context: kind === "d" ? title : names[0].split("#")[0], summary, titled: titled.split(" "),
       about: about ? about.split(" ") : [], words: words ? words.split(" ") : [], held: new Set(words.split(" ")), href })));
   /* Sorted texts: each begins with how many letters it shares with the one before it. */
   const unpacked = (texts) => {
@@ -74,7 +74,14 @@
     if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
     const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
     const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);
-    return { ...ranked(asked, of(rows), of(topics), stops), more };
+    const answer = ranked(asked, of(rows), of(topics), stops), times = new Map();
+    /* A class that a hundred headers declare is shown where it is defined, and twice more. */
+    const results = answer.results.filter((one) => {
+      const alike = `${one.kind} ${one.context} ${one.names ? one.href : one.name}`;
+      times.set(alike, (times.get(alike) || 0) + 1);
+      return times.get(alike) <= ALIKE;
+    });
+    return { results, told: answer.told, more };
   }
   ptx.search = search;
   /* Where a symbol of exactly that qualified name is: addresses from the root. */
@@ -116,7 +123,7 @@
   }
   const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
-    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one), one.summary].filter(Boolean).join(" · ")));
+    make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, [one.context, fileOf(one), one.kind === "d" ? one.summary : ""].filter(Boolean).join(" · ")));
   async function look() {
     const mine = ++turn;
     if (plain(input.value).length < LEAST) {
