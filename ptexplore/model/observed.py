@@ -244,6 +244,7 @@ class SteppedCalls(Recorded, frozen=True):
     registers: Mapping[str, tuple[Count, Count, Count]]  # by call: rdi, rsi, rdx at its entry
     closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
     units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
+    shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
     globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
     op: str | None = None  # the operator of that call

@@ -255,6 +255,7 @@ class NativeCall:
     own: int = 0  # instructions outside the calls it made
     tail: bool = False  # its caller jumped to it, as the last thing it did
     third_party: str | None = None  # the library whose code this is, compiled into one of torch's
+    alike: tuple[str, ...] = ()  # other functions of the same code, of which the linker kept one copy: any may be meant
 
 
 @dataclass(frozen=True, slots=True)

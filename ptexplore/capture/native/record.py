@@ -147,6 +147,11 @@ def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: 
         "begin": [call.begin for call in calls],
         "end": [call.end for call in calls],
         "tail": [number for number, call in enumerate(calls) if call.tail],
+        "shared": {
+            str(n): list(dict.fromkeys(name for name in map(demangle, place.others) if name != names[n]))
+            for place, n in numbers.items()
+            if place.others
+        },
         "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
         "globals": [n for place, n in numbers.items() if place.is_global],
         "stubs": dict(_stubs(calls, function, names, symbols)),

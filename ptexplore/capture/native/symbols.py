@@ -34,6 +34,8 @@ _VARIABLE, _FILE = 1, 4  # STT_OBJECT, STT_FILE
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 _GLOBAL, _WEAK = 1, 2  # STB_GLOBAL, STB_WEAK
 _COLUMNS = 5  # of a kept table: start, size, name, unit, binding
+_SHARED = 2  # of the table of further names: start, name
+_MOST_NAMES = 100  # names of one address that are told
 _SLOT = 16  # bytes of one slot of the table
 _WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
@@ -50,6 +52,7 @@ class FunctionAddress:
     A `python` function's address is that of its code object; `profile` is the probe's own profile function.
     `unit` is the source file, without folders, that the STT_FILE row above a local symbol names; "" where no such row
     can be trusted. `is_global`: its symbol is a global one, which no inline function and no template has.
+    `others` are the further names of that address: a linker may keep one copy of functions that are the same code.
     """
 
     library: str
@@ -58,6 +61,7 @@ class FunctionAddress:
     mangled: str
     unit: str = ""
     is_global: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def is_cold(self) -> bool:
@@ -94,7 +98,7 @@ class Elf:
             self.sections = self._section_table()
             self.build_id = self._build_id()
             self.stripped = all(section.type != _SYMTAB for section in self.sections)
-            self._strings, functions = self._functions(cache)
+            self._strings, functions, self._shared = self._functions(cache)
             self._starts, self._sizes, self._names, self._units, self._binds = functions
             self._variables: dict[int, str] = {}  # names by address, of those that were asked for
             self._slots = [section for section in self.sections if section.name.startswith(".plt")]
@@ -124,7 +128,15 @@ class Elf:
         name = self._text(self._strings, int(self._names[index]))
         file = int(self._units[index])
         unit = self._text(self._strings, file) if file else ""
-        return FunctionAddress(self.library, "function", start, name, unit, int(self._binds[index]) == _GLOBAL)
+        is_global = int(self._binds[index]) == _GLOBAL
+        return FunctionAddress(self.library, "function", start, name, unit, is_global, self._others(start))
+
+    def _others(self, start: int) -> tuple[str, ...]:
+        """The names of an address but the one that is kept; of very many the first."""
+        starts, names = self._shared
+        wanted = starts.dtype.type(start)
+        first, last = (int(starts.searchsorted(wanted, side=side)) for side in ("left", "right"))
+        return tuple(self._text(self._strings, int(name)) for name in names[first : min(last, first + _MOST_NAMES)])
 
     def variable_at(self, address: int) -> str:
         """The mangled name of the variable that starts at a virtual address; empty where none has a symbol."""
@@ -181,19 +193,21 @@ class Elf:
     def _rows(self, form: np.dtype[Any], section: Section) -> Any:
         return np.frombuffer(self._bytes, form, section.size // form.itemsize, section.offset)
 
-    def _functions(self, cache: Path | None) -> tuple[int, Any]:
-        """Offset of the names, and (start, size, name, unit, binding) of every function, one for each address.
+    def _functions(self, cache: Path | None) -> tuple[int, Any, Any]:
+        """Offset of the names; (start, size, name, unit, binding) of every function, one for each address.
 
-        Of several names at one address the global one is kept, then the weak one, then the larger.
+        Of several names at one address the global one is kept, then the weak one, then the larger. The others come
+        last: (start, name).
         """
         table = self._table(_SYMTAB) or self._table(_DYNSYM)
         if table is None:
-            return 0, np.zeros((_COLUMNS, 0), np.uint64)
+            return 0, np.zeros((_COLUMNS, 0), np.uint64), np.zeros((_SHARED, 0), np.uint64)
         rows, strings = table
         file = cache / f"{self.build_id}.npy" if cache is not None and self.build_id is not None else None
-        kept = _kept(file) if file is not None else None
-        if kept is not None:
-            return strings, kept
+        beside = file.with_suffix(".shared.npy") if file is not None else None
+        kept, shared = (_kept(file, _COLUMNS), _kept(beside, _SHARED)) if file and beside else (None, None)
+        if kept is not None and shared is not None:
+            return strings, kept, shared
         is_code = np.isin(rows["info"] & 15, _FUNCTIONS) & (rows["section"] != 0) & (rows["value"] != 0)
         units = _units(rows)[is_code]
         rows = rows[is_code]
@@ -204,12 +218,16 @@ class Elf:
         starts, first = np.unique(rows["value"], return_index=True)
         columns = (rows["size"], rows["name"], units, binding)
         functions = np.stack([starts, *(column[first].astype(np.uint64) for column in columns)])
-        if file is not None and len(starts) >= _WORTH_KEEPING:
+        others = np.ones(len(rows), bool)
+        others[first] = False
+        shared = np.stack([rows["value"][others], rows["name"][others].astype(np.uint64)])
+        if file is not None and beside is not None and len(starts) >= _WORTH_KEEPING:
             with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
-                text = io.BytesIO()
-                np.save(text, functions, allow_pickle=False)
-                keep_whole(file, text.getvalue())
-        return strings, functions
+                for kept_as, columns_kept in ((beside, shared), (file, functions)):
+                    text = io.BytesIO()
+                    np.save(text, columns_kept, allow_pickle=False)
+                    keep_whole(kept_as, text.getvalue())
+        return strings, functions, shared
 
     def _imported(self) -> tuple[int, Any]:
         """Offset of the names, and by relocation of .rela.plt that of the name which its slot jumps to."""
@@ -234,13 +252,13 @@ def _units(rows: Any) -> Any:
     return np.where(is_own & is_file[last], rows["name"][last], 0) if len(rows) else last
 
 
-def _kept(file: Path) -> Any | None:
-    """The sorted table from an earlier run, mapped into memory; None where there is none, or no good one."""
+def _kept(file: Path, columns: int) -> Any | None:
+    """A sorted table from an earlier run, mapped into memory; None where there is none, or no good one."""
     try:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    return rows if rows.ndim == 2 and len(rows) == _COLUMNS and rows.dtype == np.uint64 else None
+    return rows if rows.ndim == 2 and len(rows) == columns and rows.dtype == np.uint64 else None
 
 
 @dataclass(frozen=True, slots=True)

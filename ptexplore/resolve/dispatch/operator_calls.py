@@ -123,7 +123,8 @@ def _called_boxed(
     own = [o for o in own if fits(o.schema, own_inputs(o.schema, claim.event.inputs))]
     outer = around.operator
     if around.layered and outer is not None and outer.event.name == claim.event.name:
-        return next((o for o in own if outer.hop.op in (None, o.name)), None)
+        own = [o for o in own if outer.hop.op in (None, o.name)]
+        return own[0] if len(own) == 1 else None
     return own[0] if len(own) == 1 and not matching else None
 
 

@@ -146,7 +146,7 @@ class KnownTensors:
         for (name, tensor), (_name, of_base) in both:
             known, since, seen = self.by_impl.get(tensor.impl, (None, 0, 0))
             last = self._last_reading(of_base.impl, position)
-            if last is not None:
+            if last is not None and self._may_be(last.layers[0].raw, of_base):
                 known, since, seen = last.layers[0].raw, last.since, last.observation
                 layers[name] = last.layers
             if known is not None and since <= position:
@@ -189,6 +189,15 @@ class KnownTensors:
         readings = self.layered.get(impl, ())
         before = bisect_right(readings, position, key=lambda reading: reading.since)
         return readings[before - 1] if before else None
+
+    def _may_be(self, raw: int, tensor: RecordedTensor) -> bool:
+        """Whether a set that was read at an address can be that of the tensor that is there now: its device's key.
+
+        A tensor that was read and nothing held may be gone, and another one at its address.
+        """
+        backend = self.keys.keys.get(BACKENDS.get(tensor.device.split(":")[0], ""))
+        low = (1 << self.keys.backends) - 1
+        return backend is None or not raw & low or bool(raw & low & backend.raw)
 
     def _inputs(
         self, claim: Claim, position: int

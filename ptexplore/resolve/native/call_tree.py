@@ -34,11 +34,20 @@ class Function:
     is_global: bool = False  # its symbol is a global one: the function is neither inline nor made of a template
     code: PythonCode | None = None
     inlined: bool = False  # it left no frame: what it calls, and nothing else calls so, was seen in its caller's
+    shared: tuple[str, ...] = ()  # further names of its address, demangled
 
     @cached_property
     def name(self) -> Name:
         """Its name, taken apart."""
         return parse(self.demangled)
+
+    @cached_property
+    def alike(self) -> tuple[str, ...]:
+        """The other functions that have its address, by their names: the same code, kept once by the linker.
+
+        A constructor and a destructor have two names each for the same function.
+        """
+        return tuple(name for name in self.shared if parse(name).qualified != self.name.qualified)
 
     @cached_property
     def landmark(self) -> Landmark:
@@ -124,6 +133,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
             closed=kind == "python" or (library in calls.closed and not library.startswith(_OPEN)),
             unit=calls.units.get(str(number), ""),
             is_global=number in calls.globals,
+            shared=calls.shared.get(str(number), ()),
             code=calls.codes.get(str(number)),
         )
         for number, (library, kind, mangled, demangled) in enumerate(calls.functions)

@@ -214,4 +214,5 @@ def _owns(frame: NativeFrame) -> bool:
 
 def _native_call(frame: NativeFrame) -> NativeCall:
     function = frame.function
-    return NativeCall(function.demangled, function.mangled, function.library, frame.own, frame.tail)
+    alike = function.alike if not function.closed else ()
+    return NativeCall(function.demangled, function.mangled, function.library, frame.own, frame.tail, alike=alike)

@@ -125,8 +125,20 @@ class Sites:
         """The source of a function; `near` is the file of what called it."""
         if MADE.match(function.demangled) and function.mangled and not function.closed:
             return self._compilers_own(function, near)
+        if function.alike and not function.closed:
+            return self._alike(function, near)
         why = _why_none(function)
         return unknown(why) if why else self.named(function.name, _linkage(function), near)
+
+    def _alike(self, function: Function, near: str | None) -> SourceRef:
+        """A function whose code the linker shares with others: any of them may have been called."""
+        names = (function.name, *map(parse, function.alike))
+        refs = [self.named(name, UNLINKED, near) for name in names[:_MOST]]
+        places = dict.fromkeys(replace(ref, reason=None) for ref in refs if ref.path is not None)
+        text = f"{len(names)} functions share this code, and which of them was called is not told"
+        if not places:
+            return unknown(text)
+        return SourceRef(None, None, None, "ambiguous", reason=text, candidates=tuple(places))
 
     @remembered
     def named(self, name: Name, linkage: Linkage = UNLINKED, near: str | None = None) -> SourceRef:

@@ -184,6 +184,9 @@ def shown_name(hop: Hop) -> str:
     """A frame's name to show."""
     symbol = hop.native.symbol if hop.native is not None else ""
     shown = display(symbol) if symbol else hop.name
+    if hop.native is not None and hop.native.alike:
+        count = len(hop.native.alike)
+        return f"{shown} or {f'one of {count} others' if count > 1 else display(hop.native.alike[0])} of the same code"
     return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
 
 
