@@ -31,7 +31,23 @@ def test_functions_lie_where_the_linker_says(tmp_path: Path) -> None:
     for _ in range(2):  # read, then from the cache
         place = Symbols(maps, tmp_path).at(at + 3)
         assert (place.library, place.kind, place.start, place.mangled) == (LIBRARY.name, "function", at, ADD)
-    assert [one.suffix for one in tmp_path.iterdir()] == [".npy"]
+    assert sorted(one.suffixes for one in tmp_path.iterdir()) == [[".npy"], [".shared", ".npy"]]
+
+
+@pytest.mark.skipif(not LIBRARY.exists() or shutil.which("nm") is None, reason="no libtorch_cpu.so, or no nm")
+def test_all_names_of_an_address_are_known(tmp_path: Path) -> None:
+    """As nm lists them: the linker keeps one copy of functions that are the same code."""
+    library = LIBRARY.with_name("libc10.so")
+    names: dict[int, set[str]] = {}
+    for line in _text_symbols(library):
+        start, _kind, name = line.split()
+        names.setdefault(int(start, 16), set()).add(name)
+    shared = {start: among for start, among in names.items() if len(among) > 1}
+    assert len(shared) > 50
+    for elf in (Elf(str(library), tmp_path), Elf(str(library), tmp_path)):
+        for start, among in shared.items():
+            function = elf.at(start)
+            assert among <= {function.mangled, *function.others}, start
 
 
 @pytest.mark.skipif(not LIBRARY.exists(), reason="no libtorch_cpu.so")
