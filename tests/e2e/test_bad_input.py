@@ -181,7 +181,7 @@ def test_input_is_not_taken_from_the_terminal(cli: Cli) -> None:
         "sum(range(10**12))",
     ],
 )
-def test_what_never_ends_is_stopped(cli: Cli, expression: str) -> None:
+def test_what_never_ends_is_stopped(command: InProcess, expression: str) -> None:
     setup = (
         "import signal, threading, time\n"
         "def loop():\n"
@@ -191,7 +191,7 @@ def test_what_never_ends_is_stopped(cli: Cli, expression: str) -> None:
         "    threading.Thread(target=lambda: time.sleep(1000)).start()\n"
         "    time.sleep(1000)\n"
     )
-    result = trace(cli, expression, "--setup", setup, "--timeout", "1").three_parts(FAILED)
+    result = trace(command, expression, "--setup", setup, "--timeout", "1").three_parts(FAILED)
     assert "within 1 s" in result.err
     assert "--timeout" in result.err
 
