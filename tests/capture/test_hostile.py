@@ -175,8 +175,8 @@ def test_when_ptexplore_itself_goes_away_nothing_runs_on(
     assert not running(mark)
 
 
-def test_stdin_is_empty(runtime: Runtime) -> None:
-    assert "EOFError" in failure(runtime, "input()").message
+def test_stdin_is_empty(warm: Runtime) -> None:
+    assert "EOFError" in failure(warm, "input()").message
 
 
 def test_recursion_without_end(warm: Runtime) -> None:
@@ -214,8 +214,8 @@ def test_classes_that_cannot_be_asked_anything(warm: Runtime) -> None:
     assert "Odd" in failure(warm, "fail()", setup=(setup,)).message
 
 
-def test_a_neighbour_folder_that_is_gone(runtime: Runtime, tmp_path: Path) -> None:
-    assert trace(runtime, "torch.add(a, b)", cwd=str(tmp_path / "gone")).result.type == "torch.Tensor"
+def test_a_neighbour_folder_that_is_gone(warm: Runtime, tmp_path: Path) -> None:
+    assert trace(warm, "torch.add(a, b)", cwd=str(tmp_path / "gone")).result.type == "torch.Tensor"
 
 
 def test_torch_of_another_place_is_refused(runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,18 @@ from tests import first_runs, searched_source
 from tests.conftest import in_process
 from tests.harness import Cli, InProcess, Result
 
+BACKWARD = ("(a * b).sum()", "--backward")
+
+
+def save_whole(command: InProcess, arguments: tuple[str, ...], out: Path) -> None:
+    """Save a trace that is stepped whole, backward too where it is asked for; skip where nothing can be stepped."""
+    for _ in range(4):  # on a busy machine it may look too long to be stepped whole
+        result = command("trace", *arguments, "--json", "--save", str(out))
+        if not result.data["captured"].get("native"):
+            pytest.skip(f"no native pass here: {result.data['captured'].get('reason')}")
+        if any(hop["name"].endswith("Engine::execute") for hop in result.hops) == ("--backward" in arguments):
+            return
+
 
 @dataclass(frozen=True)
 class Searching:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness import GENERATED, Cli, torch_version
+from tests.harness import GENERATED, InProcess, torch_version
 
 pytestmark = pytest.mark.e2e
 
 
-def test_every_generated_record_is_confirmed(cli: Cli) -> None:
-    counts = cli("doctor", "--json").data["registrations"]
+def test_every_generated_record_is_confirmed(command: InProcess) -> None:
+    counts = command("doctor", "--json").data["registrations"]
     assert counts["generated"]["confirmed"] == counts["generated"]["total"]
     expected = GENERATED.get(torch_version().split("+")[0])
     if expected:
@@ -21,8 +21,8 @@ def test_every_generated_record_is_confirmed(cli: Cli) -> None:
     assert counts["handwritten"]["confirmed"] <= counts["handwritten"]["total"]
 
 
-def test_it_says_what_is_there(cli: Cli) -> None:
-    text = cli("doctor").out
+def test_it_says_what_is_there(command: InProcess) -> None:
+    text = command("doctor").out
     assert torch_version().split("+")[0] in text
     compact = text.replace(",", "")
     expected = GENERATED.get(torch_version().split("+")[0])
@@ -31,8 +31,8 @@ def test_it_says_what_is_there(cli: Cli) -> None:
     assert "cache" in text
 
 
-def test_json_names_trees_and_torch(cli: Cli) -> None:
-    data = cli("doctor", "--json").data
+def test_json_names_trees_and_torch(command: InProcess) -> None:
+    data = command("doctor", "--json").data
     assert data["torch"]["version"] == torch_version()
     assert len(data["torch"]["git_version"]) == 40
     assert data["trees"][0]["layers"] == ["generated", "wheel"]

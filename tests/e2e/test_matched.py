@@ -113,8 +113,8 @@ def test_what_a_checkouts_place_may_claim(traced: tuple[Result, tuple[str, ...],
                 assert torch_version() in ref["reason"], ref
 
 
-def test_stub_and_kernel_say_how_they_are_known(sourced: Cli) -> None:
-    hops = sourced("trace", "a * b", "--no-native", "--json").hops
+def test_stub_and_kernel_say_how_they_are_known(sourced: Cli, sourced_command: InProcess) -> None:
+    hops = sourced_command("trace", "a * b", "--no-native", "--json").hops
     stub = next(hop for hop in hops if hop["kind"] == "stub")
     kernel = next(hop for hop in hops if hop["kind"] == "native")
     assert stub["name"] == "at::native::mul_stub"
@@ -126,8 +126,8 @@ def test_stub_and_kernel_say_how_they_are_known(sourced: Cli) -> None:
     assert kernel["registration"]["path"].endswith("native/cpu/BinaryOpsKernel.cpp")
 
 
-def test_the_terminal_says_which_trees(sourced: Cli) -> None:
-    text = " ".join(sourced("trace", "a * b").out.replace("│", "").split())
+def test_the_terminal_says_which_trees(sourced_command: InProcess) -> None:
+    text = " ".join(sourced_command("trace", "a * b").out.replace("│", "").split())
     word = "matches" if MATCHED else "version-skew"
     assert re.search(rf"source \S+ \(2\.6\.0.*\): {word}", text), text
     assert "mul_kernel" in text
@@ -135,24 +135,24 @@ def test_the_terminal_says_which_trees(sourced: Cli) -> None:
         assert re.search(rf"version-skew \(\S+ is 2\.6\.0\w*, torch here {re.escape(torch_version())}\)", text), text
 
 
-def test_the_card_goes_down_to_the_kernels(sourced: Cli) -> None:
-    card = sourced("op", "mul.Tensor", "--json").data
+def test_the_card_goes_down_to_the_kernels(sourced: Cli, sourced_command: InProcess) -> None:
+    card = sourced_command("op", "mul.Tensor", "--json").data
     cpu = next(row for row in card["keys"] if "CPU" in row["keys"])
     stubs = [stub for target in cpu["targets"] for stub in target["stubs"]]
     assert [stub["name"] for stub in stubs] == ["at::native::mul_stub"]
     assert [kernel["name"] for kernel in stubs[0]["kernels"]] == ["at::native::mul_kernel"]
     assert "mul_kernel" in sourced.line_of(stubs[0]["kernels"][0]["source"])
-    text = sourced("op", "mul.Tensor").out
+    text = sourced_command("op", "mul.Tensor").out
     assert "BinaryOpsKernel.cpp:" in text
-    manual = sourced("op", "copy_", "--json").data
+    manual = sourced_command("op", "copy_", "--json").data
     autograd = next(row for row in manual["keys"] if "AutogradCPU" in row["keys"])
     assert "m.impl(" in sourced.line_of(autograd["op_entry"])
     assert autograd["kernel"].endswith("::copy_")
     assert autograd["registration"]["precision"] == ("registered" if MATCHED else "version-skew")
 
 
-def test_doctor_says_how_the_checkout_relates(sourced: Cli) -> None:
-    report = sourced("doctor", "--json").data
+def test_doctor_says_how_the_checkout_relates(sourced_command: InProcess) -> None:
+    report = sourced_command("doctor", "--json").data
     checkout = report["checkouts"][0]
     counts = report["registrations"]["handwritten"]
     if MATCHED:
@@ -165,19 +165,19 @@ def test_doctor_says_how_the_checkout_relates(sourced: Cli) -> None:
         assert checkout["relation"] == "version-skew"
         assert counts["confirmed"] == 0
         assert counts["total"] > 1_000
-    assert "".join(checkout["why"].split()) in "".join(sourced("doctor").out.split())
+    assert "".join(checkout["why"].split()) in "".join(sourced_command("doctor").out.split())
 
 
-def test_what_a_hidden_guard_may_change_stays_predicted(sourced: Cli) -> None:
+def test_what_a_hidden_guard_may_change_stays_predicted(sourced: Cli, sourced_command: InProcess) -> None:
     """The hand-written binding of torch.tensor has a line now; its guards are not followed all the same."""
-    hops = sourced("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
+    hops = sourced_command("trace", "torch.tensor([1.0])", "--no-native", "--json").hops
     assert {hop["status"] for hop in hops if hop["kind"] == "key"} == {"predicted"}
     binding = next(hop for hop in hops if hop["kind"] == "binding")
     assert "THPVariable_tensor" in sourced.line_of(binding["source"])
 
 
-def test_without_a_checkout_the_atlas_names_lines(cli: Cli) -> None:
-    data = cli("trace", "a.copy_(b)", "--no-native", "--json").data
+def test_without_a_checkout_the_atlas_names_lines(command: InProcess) -> None:
+    data = command("trace", "a.copy_(b)", "--no-native", "--json").data
     assert [tree["layers"] for tree in data["trees"]] == [["generated", "wheel"], ["atlas"]]
     places = [ref for hop in data["hops"] if (ref := hop["source"])["tree"] == "atlas"]
     assert places

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import BACKWARD, save_whole
 from tests.harness import InProcess, Result, made_once, nested
 
 pytestmark = pytest.mark.e2e
@@ -25,20 +26,11 @@ def saved(command: InProcess, tmp_path_factory: pytest.TempPathFactory) -> dict[
         "add": ("torch.add(a, b)", "--grad"),
         "conv2d": ("F.conv2d(x, w)", "--grad", "--var", "x=torch.randn(1, 3, 8, 8)",
                    "--var", "w=torch.randn(4, 3, 3, 3)"),
-        "backward": ("(a * b).sum()", "--backward"),
+        "backward": BACKWARD,
     }.items():  # fmt: skip
-        file = made_once(tmp_path_factory, f"{name}.json", partial(_save, command, arguments, name))
+        file = made_once(tmp_path_factory, f"{name}.json", partial(save_whole, command, arguments))
         found[name] = (command, str(file))
     return found
-
-
-def _save(command: InProcess, arguments: tuple[str, ...], name: str, out: Path) -> None:
-    for _ in range(4):  # on a busy machine it may look too long to be stepped whole
-        result = command("trace", *arguments, "--json", "--save", str(out))
-        if not result.data["captured"].get("native"):
-            pytest.skip(f"no native pass here: {result.data['captured'].get('reason')}")
-        if any(hop["name"].endswith("Engine::execute") for hop in result.hops) == (name == "backward"):
-            return
 
 
 def shown(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.harness import THOROUGH, InProcess, Result, result_once
+from tests.e2e.conftest import BACKWARD, save_whole
+from tests.harness import THOROUGH, InProcess, Result, made_once, nested, result_once
 
 pytestmark = pytest.mark.e2e
 
@@ -219,18 +222,16 @@ def test_an_operator_of_the_users_own(trace: Trace) -> None:
     assert own["instructions"] > inner["instructions"]
 
 
-def test_backward_runs_nodes(trace: Trace) -> None:
-    for _ in range(4):  # on a busy machine it may look too long to be stepped whole
-        result = trace("(a * b).sum()", "--backward", again=True)
-        if path_to(result.tree, "Engine::execute") is not None:
-            break
-    nodes = [hop for hop in result.hops if hop["kind"] == "node" and hop["phase"] == "backward"]
+def test_backward_runs_nodes(command: InProcess, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = made_once(tmp_path_factory, "backward.json", partial(save_whole, command, BACKWARD))
+    hops = nested(json.loads(file.read_text(encoding="utf-8"))["hops"])
+    nodes = [hop for hop in hops if hop["kind"] == "node" and hop["phase"] == "backward"]
     assert [hop["name"].rsplit("::", 2)[-2] for hop in nodes[:2]] == ["SumBackward0", "MulBackward0"]
     for hop in nodes:
         assert hop["status"] == "observed", hop
         assert hop["instructions"], hop
-    path = path_to(result.tree, "MulBackward0::apply")
-    assert path is not None, result
+    path = path_to([hop for hop in hops if hop["parent"] is None], "MulBackward0::apply")
+    assert path is not None
     in_order(path, ["Engine::execute", "Engine::evaluate_function", "MulBackward0::apply"])
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ptexplore.model.places import Runtime
 from tests import searched_source
+from tests.conftest import in_process
 from tests.e2e.conftest import Searching
-from tests.harness import REPOSITORY, Cli, Result
+from tests.harness import REPOSITORY, Cli, InProcess, Result
 
 pytestmark = pytest.mark.e2e
 MIX = "aten/src/ATen/native/Mix.cpp"
@@ -70,9 +72,10 @@ class Group:
 
     cli: Cli
     root: Path
+    here: InProcess | None = None  # asks without a process of its own
 
     def __call__(self, *arguments: str, **env: str) -> Result:
-        return self.cli(*arguments, env=env)
+        return (self.here or self.cli)(*arguments, env=env)
 
     def data(self, *arguments: str) -> Any:
         return json.loads(self(*arguments).out)
@@ -83,14 +86,17 @@ class Group:
 
 
 @pytest.fixture
-def group(mini: Searching, tmp_path: Path) -> Group:
+def group(
+    mini: Searching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Group:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/mine.md").write_text(NOTE)
-    return Group(Cli(mini.cli.cache, tmp_path), mini.root)
+    cli = Cli(mini.cli.cache, tmp_path)
+    return Group(cli, mini.root, in_process(cli, monkeypatch, capsys))
 
 
 @pytest.fixture(scope="session")
-def traced(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Group:
+def beside_torch(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Group:
     """The same beside the installed torch, with the small tree as its checkout."""
     base = tmp_path_factory.mktemp("shown")
     shutil.copytree(warm_cache, base / "cache")
@@ -104,6 +110,15 @@ def traced(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Group:
     assert cli("fetch", "--from", str(root)).code == 0
     assert cli("index", "--checkout", "mini").code == 0
     return Group(cli, root)
+
+
+@pytest.fixture
+def traced(
+    beside_torch: Group, warm: Runtime, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Group:
+    """The same, asked without a process of its own."""
+    del warm
+    return replace(beside_torch, here=in_process(beside_torch.cli, monkeypatch, capsys))
 
 
 def test_show_marks_the_line_and_names_the_note(group: Group) -> None:
