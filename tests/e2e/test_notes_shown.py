@@ -165,7 +165,7 @@ def test_find_knows_notes_by_id_title_and_words(group: Group) -> None:
     assert "mine#turns  Where it turns  stop  ptexplore tour mine turns" in shown.out, shown
     lost = group.data("find", "--tree", "mini", "mine#lost", "--kind", "note", "--json")["groups"][0]["results"][0]
     assert (lost["source"]["line"], lost["source"]["precision"]) == (None, "unknown")
-    assert group("find", "--tree", "mini", "quetzalcoatls", "--kind", "note").three_parts(1)
+    assert group("find", "--tree", "mini", "xquetzalcoatl", "--kind", "note").three_parts(1)
 
 
 def test_a_projects_notes_that_are_missing_are_said_and_the_rest_works(group: Group) -> None:
