@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Event
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from ptexplore.errors import PtexploreError
@@ -57,39 +58,49 @@ class Answer:
     complete: bool = False
 
 
+Hear = Callable[[Pointed, Answer], object]
+
+
 class FactsReader:
-    """Finds the facts of symbols in a thread, with connections of its own; of several questions the last one counts."""
+    """Finds the facts of symbols in a thread, with connections of its own; of several questions the last one counts.
+
+    The thread is no reason to stay: what it looks up ends with the program.
+    """
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._last = 0
         self._known: OrderedDict[_Key, SymbolFacts] = OrderedDict()
         self._calls: OrderedDict[_Key, CallsView] = OrderedDict()
-        self._asked = Event()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="facts")
+        self._questions: SimpleQueue[tuple[Pointed, Hear] | None] = SimpleQueue()
+        Thread(target=self._answer, name="facts", daemon=True).start()
 
-    def ask(self, pointed: Pointed, hear: Callable[[Pointed, Answer], object]) -> None:
+    def ask(self, pointed: Pointed, hear: Hear) -> None:
         """Find what the cursor is on; `hear` is called in the thread, unless something else was asked meanwhile.
 
         Twice: who calls it, and whom it calls, takes longer, and is looked up once the cursor rests there.
         """
-        self._last += 1
-        self._asked.set()
-        self._pool.submit(self._answer, self._last, pointed, hear)
+        self._questions.put((pointed, hear))
 
     def close(self) -> None:
-        """Wait for nothing."""
-        self._last += 1
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Look up nothing more."""
+        self._questions.put(None)
 
-    def _answer(self, number: int, pointed: Pointed, hear: Callable[[Pointed, Answer], object]) -> None:
-        if number != self._last:
-            return
-        self._asked.clear()
-        for answer in self._steps(pointed):
-            if number != self._last:
-                return
-            hear(pointed, answer)
+    def _answer(self) -> None:
+        while (question := self._questions.get()) is not None:
+            pointed, hear = question
+            for answer in self._steps(pointed):
+                if not self._questions.empty():
+                    break
+                hear(pointed, answer)
+
+    def _rests(self) -> bool:
+        """Whether nothing else is asked for a moment."""
+        end = time.monotonic() + _RESTS
+        while time.monotonic() < end:
+            if not self._questions.empty():
+                return False
+            time.sleep(_RESTS / 10)
+        return True
 
     def _steps(self, pointed: Pointed) -> Iterator[Answer]:
         try:
@@ -101,7 +112,7 @@ class FactsReader:
             calls = self._calls.get(key)
             has_calls = symbol[1].kind == "function"
             yield Answer(facts, remark, meant, calls, calls is not None or not has_calls)
-            if calls is None and has_calls and not self._asked.wait(_RESTS):
+            if calls is None and has_calls and self._rests():
                 _keep(self._calls, key, self._call_reader.around(symbol[1], key[0], most=_MOST))
                 yield Answer(facts, remark, meant, self._calls[key], complete=True)
         except PtexploreError as error:

@@ -377,21 +377,17 @@
   }
   /* A stop is read once its lab was predicted, its question answered, or the reader marked it: not by going on. */
   function askFirst() {
-    for (const one of $$(".lab, .question")) {
-      const lab = one.matches(".lab"), answers = $$("details", one);
-      if (lab && !answers.length) continue;
-      const what = lab ? "What will it give?" : "Your answer";
-      const field = make("input", { type: "text", autocomplete: "off", "aria-label": what, placeholder: what });
-      const told = make("p", { class: "facts told", role: "status" });
-      const form = make("form", { class: "predict" }, field, " ", make("button", {}, lab ? "Compare" : "That is it"));
+    for (const form of $$("form.predict")) {
+      const lab = form.closest(".lab"), told = form.nextElementSibling;
       form.addEventListener("submit", (e) => {
         e.preventDefault();
-        if (!field.value.trim()) return;
-        for (const answer of answers) answer.open = true;
-        told.textContent = lab ? `You predicted: ${field.value}` : `You answered: ${field.value}. Whether that is right, the stop says.`;
+        const typed = $("input", form).value;
+        if (!typed.trim()) return;
+        for (const answer of lab ? $$("details", lab) : []) answer.open = true;
+        told.textContent = lab ? `You predicted: ${typed}` : `You answered: ${typed}. Whether that is right, the stop says.`;
+        told.hidden = false;
         change((known) => known.done.add(stopHere()));
       });
-      if (lab) answers[0].before(form, told); else one.append(form, told);
     }
   }
   function toggleDone() {
