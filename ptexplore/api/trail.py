@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
+from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
 from ptexplore.view.trace.rows import Options, view
 
 if TYPE_CHECKING:
@@ -89,6 +89,16 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         []
         """
         return self.record.findings
+
+    @property
+    def ending(self) -> Ending | None:
+        """What the expression raised, where and why; None where it raised nothing.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("a.view(5)", native=False).ending.function
+        'infer_size_impl'
+        """
+        return self.record.ending
 
     def find(self, text: str) -> list[Hop]:
         """Every step whose name, operator or source path holds `text`, callers first.

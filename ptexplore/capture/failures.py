@@ -76,8 +76,12 @@ def _source(request: TraceRequest) -> str:
 
 
 def is_told(raised: dict[str, Any]) -> bool:
-    """Whether a Trail can tell what was raised: not where memory ran out, which the next run may find elsewhere."""
-    return not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
+    """Whether a Trail tells what was raised.
+
+    Not where memory ran out, which the next run may find elsewhere; nor of a name that is misspelt in the expression.
+    """
+    slip = bool(raised["close"]) and all(frame["file"] == "<expression>" for frame in raised["frames"])
+    return not slip and not _out_of_memory(raised["exception"], str(raised.get("message") or ""))
 
 
 def _out_of_memory(name: str, text: str) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.rows import Options
 
 DAY = 86400  # seconds
+DIGITS = 10  # of a hop's number
 RUN = "What is run"
 SHOWN = "What is shown"
 
@@ -54,7 +55,8 @@ def trace(
     ] = None,
     grad: Annotated[bool, Option("--grad", help="tensors that are bound require grad", rich_help_panel=RUN)] = False,
     backward: Annotated[
-        bool, Option("--backward", help="run backward too (a non-scalar result is summed)", rich_help_panel=RUN)
+        bool,
+        Option("--backward", help="run backward too, with --grad (a non-scalar result is summed)", rich_help_panel=RUN),
     ] = False,
     once: Annotated[
         bool, Option("--once", help="run once only: for code with side effects", rich_help_panel=RUN)
@@ -86,7 +88,8 @@ def trace(
         str | None, Option(metavar="TEXT", help="only hops whose name or path holds TEXT", rich_help_panel=SHOWN)
     ] = None,
     explain: Annotated[
-        int | None, Option(metavar="HOP", help="what one hop is concluded from", rich_help_panel=SHOWN)
+        str | None,
+        Option(metavar="HOP|error", help="what one hop, or the error, is concluded from", rich_help_panel=SHOWN),
     ] = None,
     as_json: Annotated[
         bool, Option("--json", help="the Trail as JSON (format 2, docs/json.md)", rich_help_panel=SHOWN)
@@ -205,11 +208,14 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     return (*command, *(("--python", python) if python else ()))
 
 
-def _explain(trail: Trail, session: Session | None, hop: int, locate: Locate, *, as_json: bool) -> None:
+def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:
     from ptexplore.render.terminal.trace import print_explanation
-    from ptexplore.view.trace.explain import explain, explanation_to_json
+    from ptexplore.view.trace.explain import ERROR, explain, explain_error, explanation_to_json
 
-    explanation = explain(trail, session, hop)
+    if asked != ERROR and not (asked.isascii() and asked.isdigit() and len(asked) < DIGITS):
+        why = "it takes a hop's number, or the word error"
+        raise PtexploreError(f"--explain {asked} is no hop", why, "--full shows every hop's number", USAGE)
+    explanation = explain_error(trail, session) if asked == ERROR else explain(trail, session, int(asked))
     if as_json:
         print(explanation_to_json(explanation))
     else:

@@ -97,6 +97,9 @@ class Traces:
     def url(name: str) -> str:
         return f"traces/{name}.html"
 
+    def _places(self, trail: Trail, url: str) -> Shown:
+        return places(self.site, url, {info.name: info for info in trail.trees})
+
     def write(self) -> None:
         """The page of each, and the list."""
         for name, trail, session in self.given:
@@ -105,6 +108,7 @@ class Traces:
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
                 tree=tree(self.site, trail, shown.rows, url),
+                ending=Markup("".join(_line(line, self._places(trail, url)) for line in shown.ending)),
                 left=[text.partition(": --full")[0] for text in shown.left_out],  # without the terminal's options
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
@@ -102,7 +103,26 @@ def linked(location: tuple[str, int] | None) -> str:
 
 def print_next(console: Console, command: str, before: str = "") -> None:
     """What to type next."""
-    console.print(Text.assemble((f"{before}next: ", "dim"), (clean(command), "cyan")))
+    print_command(console, command, f"{before}next: ")
+
+
+def print_command(console: Console, command: str, label: str) -> None:
+    """A command to type, behind a label: one that is too long goes on behind a backslash, as a shell reads it."""
+    indent = " " * len(label.lstrip("\n"))
+    try:
+        words = [shlex.quote(word) for word in shlex.split(clean(command))]
+    except ValueError:  # what was cleaned away was a quote's other half
+        words = [clean(command)]
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(indent) + len(lines[-1]) + len(word) + 3 > console.width:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}"
+    for number, line in enumerate(lines):
+        more = " \\" if number < len(lines) - 1 else ""
+        styled_line = Text.assemble((indent if number else label, "dim"), (f"{line}{more}", "cyan"))
+        console.print(styled_line, soft_wrap=len(indent) + len(line) + len(more) > console.width)
 
 
 def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ptexplore.model.observed import Remark, records
-from ptexplore.render.terminal.console import Locate, drawn, folded
+from ptexplore.render.terminal.console import Locate, drawn, folded, print_command
 from ptexplore.safe_text import clean
 from ptexplore.view.line import place_spans
 
@@ -97,7 +97,7 @@ def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
         folded(console, Text(line, style="dim"), "", "  ")
     for label, steps in (("next:", view.next_steps), ("read:", view.read)):
         for number, step in enumerate(steps):
-            console.print(Text.assemble((f"{'' if number else label:5} ", "dim"), (clean(step), "cyan")))
+            print_command(console, step, f"{'' if number else label:5} ")
 
 
 def print_output(console: Console, session: Session) -> None:

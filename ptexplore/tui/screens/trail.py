@@ -186,7 +186,9 @@ class TrailScreen(Screen[None]):
 
     def _show_facts(self) -> None:
         page = self.tree_of_hops.page
-        parts = [(f"{clean(text)}\n", "") for text in (*page.facts, *page.left_out)]
+        told = ["".join(span.text for span in line.spans) for line in page.ending]
+        parts = [(f"{clean(text)}\n", "$text-warning" if number == 0 else "") for number, text in enumerate(told)]
+        parts += [(f"{clean(text)}\n", "") for text in (*page.facts, *page.left_out)]
         parts += [(f"! {clean(text)}\n", "$text-warning") for text in page.findings]
         self.query_one("#facts", Static).update(Content.assemble(*parts).rstrip())
 

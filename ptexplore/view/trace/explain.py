@@ -9,7 +9,7 @@ from typing import Any
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import TRAIL_FORMAT, Hop, HopRow, Observation, Session, Trail, walk
+from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopRow, Observation, Session, Trail, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.saved import rows
 
@@ -56,8 +56,36 @@ class Explanation:
     why: tuple[str, ...]
     observations: tuple[Observation, ...]
     recorded: tuple[Observation, ...]
-    hop: Hop
+    hop: Hop | None
     parent: int | None
+    ending: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedEnding:
+    """What the expression raised, as `--explain error --json` prints it."""
+
+    format: int = field(default=TRAIL_FORMAT, kw_only=True)
+    ending: Ending
+    observations: tuple[Observation, ...]
+
+
+ERROR = "error"  # what `--explain` takes for what the expression raised
+RAISED = ("raised", "thrown")  # the kinds of observations that an ending is concluded from
+
+
+def explain_error(trail: Trail, session: Session | None) -> Explanation:
+    """Explain what the expression raised. Raises PtexploreError (usage) where it raised nothing."""
+    ending = trail.ending
+    if ending is None:
+        raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
+    evidence = tuple(o for o in session.observations if o.kind in RAISED) if session else ()
+    facts = [("raised in", ending.stage), *_known(replace(ending, why=(), message="", stack=()))]
+    facts = [(name, value) for name, value in facts if name not in ("stage", "source", "python")]
+    facts += [("left in C++", name) for name in ending.stack]
+    places = [("thrown at", ending.source), *((f"left {left.name}()", left.source) for left in ending.python)]
+    title = f"{ending.exception}: {ending.message}"
+    return Explanation(title, tuple(facts), tuple(places), ending.why, evidence, evidence, None, None, ending)
 
 
 def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
@@ -98,6 +126,9 @@ def _less(name: str, value: str, unread: tuple[str, ...]) -> tuple[str, str]:
 def explanation_to_json(explanation: Explanation) -> str:
     """The hop as in a saved Trail, with the ids of its children, and its observations: as JSON text."""
     hop = explanation.hop
+    if hop is None:
+        assert explanation.ending is not None
+        return to_json(ExplainedEnding(explanation.ending, explanation.recorded))
     row = replace(next(rows([hop])), parent=explanation.parent)
     return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 

@@ -101,7 +101,8 @@ def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
         how = "--full shows all, --native NAME opens what holds NAME"
         out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row): {how}")
     if helpers:
-        out.append(f"{helpers} Python helper calls that ran no operator are not shown")
+        calls = "calls that ran no operator are" if helpers > 1 else "call that ran no operator is"
+        out.append(f"{helpers} Python helper {calls} not shown")
     return tuple(out)
 
 
