@@ -200,7 +200,7 @@ def test_two_first_runs_after_one_that_was_killed_build_once_and_import_nothing_
     assert not [file for file in ran.files if is_leftover(file)]
     assert not ran.imported
     built = database(warm_cache).stat()
-    assert cli("op", "add.Tensor", "--json").out == ran.outputs[0]
+    answers(cli)
     again = database(warm_cache).stat()
     assert (again.st_ino, again.st_mtime_ns) == (built.st_ino, built.st_mtime_ns), "it was made for good"
 
