@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ptexplore.model.symbols import Language
 
@@ -235,6 +236,7 @@ _CORE_FOLDERS = frozenset(_MEANT_ALONE.split())  # these folders' own files
 CORE, OTHER, FOREIGN, TEST = range(4)
 
 
+@lru_cache(maxsize=1 << 16)  # a search asks it of the same files again and again
 def area(path: str) -> int:
     """How near a file is to what readers mean: CORE, OTHER, FOREIGN (taken over, or seldom meant), TEST.
 

@@ -7,6 +7,7 @@ import difflib
 import json
 import sqlite3
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,17 @@ class Store(Database):
     def all_names(self) -> list[str]:
         """The full name of every operator."""
         return [row[0] for row in self.rows("SELECT name FROM operator ORDER BY name")]
+
+    @cached_property
+    def names_by_base(self) -> dict[str, list[str]]:
+        """The full names of the operators of each base: "add" -> "aten::add.Tensor", "aten::add.out", ….
+
+        A search asks with every letter.
+        """
+        families: dict[str, list[str]] = {}
+        for base, name in self.rows("SELECT base, name FROM operator ORDER BY name"):
+            families.setdefault(base, []).append(name)
+        return families
 
     def digests(self) -> dict[str, str]:
         """Operator -> digest of its dump and table when the catalogue was made."""

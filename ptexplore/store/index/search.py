@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import nsmallest
 from itertools import islice
 
@@ -106,9 +106,10 @@ _START = re.compile(
 )
 
 
-def word_starts(name: str) -> list[int]:
+@lru_cache(maxsize=1 << 16)  # a palette asks of the same names with every letter
+def word_starts(name: str) -> tuple[int, ...]:
     """Where the words of a name begin: TensorIterator, add_kernel and Dispatcher.h have two."""
-    return [match.start() for match in _START.finditer(name)]
+    return tuple(match.start() for match in _START.finditer(name))
 
 
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -186,7 +187,9 @@ class IndexSearch(IndexConnection):
                 return  # a slip is likely only where no name is what was typed, or begins so
             new = [name for name in islice(tier(last), 20 * most) if name not in seen]
             if score != TYPO:  # these come with the fewest slips first
-                new.sort(key=lambda name: (not name.startswith(last), len(word_starts(name)), len(name), name))
+                new.sort(key=lambda name: (not name.startswith(last), len(name), name))
+                head = new[:most]  # of short ones those with few words, which are nearest
+                new[:most] = sorted(head, key=lambda name: (not name.startswith(last), len(word_starts(name))))
             begun = begun or (score >= PREFIX and bool(new))
             seen.update(new)
             yield score, new[:most]

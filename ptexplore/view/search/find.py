@@ -36,7 +36,6 @@ from ptexplore.view.search.ranking import (
     folder_entry,
     in_order,
     may_be_called,
-    operator_base,
     operator_entry,
     public_key,
     read_query,
@@ -68,6 +67,8 @@ BY_WORDS = 5  # notes that only speak of the query: more would bury what bears i
 GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
 _BY_WORDS = (SAID, HALF_SAID, LATE_SAID, LATE_HALF)
 _LOOKED_AT = 200  # names of one sort and tree that are put in order, at least
+_FEWER = 60  # where so little was typed that all of them are alike
+_TELLING = 3  # letters that tell something
 _HEADINGS = {"symbol": "symbols", "atlas": "symbols whose text is not here (ptexplore fetch)", "operator": "operators",
              "folder": "folders", "file": "files", "note": "notes", "text": "text"}  # fmt: skip
 
@@ -206,7 +207,8 @@ class _Search:
         """Every result with its place, in no order; `only` names one group."""
         topics = self._topics(only) if only in (None, "note", "folder") else []
         named = self._named(only, slips=False)
-        if len(self.asked.words) == 1 and not any(row.key[0] <= BEGINS for row in (*named, *topics)):
+        whole = not (self.asked.joined or self.asked.question)
+        if whole and not any(row.key[0] <= BEGINS for row in (*named, *topics)):
             named = self._named(only, slips=True)  # a slip is likely where nothing is what was typed, or begins so
             topics += self._slipped_topics(only)
         return _folders_once([*named, *self._that_count(topics, named)])
@@ -239,7 +241,8 @@ class _Search:
         """
         trees, asked, wanted = self._trees, self.asked, self._wanted
         kind = wanted.kind if wanted.kind not in GROUPS else None
-        most = max(_LOOKED_AT, 3 * wanted.limit) * (8 if kind else 1)
+        at_least = _LOOKED_AT if len(asked.last) >= _TELLING else _FEWER
+        most = max(at_least, 3 * wanted.limit) * (8 if kind else 1)
         public = {(number, symbol): None for number, symbol, _way in public_symbols(trees, asked.name)}
         pairs = dict(public)
         for number, indexed in enumerate(trees):
@@ -298,22 +301,25 @@ class _Search:
     def _operators(self, *, slips: bool) -> None:
         """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
         known: set[str] = set()
-        names = self._catalogue.store.all_names() if self._catalogue is not None else []
+        by_base = self._catalogue.store.names_by_base if self._catalogue is not None else {}
         wanted = self.asked.last.lower().lstrip("_")
         every = slips or bool(self.asked.call or self.asked.joined or "." in self.asked.last)
-        bases = {base for name in names if wanted in (base := operator_base(name))}
-        uses = self._uses(bases) if len(bases) <= _LOOKED_AT else Counter()
-        fits: dict[str, bool] = {}
-        for name in names:
-            base = operator_base(name)
-            if base not in fits:
-                may = every or wanted in base or base.lstrip("_")[:1] == wanted[:1]
-                fits[base] = may and may_be_called(self.asked, base, slips=slips)
-            if fits[base] or self.asked.text in name:
-                namespace, _, bare = name.partition("::")
-                known.add(name)
-                entry = operator_entry(namespace, bare, uses[base])
-                self._rows.append(("operator", entry, partial(self._operator, name)))
+        bases = [
+            base
+            for base in by_base
+            if (every or base.lstrip("_")[:1] == wanted[:1] or (len(wanted) > 1 and wanted in base))
+            and may_be_called(self.asked, base, slips=slips)
+        ]
+        holding = {base for base in bases if wanted in base}
+        uses = self._uses(holding) if len(holding) <= _LOOKED_AT else Counter()
+        names = {name: base for base in bases for name in by_base[base]}
+        if "." in self.asked.text or "::" in self.asked.text:
+            names |= {name: base for base, of in by_base.items() for name in of if self.asked.text in name}
+        for name, base in names.items():
+            namespace, _, bare = name.partition("::")
+            known.add(name)
+            entry = operator_entry(namespace, bare, uses[base])
+            self._rows.append(("operator", entry, partial(self._operator, name)))
         text = self.asked.text
         for indexed in self._trees:
             for full in dict.fromkeys((text, f"aten::{text}")):
@@ -346,7 +352,7 @@ class _Search:
         if len(fragment) < 2 or "::" in fragment:
             return
         holders: dict[tuple[str, str], list[int]] = {}
-        most = max(_LOOKED_AT, self._wanted.limit + 1)
+        most = max(_LOOKED_AT // 2, self._wanted.limit + 1)
         for number, indexed in enumerate(self._trees):
             paths = indexed.store.files_like(fragment, most)
             if len(paths) >= most:
@@ -360,6 +366,8 @@ class _Search:
 
     def _folders(self) -> None:
         """Folders by their name or the end of their path, in the first tree that has them."""
+        if len(self.asked.last) < 2:
+            return
         holders: dict[str, list[int]] = {}
         for number, indexed in enumerate(self._trees):
             for path in indexed.store.folders():

@@ -402,11 +402,6 @@ def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: b
     return Entry(shown, name, container, minor, near, uses, python=language_of(path) == "python")
 
 
-def operator_base(name: str) -> str:
-    """An operator's name without namespace and overload: "aten::add.Tensor" -> "add"."""
-    return name.partition("::")[2].partition(".")[0]
-
-
 def may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
     """Whether operators of this base may be meant."""
     if lowered(asked.call) == lowered(base) or name_fit(asked.last.partition(".")[0], base) is not None:

@@ -282,7 +282,7 @@ def in_python(query: str, entries: list[Entry], topics: list[Topic]) -> list[str
     notes = [(topic_key(asked, fit, topic, number), topic) for number, topic in enumerate(topics)
              if (fit := topic_fit(asked, topic, weights)) is not None]  # fmt: skip
     named = [(key, entry) for entry in entries if (key := entry_key(asked, entry, slips=False)) is not None]
-    if len(asked.words) == 1 and not any(key[0] <= r.BEGINS for key, _what in [*notes, *named]):
+    if not (asked.joined or asked.question) and not any(key[0] <= r.BEGINS for key, _what in [*notes, *named]):
         named = [(key, entry) for entry in entries if (key := entry_key(asked, entry, slips=True)) is not None]
         for number, topic in enumerate(topics):
             slip = next(filter(None, (slip_fit(asked.text, name) for name in topic.names)), None)

@@ -246,7 +246,7 @@
       .map(([topic, fit]) => ({ topic, key: topicKey(asked, fit, topic) }));
     const named = (slipsToo) => rows.map((row) => ({ row, key: entryKey(asked, row, slipsToo) })).filter((one) => one.key);
     let names = named(false);
-    if (asked.words.length === 1 && ![...names, ...said].some((one) => one.key[0] <= BEGINS)) {
+    if (!asked.joined && !asked.question && ![...names, ...said].some((one) => one.key[0] <= BEGINS)) {
       names = named(true);
       for (const topic of topics) {
         const fit = topic.kind === "d" ? null : topic.names.map((name) => slipFit(asked.text, name)).find(Boolean);
