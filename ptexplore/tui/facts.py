@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ptexplore.view.trees import IndexedTree
 
 _KEPT = 300  # symbols whose facts are kept
-_RESTS = 0.3  # seconds that the cursor rests before calls are looked up
-_MOST = 6  # functions of the first level that are named, each way
+_RESTS = 0.5  # seconds that the cursor rests before calls are looked up
+_MOST = 5  # functions of the first level that are named, each way
 _Key = tuple[str, str, int, str]  # tree, path, line, qualified name
 Known = TypeVar("Known")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -109,3 +109,14 @@ def test_the_comment_above_comes_with_a_symbol_that_fits(guide: Guide) -> None:
 def test_a_tree_that_is_not_what_runs_says_so(guide: Guide) -> None:
     view = guide.stop(guide.library.tours["n"], 1)
     assert any("is not the source of the installed torch 2.13.0" in fact for fact in view.facts)
+
+
+def test_stops_without_source_are_counted_only_where_no_source_of_pytorch_is(guide: Guide) -> None:
+    tour = guide.library.tours["n"]
+    anchor = replace(tour.stops[0].anchor, path="torch/lib/NotHere.mm")
+    tour = replace(tour, stops=(replace(tour.stops[0], anchor=anchor), *tour.stops[1:]))
+    assert guide.without_source(tour) == 0, "a checkout that lacks a file is no reason to fetch"
+    (tree,) = guide.trees
+    wheel = replace(tree.tree, info=replace(tree.tree.info, relation="runtime", layers=("generated", "wheel")))
+    installed = Guide(guide.library, [Tree(wheel, tree.store, None)], "2.13.0")
+    assert installed.without_source(tour) == 1
