@@ -6,13 +6,15 @@ real program; tests/capture has more of it.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.harness import THOROUGH, Cli, InProcess, Result
+from tests.harness import CONTROL, THOROUGH, Cli, InProcess, Result
 
 pytestmark = pytest.mark.e2e
 
@@ -103,27 +105,47 @@ def test_an_option_that_does_not_parse(command: InProcess, arguments: tuple[str,
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (("torch.add(a, torch.randn(2))",), "size"),
-        (("1 / 0",), "ZeroDivisionError"),
-        (("torch.mm(a, 3)",), "TypeError"),
         (("a + 1", "--var", "x=1 / 0"), "ZeroDivisionError"),
         (("a + 1", "--setup", "raise ValueError('mine')"), "mine"),
         (("a + 1", "--with", "1"), "context"),
         (("a.nope",), "nope"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
+)
+def test_code_that_raises_before_the_expression(command: InProcess, arguments: tuple[str, ...], says: str) -> None:
+    result = trace(command, *arguments).three_parts(FAILED, USAGE)
+    assert says in result.err
+
+
+def ending(result: Result) -> dict[str, Any]:
+    """What was raised: a Trail, and the exit code of a failure."""
+    assert (result.code, result.err) == (FAILED, ""), result
+    raised: dict[str, Any] = json.loads(result.out)["ending"]
+    return raised
+
+
+@pytest.mark.parametrize(
+    "arguments, exception",
+    [
+        (("torch.add(a, torch.randn(2))",), "RuntimeError"),
+        (("1 / 0",), "ZeroDivisionError"),
+        (("torch.mm(a, 3)",), "TypeError"),
         (("(_ for _ in ()).throw(KeyboardInterrupt)",), "KeyboardInterrupt"),
         (("exit(3)", "--setup", "from sys import exit"), "SystemExit"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
 )
-def test_code_that_raises(command: InProcess, arguments: tuple[str, ...], says: str) -> None:
-    result = trace(command, *arguments).three_parts(FAILED, USAGE)
-    assert says in result.err
+def test_code_that_raises(command: InProcess, arguments: tuple[str, ...], exception: str) -> None:
+    assert ending(trace(command, *arguments))["exception"] == exception
 
 
 def test_a_message_with_control_characters_is_cleaned(command: InProcess) -> None:
-    setup = r"def f(): raise ValueError('\x1b]0;owned\x07\x1b[2J[red]bold[/red]')"
-    result = trace(command, "g()", "--setup", setup.replace("f()", "g()")).three_parts(FAILED)
-    assert "[red]bold[/red]" in result.err
+    setup = r"def g(): raise ValueError('\x1b]0;owned\x07\x1b[2J[red]bold[/red]\u202e')"
+    result = command("trace", "g()", "--setup", setup, "--no-native")
+    assert result.code == FAILED
+    assert "[red]bold[/red]" in result.out
+    assert not CONTROL.search(result.out)
+    assert "\u202e" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -170,7 +192,7 @@ def test_what_the_expression_prints_stays_out_of_stdout(cli: Cli, prints: str) -
 
 
 def test_input_is_not_taken_from_the_terminal(cli: Cli) -> None:
-    trace(cli, "input()").three_parts(FAILED)
+    assert ending(trace(cli, "input()"))["exception"] == "EOFError"
 
 
 @pytest.mark.parametrize(
@@ -251,8 +273,6 @@ def test_memory_that_grows_is_stopped(cli: Cli) -> None:
     "text, says",
     [
         ("def f(:\n", "parse"),
-        ("1 / 0\n", "ZeroDivisionError"),
-        ("import nowhere_at_all\n", "nowhere_at_all"),
         ("\0", ""),
     ],
 )
@@ -262,8 +282,19 @@ def test_a_script_that_is_wrong(command: InProcess, text: str, says: str) -> Non
     assert says in trace(command, "--script", str(script)).three_parts(USAGE, FAILED).err
 
 
+@pytest.mark.parametrize(
+    "text, exception", [("1 / 0\n", "ZeroDivisionError"), ("import nowhere\n", "ModuleNotFoundError")]
+)
+def test_a_script_that_raises(command: InProcess, text: str, exception: str) -> None:
+    script = Path("wrong.py")
+    script.write_text(text, encoding="utf-8")
+    assert ending(trace(command, "--script", str(script)))["exception"] == exception
+
+
 def test_recursion_without_end(command: InProcess) -> None:
-    trace(command, "g(1)", "--setup", "def g(n): return g(n + 1)").three_parts(FAILED)
+    raised = ending(trace(command, "g(1)", "--setup", "def g(n): return g(n + 1)"))
+    assert raised["exception"] == "RecursionError"
+    assert {left["name"] for left in raised["python"]} == {"g"}
 
 
 def test_deep_and_wide_expressions(command: InProcess) -> None:
