@@ -1024,3 +1024,11 @@ def test_a_torch_with_named_tensors_does_not_say_whether_named_is_excluded(comma
     named = torch_version().startswith("2.6.0")
     assert key["dispatch"]["tls_observed"] is False or not named
     assert ("NoNamesGuard" in (key["dispatch"]["tls_why"] or "")) == named
+
+
+def test_what_reads_the_tensors_among_pythons_values_is_inside_the_same_guards(command: InProcess) -> None:
+    """recursive_store of tensor_new.cpp; a RecordFunction callback read the set {CPU} at item() on 2.13."""
+    hops = command("trace", "torch.tensor([x, 1.0])", "--var", "x=torch.tensor(2.0)", "--no-native", "--json").hops
+    [item] = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::item"]
+    keys = [hop["key"] for hop in item["children"] if hop["kind"] == "key"]
+    assert keys == ["CPU"]

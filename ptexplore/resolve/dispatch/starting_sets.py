@@ -535,7 +535,9 @@ def lifted(caller: Claim, operator: Claim) -> TensorMaker | None:
     maker = f"internal_new_from_data ({VALUES})"
     if at in pairs:
         return TensorMaker(f"{maker}, where it makes the plain tensor", PLAIN)
-    if at + 1 in pairs and operator.hop.op == EMPTY:
+    before = next((n for n in pairs if n > at), -1)  # between empty() and to() it reads the tensors among the values
+    since = max((n for n, claim in enumerate(called[: before + 1]) if claim.hop.op == EMPTY), default=before)
+    if since <= at < before and not any(since <= n + 1 <= at for n in pairs):
         return TensorMaker(f"{maker}, where it makes the plain tensor", (*PLAIN, *UNTRACED))
     if at - 1 in pairs:
         return TensorMaker(f"{maker}, around lift_fresh()", UNTRACED)
