@@ -108,7 +108,9 @@ def _folder(console: Console, hit: Candidate, locate: LocateIn) -> None:
     trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.also))
     title = styled((hit.name, "bold cyan"), ("  folder", "dim"), (f"  {trees}", "magenta"))
     folded(console, title, "  ", "    ")
-    folded(console, styled((f"{hit.detail}  " if hit.detail else "", ""), (hit.command, "cyan")), "    ", "      ")
+    if hit.detail:
+        folded(console, styled((hit.detail, "")), "    ", "      ")
+    folded(console, styled((hit.command, "cyan")), "    ", "      ")
 
 
 def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
