@@ -78,31 +78,6 @@ def test_files(mini: Searching) -> None:
     assert results(mini, "native/cpu", group="files")[0]["name"].endswith("BlendKernel.cpp")
 
 
-def test_folders_and_the_best_of_all_sorts(mini: Searching) -> None:
-    data = mini("find", "native/cpu", "--json").data
-    assert (data["best"][0]["kind"], data["best"][0]["name"]) == ("folder", "aten/src/ATen/native/cpu")
-    assert data["best"][0] in [one for group in data["groups"] for one in group["results"]]
-    shown = mini("find", "native/cpu").out
-    assert shown.index("aten/src/ATen/native/cpu  folder") < shown.index("BlendKernel.cpp")
-    assert "ptexplore show aten/src/ATen/native/cpu" in shown
-
-
-def test_the_output_says_how_it_searched(mini: Searching) -> None:
-    """Which words were left out, that no note has all of them, and how lines were looked through."""
-    asked = mini("find", "where", "does", "autograd", "start").out
-    assert "not looked for in notes: where, does" in asked
-    assert "autograd" in asked.splitlines()[1]
-    some = mini("find", "storage", "elephants").out
-    assert "no note has all the words storag, elephant: these have some of them" in some
-    assert "storage" in some.splitlines()[1]
-    assert "lines of text: those that hold the query as it stands" in mini("find", "--text", "compute(a)").out
-
-
-def test_a_namespace_is_one_result(mini: Searching) -> None:
-    named = [one for one in results(mini, "native", group="symbols") if one["kind"] == "namespace"]
-    assert [one["name"] for one in named] == ["at::native"]
-
-
 def test_operators_that_only_the_source_defines(mini: Searching) -> None:
     (one,) = results(mini, "blend", group="operators")
     assert one["name"] == "aten::blend"
