@@ -225,10 +225,11 @@ def find(
     tree: str | None = None,
     python: str | None = None,
 ) -> FindView:
-    """What a query may mean: symbols, operators, files, notes and lines of text, each group best first.
+    """What a query may mean: symbols, operators, folders, files, notes and lines of text, each group best first.
 
-    `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …), `limit` at most so many of each.
-    Raises PtexploreError if nothing fits; its `why` has the closest names.
+    `best` has what fits best of all sorts. `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class",
+    …), `limit` at most so many of each. Raises PtexploreError if nothing fits; its `why` has the
+    closest names.
 
     >>> import ptexplore
     >>> ptexplore.find("conv2d", kind="operator").groups[0].hits[0].name

@@ -55,7 +55,7 @@ def complete_kind(incomplete: str) -> Candidates:
 
     from ptexplore.model.symbols import SymbolKind
 
-    return _plain(["symbol", "operator", "file", "note", "text", *get_args(SymbolKind)], incomplete)
+    return _plain(["symbol", "operator", "folder", "file", "note", "text", *get_args(SymbolKind)], incomplete)
 
 
 def complete_use(incomplete: str) -> Candidates:

@@ -304,7 +304,7 @@ class Workspace:
     def find(
         self, query: str, *, kind: str | None = None, limit: int = 20, text: bool = False, declarations: bool = False
     ) -> FindView:
-        """What a query may mean: symbols, operators, files, notes, lines; at most `limit` of each.
+        """What a query may mean: symbols, operators, folders, files, notes, lines; at most `limit` of each.
 
         `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also looks for lines that
         hold the query, `declarations` also for declarations of what is defined. Raises PtexploreError if nothing fits.

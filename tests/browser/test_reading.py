@@ -49,6 +49,16 @@ def test_search_finds_parts_files_and_stops(file_reader: Reader) -> None:
     assert page.inner_text("#results [role=status]") == "nothing found"
 
 
+def test_a_question_leads_to_what_people_wrote(file_reader: Reader) -> None:
+    page = file_reader.open("index.html")
+    first = file_reader.search("how are the things blended")[0]
+    assert first.startswith("tour")
+    assert "How things are blended" in first
+    assert "not looked for in notes: how, are, the" in page.inner_text("#results [role=status]")
+    page.fill("#q", "")
+    assert file_reader.search("native/cpu")[0].startswith("folder")
+
+
 def test_what_is_written_in_python_finds_what_it_calls(file_reader: Reader) -> None:
     page = file_reader.open("index.html")
     for text in ("torch.mix", "x.mix(", "F.mix"):

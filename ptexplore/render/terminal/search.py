@@ -108,13 +108,19 @@ def _folder(console: Console, hit: Candidate, locate: LocateIn) -> None:
     trees = ", ".join(spot.tree.label for spot in (hit.spot, *hit.also))
     title = styled((hit.name, "bold cyan"), ("  folder", "dim"), (f"  {trees}", "magenta"))
     folded(console, title, "  ", "    ")
-    folded(console, styled((f"{hit.detail}  " if hit.detail else "", ""), (hit.command, "cyan")), "    ", "      ")
+    if hit.detail:
+        folded(console, styled((hit.detail, "")), "    ", "      ")
+    folded(console, styled((hit.command, "cyan")), "    ", "      ")
 
 
 def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
     kind = "stop" if "#" in hit.name else hit.kind
-    title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {kind}", "dim"), (f"  {hit.command}", "cyan"))
-    _with_places(console, title, [hit.spot], (), locate)
+    title = styled((hit.name, "bold cyan"), (f"  {hit.detail}", ""), (f"  {kind}", "dim"))
+    command = styled((hit.command, "cyan"))
+    beside = title.cell_len + command.cell_len + 4 <= console.width
+    _with_places(console, Text.assemble(title, "  ", command) if beside else title, [hit.spot], (), locate)
+    if not beside:
+        folded(console, command, "    ", "      ")  # whole, to be copied
 
 
 _PRINT = {"line": _text_line, "file": _file, "folder": _folder, "note": _note, "tour": _note, "concept": _note}

@@ -199,12 +199,17 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: "symbols @  operators %" in screen(app))
         await pilot.press("tab")  # the next sort of the same words: notes
         assert app.screen.query_one("Input").value == "?Mix"
+        app.screen.query_one("Input").value = "=native/cpu"
+        await until(pilot, lambda: "aten/src/ATen/native/cpu" in screen(app))
         app.screen.query_one("Input").value = '"turn(int'
         await until(pilot, lambda: "virtual int turn(int a)" in screen(app))
         app.screen.query_one("Input").value = "no_such_thing_at_all"
         await until(pilot, lambda: "nothing fits" in screen(app))
         assert isinstance(app.screen, Palette)
-        await pilot.press("escape")
+        app.screen.query_one("Input").value = "native/cpu"
+        await until(pilot, lambda: "best" in screen(app) or "native/cpu  folder" in screen(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == "aten/src/ATen/native/cpu")
         await until(pilot, lambda: bool(load_recent()))
 
     drive("", reading)
