@@ -12,8 +12,8 @@ from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
+from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.notes.notes_about import MarksByTree
-from ptexplore.view.site.link_targets import DefinitionsByName
 from ptexplore.view.site.site import (
     Scope,
     Settings,

@@ -567,7 +567,7 @@ class Workspace:
 
     def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
         """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
-        from ptexplore.view.site.link_targets import DefinitionsByName
+        from ptexplore.view.link_targets import DefinitionsByName
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
         runtime = self.sources()[0]

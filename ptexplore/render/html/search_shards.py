@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.render.html.traces import Traces
     from ptexplore.source.progress import Progress
     from ptexplore.store.index.site import SiteDefinition
-    from ptexplore.view.site.link_targets import DefinitionsByName
+    from ptexplore.view.link_targets import DefinitionsByName
 
 _TABLE = "search/table.js"
 _INSIDE = 50_000  # numbers of the shards of words inside names begin here

@@ -26,7 +26,7 @@ from ptexplore.source.canonical import is_made, language_of
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
 from ptexplore.view.trees import changed

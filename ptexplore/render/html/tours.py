@@ -24,8 +24,8 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
+from ptexplore.view.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
-from ptexplore.view.site.link_targets import DefinitionsByName, Meaning
 from ptexplore.view.site.site import Site, between, safe, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
 from ptexplore.view.trees import changed

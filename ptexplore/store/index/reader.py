@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ptexplore.model.symbols import Dialect, IndexedFile, Ref, Symbol
+from ptexplore.model.symbols import Dialect, IndexedFile, Ref, Symbol, SymbolKind
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
 from ptexplore.store.index.search import IndexSearch
@@ -114,9 +114,11 @@ class IndexStore(IndexSearch):
         """Every symbol of one file, by line."""
         return sorted(self._symbols_of(path, ""), key=lambda symbol: (symbol.line, symbol.begin, -symbol.end_line))
 
-    def enclosing(self, path: str, line: int) -> Symbol | None:
-        """The innermost definition whose extent holds `line`; None where none does."""
+    def enclosing(self, path: str, line: int, kinds: Sequence[SymbolKind] | None = None) -> Symbol | None:
+        """The innermost definition whose extent holds `line`, of some kinds only where given; None where none does."""
         where = "AND s.flags & 1 = 0 AND s.line - s.begin <= ? AND s.line + s.end_line >= ?"
+        if kinds is not None:
+            where += f" AND s.kind IN ({', '.join(str(packed.SYMBOL_KINDS.index(kind)) for kind in kinds)})"
         symbols = self._symbols_of(path, where, line, line)
         return min(symbols, key=lambda symbol: (symbol.end_line - symbol.begin, -symbol.line), default=None)
 

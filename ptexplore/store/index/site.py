@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.store.index.rows import DECLARATION, REF_KINDS, STATIC, SYMBOL_KINDS, TEST, span, unpack_lines
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 _SYMBOLS = """SELECT s.id >> 20, s.name, c.text, s.kind, s.line, s.begin, s.end_line, s.flags, s.signature
     FROM symbol s LEFT JOIN text c ON c.id = s.container"""
-_REFS = """SELECT r.name, r.kind, r.text, t.text, r.lines FROM ref r LEFT JOIN text t ON t.id = r.target
-    WHERE r.id BETWEEN ? AND ?"""
+_REF = "r.name, r.kind, r.text, t.text, r.lines FROM ref r LEFT JOIN text t ON t.id = r.target"
 
 
 class SiteDefinition(NamedTuple):
@@ -88,6 +87,16 @@ def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
 
 def uses(store: IndexStore, file: int) -> list[SiteUse]:
     """Every use in one file."""
-    rows = store.rows(_REFS, *span(file))
-    return [SiteUse(name, REF_KINDS[kind], text or name, target, unpack_lines(lines))
-            for name, kind, text, target, lines in rows]  # fmt: skip
+    return [_use(row) for row in store.rows(f"SELECT {_REF} WHERE r.id BETWEEN ? AND ?", *span(file))]
+
+
+def calls_of(store: IndexStore, name: str) -> list[tuple[str, SiteUse]]:
+    """The calls of what is written with that last part, and a macro's uses, each with its file's path."""
+    kinds = ", ".join(str(REF_KINDS.index(kind)) for kind in ("call", "macro"))
+    query = f"SELECT f.path, {_REF} JOIN file f ON f.id = r.id >> 20 WHERE r.name = ? AND r.kind IN ({kinds})"
+    return [(path, _use(row)) for path, *row in store.rows(query, name)]
+
+
+def _use(row: Sequence[Any]) -> SiteUse:
+    name, kind, text, target, lines = row
+    return SiteUse(name, REF_KINDS[kind], text or name, target, unpack_lines(lines))

@@ -201,10 +201,7 @@ def _defined(
 
 def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], copies: Counter[str]) -> Iterator[str]:
     if any(use.how == "name-matched" for use in shown):
-        same = len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"})
-        others = f"; {same} definitions are called so" if same > 1 else ""
-        yield (f"name-matched: found by name, not by types{others}; a use may be of another overload, or of something "
-               "else of that name (ptexplore index --semantic PATH resolves them)")  # fmt: skip
+        yield name_matched(len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"}))
     kinds = {s.kind for _number, s in asked.symbols}
     if kinds & {"class", "struct", "union", "enum", "typedef"}:
         yield f"where it is only named as a type is not indexed: ptexplore find --text {asked.lasts[0]}"
@@ -215,6 +212,13 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
         yield f"{uses} left out since what is written says it is something else: {some}{more}"
     for name, count in copies.items():
         yield f"{_uses_are(count)} left out, in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
+
+
+def name_matched(definitions: int) -> str:
+    """What must be said of uses that were found by a name which so many definitions bear."""
+    others = f"; {definitions} definitions are called so" if definitions > 1 else ""
+    return (f"name-matched: found by name, not by types{others}; a use may be of another overload, or of something "
+            "else of that name (ptexplore index --semantic PATH resolves them)")  # fmt: skip
 
 
 def _uses_are(count: int) -> str:

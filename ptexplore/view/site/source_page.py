@@ -10,11 +10,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.site.link_targets import DefinitionsByName, Meaning, python_locals
+from ptexplore.view.link_targets import DefinitionsByName, Meaning, local_names
 
 _SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _NAMED = frozenset({"call", "address"})
-_LOCAL = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=|[\w>&*]\s+[&*]{0,2}(\w+)\s*[,)]")
 _TEMPLATE = re.compile(r"@generated (?:by (\S+) )?from (?:\S*/)?([\w.-]+)")
 _BANNER = 4000  # characters of a generated file that may name its template
 _SIGN = re.compile(r"^\s*(?://[/!]?<?|/\*+!?|\*+/?|#)\s?|\s*\*+/\s*$")
@@ -49,7 +48,7 @@ def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[
     data = SourceData(path, defined=sorted(defined, key=lambda symbol: (symbol.line, symbol.name)))
     python = path.endswith((".py", ".pyi"))
     scopes = [] if python else _scopes(symbols, text.count("\n") + 2)
-    local: set[str] = python_locals(text) if python else {a or b for a, b in _LOCAL.findall(text)}
+    local = local_names(text, python=python)
     entries = _Entries(data)
     words: defaultdict[int, dict[str, list[Link]]] = defaultdict(dict)
     for use in names.uses(path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.site.link_targets import LinkTarget, linkable, of_another_kind, parameters, python_locals
+from ptexplore.view.link_targets import LinkTarget, linkable, local_names, of_another_kind, parameters
 
 
 def _place(container: str, signature: str, *, declared: bool = False, line: int = 1) -> LinkTarget:
@@ -39,8 +39,8 @@ def test_what_a_function_of_python_binds_hides_what_is_of_that_name() -> None:
     text = (
         "def use(mix, *rest, key: int = 2):\n    turned = mix(1)\n    for one, two in rest: pass\n    with a() as b:\n"
     )
-    assert python_locals(text) == {"mix", "rest", "key", "turned", "one", "b"}
-    assert "top" not in python_locals("top = 1\nuse(top, other)\n")
+    assert local_names(text, python=True) == {"mix", "rest", "key", "turned", "one", "b"}
+    assert "top" not in local_names("top = 1\nuse(top, other)\n", python=True)
 
 
 def test_a_name_of_one_device_is_hardly_meant_elsewhere() -> None:

@@ -30,6 +30,7 @@ _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
 _FOREIGN = "std::"
 _NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 
+_LOCAL = re.compile(r"\bauto\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=|[\w>&*]\s+[&*]{0,2}(\w+)\s*[,)]")
 _PARAMETERS = re.compile(r"\b(?:def\s+\w+\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)|lambda\s+([^:()]*):)")
 _PARAMETER = re.compile(r"(?:^|,)\s*\*{0,2}(\w+)")
 _BOUND = re.compile(
@@ -82,7 +83,7 @@ class DefinitionsByName:
             own = {file: path for file, path in index_site.files(store).items() if path not in self.owner}
             self._files.append(own)
             self.owner.update({path: (number, file) for file, path in own.items()})
-        self._classes = {name for store in stores for name in index_site.classes(store)}
+        self._classes: dict[str, bool] = {}
         self._tails: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self.owner):
             self._tails[path.rsplit("/", 1)[-1]].append(path)
@@ -113,6 +114,7 @@ class DefinitionsByName:
             if collects:
                 gc.enable()
         self._by_name, self._by_file, self._whole = dict(by_name), dict(by_file), True
+        self._classes = {name: True for store in self._stores for name in index_site.classes(store)}
 
     def reopened(self, stores: Sequence[IndexStore]) -> DefinitionsByName:
         """The same with connections of its own: for a worker that was forked."""
@@ -143,6 +145,14 @@ class DefinitionsByName:
             return []
         number, file = self.owner[path]
         return index_site.uses(self._stores[number], file)
+
+    def is_class(self, qualified: str) -> bool:
+        """Whether a class, struct or union bears that qualified name in any of the trees."""
+        if qualified not in self._classes:
+            if self._whole:
+                return False
+            self._classes[qualified] = any(_CLASSES & store.kinds_of(qualified) for store in self._stores)
+        return self._classes[qualified]
 
     def meant(self, use: SiteUse, path: str, scope: str) -> Meaning | None:
         """What `use` in `path` means inside `scope` ("at::native"); None where nothing here has that name."""
@@ -195,7 +205,7 @@ class DefinitionsByName:
         free: list[LinkTarget] = []
         for container, contained in inside.items():
             ends[_last(container)].append(container)
-            (members if container[:-2] in self._classes else free).extend(contained)
+            (members if self.is_class(container[:-2]) else free).extend(contained)
         # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
         only_macros = all(place.definition.kind == "macro" for place in places)
         return _Group(
@@ -230,7 +240,7 @@ class DefinitionsByName:
                 return places, not (in_class and group.has_members) and use.kind != "address" and not other
             if not inner:
                 break
-            in_class = in_class or inner in self._classes
+            in_class = in_class or self.is_class(inner)
             inner = inner.rpartition("::")[0]
         # brought in by a using, or found through its arguments: by its name alone
         return seen_from(path, group.free), False
@@ -300,7 +310,12 @@ def of_another_kind(target: str, path: str) -> bool:
     return bool(_ALONE.intersection(target.split("/")[:-1]).difference(path.split("/")))
 
 
-def python_locals(text: str) -> set[str]:
+def local_names(text: str, *, python: bool) -> set[str]:
+    """The names that functions of a text declare themselves, by their looks: what is called so elsewhere is hidden."""
+    return _python_locals(text) if python else {a or b for a, b in _LOCAL.findall(text)}
+
+
+def _python_locals(text: str) -> set[str]:
     """The names that functions of a Python file bind themselves: parameters, and what is assigned further in."""
     names = {assigned or bound for assigned, bound in _BOUND.findall(text)}
     for of_function, of_lambda in _PARAMETERS.findall(text):

@@ -1,0 +1,236 @@
+"""Who calls a function and whom it calls, some levels deep: as `refs` finds uses, and as the site's pages link names.
+
+Both are found by name unless a semantic reader resolved them. A written name that can mean several definitions stays a
+choice among them, and one that can mean too many, or nothing in these trees, is only counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import NamedTuple
+
+from ptexplore.model.symbols import Symbol, SymbolKind
+from ptexplore.source.canonical import is_made, is_test_file
+from ptexplore.store.index import site as index_site
+from ptexplore.store.index.site import SiteUse
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names, of_another_kind
+from ptexplore.view.search.refs import asked_for, fits, name_matched
+from ptexplore.view.trees import IndexedTree, Spot, one_tree_a_file, spot, symbol_spot
+
+LEVELS = 2
+MOST = 8  # functions of the first level that are named, each way; half as many of each further one
+_CALLING: tuple[SymbolKind, ...] = ("function", "macro")  # what calls stand in
+_IN_A_FILE = 40  # calls of one name in one file that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class CallNode:
+    """A function at the other end of a call.
+
+    `name` is its qualified name. Of a function that is called it is what the call says, if that may mean several; of a
+    call outside of functions it is the path. `places` are where it is defined. `call` is the first call, `times`
+    counts them. `how` is "resolved" if a semantic reader says it, else "name-matched". `is_choice` means
+    that the name at the call may mean one of several definitions, or that only the name speaks for it. `further` are
+    the functions one level on; `more` counts the calls of it, or the names in it, that are left out.
+    """
+
+    name: str
+    places: tuple[Spot, ...]
+    call: Spot
+    times: int
+    how: str
+    is_choice: bool
+    symbol: Symbol | None = None
+    further: tuple[CallNode, ...] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallsView:
+    """The calls of one function and those in it. `more_callers` counts further calls, `more_callees` further names."""
+
+    symbol: Symbol
+    spot: Spot
+    callers: tuple[CallNode, ...]
+    more_callers: int
+    callees: tuple[CallNode, ...]
+    more_callees: int
+    remarks: tuple[str, ...]
+
+
+class _Calls(NamedTuple):
+    """The calls of one name in one file of a tree."""
+
+    tree: int
+    path: str
+    uses: list[SiteUse]
+
+
+class CallReader:
+    """Answers for the functions of some trees. It keeps what it read: for many questions of one thread."""
+
+    def __init__(self, trees: Sequence[IndexedTree]) -> None:
+        self._trees = trees
+        self._names = DefinitionsByName([indexed.store for indexed in trees])
+
+    def function_at(self, tree: str, path: str, line: int) -> Symbol | None:
+        """The function, or the macro, around a line of a tree; None where there is none."""
+        number = next((number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree), None)
+        return self._trees[number].store.enclosing(path, line, _CALLING) if number is not None else None
+
+    def around(self, symbol: Symbol, tree: str, levels: int = LEVELS, most: int = MOST) -> CallsView:
+        """Who calls a definition of a tree, and whom it calls; at most `most` of the first level each way."""
+        number = next(number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree)
+        seen = frozenset({symbol.qualified})
+        callers, more_callers = self._callers(symbol, levels, most, seen)
+        callees, more_callees = self._callees(symbol, number, levels, most, seen)
+        remarks = []
+        if any(node.how == "name-matched" for node in (*callers, *callees)):
+            asked = asked_for(self._trees, symbol.qualified)
+            remarks.append(name_matched(len({(s.path, s.line) for _n, s in asked.symbols if s.role == "definition"})))
+        if not callers:
+            remarks.append(f"no call of that name is indexed; it may be registered: ptexplore refs {symbol.qualified}")
+        place = symbol_spot(self._trees[number], symbol)
+        return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
+
+    # --- who calls it ---
+
+    def _callers(
+        self, symbol: Symbol, levels: int, most: int, seen: frozenset[str]
+    ) -> tuple[tuple[CallNode, ...], int]:
+        files = sorted(self._calls_of(symbol), key=lambda calls: rank(calls.path, symbol.path))
+        total = sum(len(use.lines) for calls in files for use in calls.uses)
+        nodes: dict[tuple[str, int], CallNode] = {}
+        for calls in files:
+            if len(nodes) >= most:
+                break
+            can_mean = [use for use in calls.uses if self._can_mean(use, calls.path, symbol)]
+            for line, use in sorted((line, use) for each in can_mean for line, use in _by_line(each)):
+                self._add_caller(nodes, symbol, calls, line, use)
+        kept = dict(list(nodes.items())[:most])
+        shown = sum(node.times for node in kept.values())
+        further = [self._with_callers(node, levels - 1, most // 2, seen) for node in kept.values()]
+        return tuple(further), total - shown
+
+    def _can_mean(self, use: SiteUse, path: str, symbol: Symbol) -> bool:
+        """Whether a use may mean the symbol on one of its lines; of an unqualified name of C++ each line says it."""
+        return use.text == use.name or self._means(use, path, "", symbol) is not None
+
+    def _means(self, use: SiteUse, path: str, scope: str, symbol: Symbol) -> Meaning | None:
+        """What a use inside a scope means, if the symbol is that or among it."""
+        meant = self._names.meant(use, path, scope)
+        places = {(place.path, place.definition.line) for place in meant.places} if meant is not None else ()
+        return meant if (symbol.path, symbol.line) in places else None
+
+    def _add_caller(
+        self, nodes: dict[tuple[str, int], CallNode], symbol: Symbol, calls: _Calls, line: int, use: SiteUse
+    ) -> None:
+        """What calls on a line, if the name written there can mean the symbol."""
+        indexed = self._trees[calls.tree]
+        around = indexed.store.enclosing(calls.path, line, _CALLING)
+        meant = self._means(use, calls.path, around.qualified if around is not None else "", symbol)
+        if meant is None:
+            return
+        key = (calls.path, around.line if around is not None else 0)
+        known = nodes.get(key)
+        if known is not None:
+            nodes[key] = replace(known, times=known.times + 1, is_choice=known.is_choice and not meant.sure)
+            return
+        name = around.qualified if around is not None else calls.path
+        places = (symbol_spot(indexed, around),) if around is not None else ()
+        how = "resolved" if use.target is not None else "name-matched"
+        nodes[key] = CallNode(name, places, spot(indexed, calls.path, line), 1, how, not meant.sure, around)
+
+    def _with_callers(self, node: CallNode, levels: int, most: int, seen: frozenset[str]) -> CallNode:
+        if levels < 1 or node.symbol is None or node.name in seen:
+            return node
+        further, more = self._callers(node.symbol, levels, most, seen | {node.name})
+        return replace(node, further=further, more=more)
+
+    def _calls_of(self, symbol: Symbol) -> Iterator[_Calls]:
+        """Every call that is written so that it can mean the symbol, a file at a time."""
+        asked = asked_for(self._trees, symbol.qualified)
+        fitting = cache(partial(fits, asked))
+        for number, (indexed, earlier) in enumerate(one_tree_a_file(self._trees)):
+            by_path: defaultdict[str, list[SiteUse]] = defaultdict(list)
+            for last in asked.lasts:
+                for path, use in index_site.calls_of(indexed.store, last):
+                    if fitting(path, use.text, use.target):
+                        by_path[path].append(use)
+            for path, uses in by_path.items():
+                if not any(other.store.file(path) is not None for other in earlier):
+                    yield _Calls(number, path, uses)
+
+    # --- whom it calls ---
+
+    def _callees(
+        self, symbol: Symbol, tree: int, levels: int, most: int, seen: frozenset[str]
+    ) -> tuple[tuple[CallNode, ...], int]:
+        indexed = self._trees[tree]
+        file = indexed.tree.read(symbol.path)
+        python = symbol.path.endswith((".py", ".pyi"))
+        local = local_names(file.text, python=python) if file is not None else set()
+        nodes: dict[tuple[tuple[str, int], ...], CallNode] = {}
+        unknown = 0
+        uses = [(min(lines), use, lines) for use in self._names.uses(symbol.path) if (lines := _inside(use, symbol))]
+        for first, use, lines in sorted(uses, key=lambda row: row[0]):
+            meant = self._names.meant(use, symbol.path, symbol.qualified)
+            if meant is None:
+                unknown += 1
+                continue
+            hidden = use.text == use.name and use.name in local
+            key = tuple((place.path, place.definition.line) for place in meant.places)
+            if key in nodes:
+                nodes[key] = replace(nodes[key], times=nodes[key].times + len(lines))
+                continue
+            only = meant.places[0] if meant.sure and not hidden else None
+            name = only.definition.qualified if only is not None else use.text
+            places = tuple(self._place(place, len(meant.places)) for place in meant.places)
+            how = "resolved" if use.target is not None else "name-matched"
+            call = spot(indexed, symbol.path, first)
+            nodes[key] = CallNode(name, places, call, len(lines), how, only is None, only and self._symbol(only))
+        ordered = sorted(nodes.values(), key=_plainest)
+        further = [self._with_callees(node, levels - 1, most // 2, seen) for node in ordered[:most]]
+        return tuple(further), len(ordered) - len(further) + unknown
+
+    def _with_callees(self, node: CallNode, levels: int, most: int, seen: frozenset[str]) -> CallNode:
+        if levels < 1 or node.symbol is None or node.symbol.role != "definition" or node.name in seen:
+            return node
+        number = next(n for n, each in enumerate(self._trees) if each.tree.info.name == node.places[0].tree.name)
+        further, more = self._callees(node.symbol, number, levels, most, seen | {node.name})
+        return replace(node, further=further, more=more)
+
+    def _place(self, place: LinkTarget, count: int) -> Spot:
+        return spot(self._trees[place.tree], place.path, place.definition.line, place.definition.end_line, count)
+
+    def _symbol(self, place: LinkTarget) -> Symbol | None:
+        named = self._trees[place.tree].store.symbols_named(place.definition.name)
+        return next((s for s in named if (s.path, s.line) == (place.path, place.definition.line)), None)
+
+
+def _by_line(use: SiteUse) -> list[tuple[int, SiteUse]]:
+    return [(line, use) for line in use.lines[:_IN_A_FILE]]
+
+
+def _inside(use: SiteUse, symbol: Symbol) -> list[int]:
+    """The lines of a use that are calls in a symbol's extent; a macro that the index expands is none."""
+    return [line for line in use.lines if symbol.begin <= line <= symbol.end_line] if use.kind == "call" else []
+
+
+def _plainest(node: CallNode) -> tuple[bool, bool, int]:
+    """One definition before a choice, functions before macros, then in the order of the calls."""
+    macro = node.symbol is not None and node.symbol.kind == "macro"
+    return (node.is_choice, macro, node.call.ref.line or 0)
+
+
+def rank(path: str, near: str) -> tuple[bool, bool, bool, int, str]:
+    """The order in which a reader wants files that use what stands in the file `near`: what lies nearer first.
+
+    After these come files that a machine wrote, those of one device, and tests, in this order.
+    """
+    ours, theirs = near.split("/")[:-1], path.split("/")[:-1]
+    shared = next((n for n, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
+    return (is_test_file(path), of_another_kind(path, near), is_made(path), -min(shared, len(theirs)), path)
