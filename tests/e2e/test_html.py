@@ -101,7 +101,7 @@ def test_a_name_is_linked_where_one_definition_is_meant_and_is_a_choice_where_se
     page = (site / f"src/{PATH}.html").read_text(encoding="utf-8")
     line = next(one for one in page.split("<li") if "other::" in one and "through" in one)
     assert "other::<a href=#L33>mix</a>(a)" in line  # the one in this file that is so qualified
-    turned = next(one for one in page.split("<li") if " use(" in one)
+    turned = next(one for one in page.split("<li") if ">use<" in one)
     assert ">turn</a>" in turned
     assert "class=q" in turned  # a member: nobody knows the object's type
 

@@ -17,6 +17,7 @@ from ptexplore.render.html.search_shards import write_search
 from ptexplore.render.html.source_pages import Sources
 from ptexplore.render.html.tours import Tours
 from ptexplore.render.html.traces import Traces
+from ptexplore.render.html.use_shards import UsesWriter
 from ptexplore.view.notes.tour import Guide
 from ptexplore.workspace.site_contents import SiteContents, plan_site
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptexplore.source.progress import Progress
+    from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.site.site import Settings, Site
     from ptexplore.workspace.workspace import Workspace
 
@@ -79,9 +81,12 @@ def _write(
     """Write all files. Gives the stops that have no place, and what was wrong in notes."""
     library = contents.library
     base = _base(contents, site)
-    Sources(site, contents.names, out, lambda: [tree.reopened().store for tree in contents.trees], base).write(
-        jobs, progress
-    )
+
+    def reopen() -> list[IndexStore]:
+        return [tree.reopened().store for tree in contents.trees]
+
+    Sources(site, contents.names, out, reopen, base).write(jobs, progress)
+    UsesWriter(site, contents.names, out, reopen, base).write(jobs, progress)
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
     traces = Traces(site, out, contents.traces, titles)
     if site.operators:

@@ -7,7 +7,7 @@ tree of each file takes longer than everything else together. So a scanner reads
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ptexplore.safe_text import UNSAFE
 from ptexplore.view.site.source_page import Link
@@ -54,13 +54,20 @@ def escaped(text: str) -> str:
 
 
 def marked_lines(
-    language: str, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
+    language: str,
+    text: str,
+    words: Mapping[int, Mapping[str, Sequence[Link]]],
+    includes: Mapping[int, Link],
+    defined: Mapping[int, Collection[str]] | None = None,
 ) -> list[str]:
-    """The lines of a file as HTML, with the links of words and of includes by line."""
+    """The lines of a file as HTML, with the links of words and of includes by line.
+
+    `defined` are the names that a line defines, which lead to their uses.
+    """
     pattern = _PATTERNS.get(language)
     text = text.translate(_TO_SAFE)
     if pattern is not None:
-        scan = _Scan(text, words, includes, _WORDS.get(language, frozenset()))
+        scan = _Scan(text, words, includes, _WORDS.get(language, frozenset()), defined or {})
         position: int | None = 0
         while position is not None:
             position = scan.run(pattern, position)
@@ -77,9 +84,12 @@ class _Scan:
         words: Mapping[int, Mapping[str, Sequence[Link]]],
         includes: Mapping[int, Link],
         keywords: frozenset[str],
+        defined: Mapping[int, Collection[str]],
     ) -> None:
         self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
         self.named = {word for line_words in words.values() for word in line_words}
+        self.defined = {line: set(names) for line, names in defined.items()}
+        self.named.update(name for names in defined.values() for name in names)
         self.out: list[str] = []
         self.done = self._counted = 0
         self._line = 1
@@ -111,9 +121,15 @@ class _Scan:
         return "".join(self.out)
 
     def _link(self, word: str, match: re.Match[str]) -> bool:
-        """Whether the word has a link on this line, which is put then."""
+        """Whether the word has a link on this line, which is put then. A definition's own name comes first."""
         start, end = match.span()
-        links = self.words.get(self._line_at(start), {}).get(word)
+        line = self._line_at(start)
+        names = self.defined.get(line)
+        if names and word in names and not self.text.startswith("::", end):
+            names.discard(word)
+            self._put(start, end, f"<a href=#u{line}>{word}</a>")
+            return True
+        links = self.words.get(line, {}).get(word)
         link = _fitting(links, self.text, start) if links else None
         if link is None:
             return False

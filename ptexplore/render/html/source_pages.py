@@ -37,6 +37,7 @@ LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": 
 PAGE = 30_000  # characters of lines and list: a generated file's page that has more stands packed
 PROSE = 240  # characters of a stop that stand beside the code
 DATA = 1_000  # characters of rows: a file of definitions that has more stands packed
+_WITHOUT_USES = frozenset({"member", "enumerator"})  # the index has no uses of these
 _FEW = 40  # pages: fewer look up the names they need, more read all at first
 _BATCH = 24
 _SHOWN = 3  # lines of one file that an entry names
@@ -139,7 +140,7 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
 
 def _code(site: Site, data: SourceData, text: str, url: str) -> str:
     """The numbered lines of a file with their links, in lists of `CHUNK`."""
-    lines = marked_lines(language_of(data.path), text, data.words, data.includes)
+    lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data))
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
     marks = {symbol.line: f" id=L{symbol.line}" for symbol in data.defined}
@@ -154,6 +155,15 @@ def _code(site: Site, data: SourceData, text: str, url: str) -> str:
         out += [f"<li{marks.get(n, '')}>{line}\n" for n, line in enumerate(lines[first - 1 : first - 1 + CHUNK], first)]
         out.append("</ol>\n")
     return "".join(out)
+
+
+def _named(data: SourceData) -> dict[int, set[str]]:
+    """The names that lead to their uses, by the line that defines or declares them."""
+    named: dict[int, set[str]] = {}
+    for symbol in data.defined:
+        if symbol.kind not in _WITHOUT_USES and symbol.name.isidentifier():
+            named.setdefault(symbol.line, set()).add(symbol.name)
+    return named
 
 
 def _entries(site: Site, data: SourceData, url: str) -> str:
@@ -221,7 +231,8 @@ def _symbols(data: SourceData, text: str) -> str:
         first_of_line.setdefault((symbol.line, symbol.qualified), symbol)
     rows = [
         [symbol.line, symbol.qualified, LETTERS.get(symbol.kind, "v"), symbol.signature[:SIGNATURE],
-         doc_of(lines, symbol, python=python) if symbol.kind != "enumerator" else ""]
+         doc_of(lines, symbol, python=python) if symbol.kind != "enumerator" else "",
+         *([symbol.end_line] if symbol.end_line > symbol.line else [])]
         for symbol in first_of_line.values()
     ]  # fmt: skip
     listed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
