@@ -6,7 +6,7 @@ import gc
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ptexplore.store.index import site as index_site
 from ptexplore.store.index.reader import IndexStore
@@ -17,6 +17,7 @@ BY_NAME = 3  # of those that only the name speaks for
 _KEPT = 2000  # answers that are kept of one name
 _CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = _CLASSES | {"enum", "typedef", "concept"}
+_LIKE_TYPES = _TYPES | {"enumerator", "member"}  # of a class's name there is an enumerator of the kinds, often
 _CALLED = _CLASSES | {"function", "macro", "variable", "typedef", "concept"}
 _KINDS = {
     "call": _CALLED, "address": frozenset({"function", "variable"}), "inherit": _TYPES, "type": _TYPES,
@@ -39,6 +40,9 @@ _BOUND = re.compile(
 
 # Folders whose headers hardly anything else includes: of one device, of one processor, of tests.
 _ALONE = frozenset({"mps", "metal", "vulkan", "glsl", "hip", "vsx", "zarch", "sve", "test", "tests"})
+
+
+Look = Literal["type", "macro", ""]
 
 
 class LinkTarget(NamedTuple):
@@ -91,6 +95,7 @@ class DefinitionsByName:
         self._by_file: dict[str, list[SiteDefinition]] = {}
         self._groups: dict[tuple[str, str, bool], _Group | None] = {}
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
+        self._looks: dict[tuple[str, bool], Look] = {}
         self._whole = False
 
     def preload(self) -> None:
@@ -131,6 +136,24 @@ class DefinitionsByName:
                 if definition.file in self._files[number] and definition.kind != "namespace"
             ]
         return self._by_name.get(name, [])
+
+    def look(self, name: str, *, python: bool) -> Look:
+        """How a name looks wherever it is written: a type's or a macro's, if nothing else that matters bears it.
+
+        For colouring, never for claims: in some file a variable may be called so.
+        """
+        key = (name, python)
+        if not (name[:1].isupper() or name.endswith("_t")):
+            return ""  # a variable is called so, too
+        if key not in self._looks:
+            kinds = {
+                place.definition.kind
+                for place in self.places(name)
+                if place.path.endswith(_PYTHON) == python and not _is_constructor(place.definition)
+            }
+            look: Look = "macro" if kinds == {"macro"} else "type" if kinds & _TYPES and kinds <= _LIKE_TYPES else ""
+            self._looks[key] = look
+        return self._looks[key]
 
     def defined(self, path: str) -> list[SiteDefinition]:
         """Every symbol of a file."""
@@ -300,6 +323,10 @@ _INCLUDE_FOLDERS = frozenset({
     "", "aten/src/", "build/aten/src/", "torch/csrc/api/include/", "torch/csrc/api/src/", "torch/csrc/", "torch/",
     "torch/include/",
 })  # fmt: skip
+
+
+def _is_constructor(definition: SiteDefinition) -> bool:
+    return definition.kind == "function" and f"::{definition.container}".endswith(f"::{definition.name}::")
 
 
 # --- what a name cannot mean ---

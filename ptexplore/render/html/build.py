@@ -91,7 +91,9 @@ def _write(
     traces = Traces(site, out, contents.traces, titles)
     if site.operators:
         # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
-        cards = Cards(site, out, lambda: workspace.apart().lookup, base, contents.marks_by_tree, traces.observed())
+        cards = Cards(
+            site, out, lambda: workspace.apart().lookup, base, contents.marks_by_tree, traces.observed(), contents.docs
+        )
         cards.write(jobs, progress)
     progress.step("writing tours and lists")
     path = load_path(library)
@@ -102,7 +104,7 @@ def _write(
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
     lists.folders(site, out, contents.folder_pages, library)
-    lists.operators(site, out, runtime=contents.torch is not None)
+    lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
     lists.about(site, out, problems)
     write_search(site, out, contents.names, tours, traces, base, progress)
     write_assets(out)
@@ -130,7 +132,7 @@ def _code() -> str:
     """A hash of the files that make pages: a new ptexplore writes them anew."""
     root = Path(__file__).resolve().parent.parent.parent
     code = hashlib.sha256()
-    for folder in ("cpp", "store", "resolve", "view", "workspace", "render/html"):
+    for folder in ("cpp", "source", "store", "resolve", "view", "workspace", "render/html"):
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".py", ".html"):
                 code.update(file.name.encode() + b"\0" + file.read_bytes())

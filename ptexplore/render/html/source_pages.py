@@ -15,6 +15,7 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 
 from markupsafe import Markup
 
@@ -26,7 +27,7 @@ from ptexplore.source.canonical import is_made, language_of
 from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
-from ptexplore.view.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.link_targets import DefinitionsByName, Look, Meaning
 from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, doc_of, source_data, template_of
 from ptexplore.view.trees import changed
@@ -99,7 +100,8 @@ class Sources:
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
         generated = template_of(text) is not None or is_made(path)
-        code, entries = _code(site, data, text, url), _entries(site, data, url)
+        look = partial(self.names.look, python=path.endswith((".py", ".pyi")))
+        code, entries = _code(site, data, text, url, look), _entries(site, data, url)
         packed = lines_and_list(code, entries) if generated and len(code) + len(entries) > PAGE else ""
         page = render(
             site, "source.html", url, kind="source", id=path, title=name, name=name, generated=generated,
@@ -138,9 +140,9 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
 # --- the parts of a page ---
 
 
-def _code(site: Site, data: SourceData, text: str, url: str) -> str:
+def _code(site: Site, data: SourceData, text: str, url: str, look: Callable[[str], Look]) -> str:
     """The numbered lines of a file with their links, in lists of `CHUNK`."""
-    lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data))
+    lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data), look)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
     marks = {symbol.line: f" id=L{symbol.line}" for symbol in data.defined}

@@ -113,16 +113,34 @@ class Tours:
             name = see.text.removeprefix("op:")
             name = name if "::" in name else f"aten::{name}"
             return name, between(url, self.site.operators[name]) if name in self.site.operators else None
-        place = self.site.place(url, see.path, None) if see.path else None
-        return see.text.removeprefix("src:"), place and place + self._at(see)
+        return see.text.removeprefix("src:"), self._way(see, url)
 
-    def _at(self, see: See) -> str:
-        """The anchor of a place to see: a symbol by its name; what is no symbol, an entry of YAML, by its line."""
-        if not see.path.endswith((".yaml", ".yml")):
-            return f"#s={see.symbol}"
-        store = self.site.trees[self.site.owner[see.path]].store
-        entries = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
-        return f"#L{entries[0].line}" if len(entries) == 1 else ""
+    def _way(self, see: See, url: str) -> str | None:
+        """The way to a place to see: a symbol by its name, where it is now; an entry of YAML by its line."""
+        if see.path.endswith((".yaml", ".yml")):
+            place = self.site.place(url, see.path, None)
+            if place is None:
+                return None
+            store = self.site.trees[self.site.owner[see.path]].store
+            entries = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
+            return place + (f"#L{entries[0].line}" if len(entries) == 1 else "")
+        path = see.path if self._defines(see.path, see.symbol) else self._moved_to(see) or see.path
+        place = self.site.place(url, path, None) if path else None
+        if place is None or not self._defines(path, see.symbol):
+            return place
+        return f"{place}#s={see.symbol}"
+
+    def _defines(self, path: str, name: str) -> bool:
+        """Whether a file of the site defines or declares what is called so, or ends so."""
+        ends = (f"::{name}", f".{name}")
+        return any(symbol.qualified == name or symbol.qualified.endswith(ends) for symbol in self.names.defined(path))
+
+    def _moved_to(self, see: See) -> str:
+        """The one file of the site that now defines what `see` names by its qualified name; "" for none or several."""
+        last = see.symbol.rpartition("::")[2].rpartition(".")[2]
+        places = [place for place in self.names.places(last) if place.definition.qualified == see.symbol]
+        defined = {place.path for place in places if not place.definition.declared and place.path in self.site.sources}
+        return defined.pop() if len(defined) == 1 else ""
 
     # --- prose ---
 
@@ -158,7 +176,8 @@ class Tours:
         words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
         includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
         text = "\n".join([*excerpt.before, *excerpt.lines])
-        marked = marked_lines(excerpt.language, text, words, includes)[len(excerpt.before) :]
+        look = partial(self.names.look, python=path.endswith((".py", ".pyi")))
+        marked = marked_lines(excerpt.language, text, words, includes, look=look)[len(excerpt.before) :]
         links = _Links(self.site, data, url)
         first, last = excerpt.marked
         rows = [

@@ -471,6 +471,36 @@
     say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
   }
 
+  /* --- operators of a page: those whose name, or line of documentation, holds what is typed, and of one group --- */
+
+  function watchFilter() {
+    const field = $("#filter"), left = $("#left");
+    if (!field) return;
+    const entries = $$("dl.ops > div").map((entry) => [entry, $("dt", entry).textContent.toLowerCase(), entry.textContent.toLowerCase(), (entry.dataset.groups || "").split(" ")]);
+    const sections = $$("section.letter");
+    let group = "", timer;
+    function filter() {
+      const text = field.value.trim().toLowerCase(), names = text && entries.some(([, name]) => name.includes(text));
+      const shown = new Set();
+      for (const [entry, name, whole, groups] of entries) {
+        const fits = (!text || (names ? name : whole).includes(text)) && (!group || groups.includes(group));
+        entry.hidden = !fits;
+        if (fits) shown.add(name);
+      }
+      for (const section of sections) section.hidden = !$("dl.ops > div:not([hidden])", section);
+      left.textContent = text || group ? `${shown.size} of ${new Set(entries.map(([, name]) => name)).size} names` : "";
+    }
+    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 60); });
+    for (const button of $$("[data-group]")) {
+      button.addEventListener("click", () => {
+        group = group === button.dataset.group ? "" : button.dataset.group;
+        for (const one of $$("[data-group]")) one.setAttribute("aria-pressed", String(one.dataset.group === group));
+        filter();
+      });
+    }
+    if (field.value) filter(); // the browser kept it
+  }
+
   /* --- keys --- */
 
   const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note; on a stop, the next and previous stop"],
@@ -574,6 +604,7 @@
     addEventListener("resize", placeNotes);
     watchScrolling();
     readOutline();
+    watchFilter();
     doc.addEventListener("click", (e) => { // one who asks again for what the address says already
       const link = e.target.closest('#code a[href^="#u"]');
       if (link && link.getAttribute("href") === location.hash) { e.preventDefault(); openUses(+location.hash.slice(2)); }
