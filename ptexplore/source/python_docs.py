@@ -22,6 +22,7 @@ FILES = (
 LONGEST = 240  # characters
 _SIGNATURE = re.compile(r"[\w.]+\(")
 _ROLE = re.compile(r":\w+:`~?([^`<]*?)(?:\s*<[^`>]*>)?`")
+_TEX = re.compile(r"\\(?:text|mathrm|mathbb|mathbf|operatorname)\{([^}]*)\}")
 _FIELD = re.compile(r"(?<!\{)\{\w+\}(?!\})")
 _SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z(])")
 
@@ -110,7 +111,13 @@ def first_words(docstring: str) -> str:
         paragraphs.pop(0)
     if not paragraphs:
         return ""
-    text = _ROLE.sub(r"\1", paragraphs[0]).replace("``", "").replace("`", "").replace("**", "").replace("\\", "")
+    text = (
+        _ROLE.sub(r"\1", _TEX.sub(r"\1", paragraphs[0]))
+        .replace("``", "")
+        .replace("`", "")
+        .replace("**", "")
+        .replace("\\", "")
+    )
     shown = ""
     for sentence in _SENTENCE.split(text):
         if shown and len(shown) + len(sentence) > LONGEST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ptexplore.store.index import site as index_site
@@ -60,6 +60,26 @@ class Meaning(NamedTuple):
     sure: bool
 
 
+class _Looks(dict[str, Look]):
+    """How names look, worked out for each once: millions of words are asked for."""
+
+    def __init__(self, names: DefinitionsByName, *, python: bool) -> None:
+        super().__init__()
+        self._names, self._python = names, python
+
+    def __missing__(self, name: str) -> Look:
+        look: Look = ""
+        if name[:1].isupper() or name.endswith("_t"):  # else a variable is called so, too
+            kinds = {
+                place.definition.kind
+                for place in self._names.places(name)
+                if place.path.endswith(_PYTHON) == self._python and not _is_constructor(place.definition)
+            }
+            look = "macro" if kinds == {"macro"} else "type" if kinds & _TYPES and kinds <= _LIKE_TYPES else ""
+        self[name] = look
+        return look
+
+
 class _Group(NamedTuple):
     """What bears one name and can be used in one way: all, by container, outside of classes, as a member."""
 
@@ -95,7 +115,7 @@ class DefinitionsByName:
         self._by_file: dict[str, list[SiteDefinition]] = {}
         self._groups: dict[tuple[str, str, bool], _Group | None] = {}
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
-        self._looks: dict[tuple[str, bool], Look] = {}
+        self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
 
     def preload(self) -> None:
@@ -137,23 +157,12 @@ class DefinitionsByName:
             ]
         return self._by_name.get(name, [])
 
-    def look(self, name: str, *, python: bool) -> Look:
-        """How a name looks wherever it is written: a type's or a macro's, if nothing else that matters bears it.
+    def looks(self, *, python: bool) -> Mapping[str, Look]:
+        """How names look wherever they are written: a type's or a macro's, if nothing else that matters bears it.
 
         For colouring, never for claims: in some file a variable may be called so.
         """
-        key = (name, python)
-        if not (name[:1].isupper() or name.endswith("_t")):
-            return ""  # a variable is called so, too
-        if key not in self._looks:
-            kinds = {
-                place.definition.kind
-                for place in self.places(name)
-                if place.path.endswith(_PYTHON) == python and not _is_constructor(place.definition)
-            }
-            look: Look = "macro" if kinds == {"macro"} else "type" if kinds & _TYPES and kinds <= _LIKE_TYPES else ""
-            self._looks[key] = look
-        return self._looks[key]
+        return self._looks[python]
 
     def defined(self, path: str) -> list[SiteDefinition]:
         """Every symbol of a file."""

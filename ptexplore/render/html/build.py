@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Written:
     """What a build came to: files that changed and that did not, files that went, bytes of all of them and of the
-    source's text that they show, what was lost or wrong.
+    source's text that they show, what was lost or wrong. Of `stops` stops `absent` are lost for want of a checkout.
     """
 
     made: int
@@ -43,6 +43,8 @@ class Written:
     text: int
     lost: Sequence[str]
     problems: Sequence[str]
+    stops: int = 0
+    absent: int = 0
 
 
 def build_site(
@@ -72,7 +74,9 @@ def build_site(
         gone = out.finish()
     size = out.size + sum(int(row[1]) for row in out.pages.values())
     text = sum(int(out.pages[url][2]) for url in site.sources.values())
-    return Written(len(out.changed), len(out.pages) - len(out.changed), gone, size, text, lost, problems)
+    absent = len(lost) if all(indexed.checkout is None for indexed in contents.trees) else 0
+    kept = len(out.pages) - len(out.changed)
+    return Written(len(out.changed), kept, gone, size, text, lost, problems, len(site.stops), absent)
 
 
 def _write(
@@ -98,7 +102,8 @@ def _write(
     progress.step("writing tours and lists")
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
-    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names)
+    shown_map = lists.map_of(site, contents.folder_pages)
+    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names, shown_map)
     tours.write(_counts(contents, site))
     traces.write()
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.render.html.output import Output
     from ptexplore.source.python_docs import DocLine
+    from ptexplore.view.notes.folder import MapRow
 
 _LICENCE = 200_000  # characters
 
@@ -50,12 +51,19 @@ def folders(site: Site, out: Output, pages: FolderPages, library: NoteLibrary) -
             build=_prose(written.build if written is not None else ""),
             newer=[(version, _prose(text)) for version, text in written.newer] if written is not None else [],
             start=_start(site, folder, written),
-            map=[(row, folder_url(row.folder)) for row in map_rows(pages) if count[row.folder]] if not folder else [],
+            map=map_of(site, pages) if not folder else [],
             inside=_inside(pages, sorted(inside[folder]), count),
             files=[(path.rsplit("/", 1)[-1], site.sources[path]) for path in files[folder]],
             tours=tours_through(folder, library),
         )  # fmt: skip
         out.write(folder_url(folder), page)
+
+
+def map_of(site: Site, pages: FolderPages) -> list[tuple[MapRow, str]]:
+    """The way from Python to the machine, each folder with its page; "" where the site has none of it."""
+    shown = {path.rpartition("/")[0] for path in site.sources}
+    folders = {"/".join(folder.split("/")[:n]) for folder in shown for n in range(1, folder.count("/") + 2)}
+    return [(row, folder_url(row.folder) if row.folder in folders else "") for row in map_rows(pages)]
 
 
 def _prose(text: str) -> Markup:

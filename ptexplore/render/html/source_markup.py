@@ -9,13 +9,14 @@ view/tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ptexplore.safe_text import UNSAFE
 from ptexplore.view.link_targets import Look
 from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
+_LONG = 5_000  # characters of a line
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
 # A line feed's companion stays: a file of Windows' is shown as it is.
 _TO_SAFE = {ord(letter): "\ufffd" for letter in UNSAFE if letter != "\r"} | {ord("<"): LESS, ord("&"): AND}
@@ -66,21 +67,31 @@ def marked_lines(
     words: Mapping[int, Mapping[str, Sequence[Link]]],
     includes: Mapping[int, Link],
     defined: Mapping[int, Collection[str]] | None = None,
-    look: Callable[[str], Look] | None = None,
+    looks: Mapping[str, Look] | None = None,
 ) -> list[str]:
     """The lines of a file as HTML, with the links of words and of includes by line.
 
-    `defined` are the names that a line defines, which lead to their uses. `look` tells types and macros by their name.
+    `defined` are the names that a line defines, which lead to their uses. `looks` has the look of every word.
     """
     pattern = _PATTERNS.get(language)
     text = text.translate(_TO_SAFE)
     if pattern is not None:
-        scan = _Scan(text, words, includes, _WORDS.get(language, frozenset()), defined or {}, look or _plain)
+        scan = _Scan(
+            text, words, includes, _WORDS.get(language, frozenset()), defined or {}, _PLAIN if looks is None else looks
+        )
         position: int | None = 0
         while position is not None:
             position = scan.run(pattern, position)
         text = scan.rest()
     return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+
+
+class _Plain(dict[str, Look]):
+    def __missing__(self, name: str) -> Look:
+        return ""
+
+
+_PLAIN = _Plain()
 
 
 class _Scan:
@@ -93,11 +104,12 @@ class _Scan:
         includes: Mapping[int, Link],
         keywords: frozenset[str],
         defined: Mapping[int, Collection[str]],
-        look: Callable[[str], Look],
+        looks: Mapping[str, Look],
     ) -> None:
         self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
         self.named = {word for line_words in words.values() for word in line_words}
-        self.look = look
+        self.looks = looks
+        self.numbers = max(map(len, text.split("\n"))) <= _LONG  # a table on one line is no text to read
         self.defined = {line: set(names) for line, names in defined.items()}
         self.named.update(name for names in defined.values() for name in names)
         self.out: list[str] = []
@@ -106,7 +118,7 @@ class _Scan:
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
         """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
-        keywords, named, look, text = self.keywords, self.named, self.look, self.text
+        keywords, named, looks, text = self.keywords, self.named, self.looks, self.text
         types = _CPP_TYPES if keywords is _CPP_WORDS else frozenset()
         raws = _RAWS if keywords is _CPP_WORDS else frozenset()
         for match in pattern.finditer(text, at):
@@ -120,16 +132,17 @@ class _Scan:
                     return raw.end()
                 if word in keywords:
                     self._put(*match.span(), f"<b>{word}</b>")
-                elif look(word) == "macro":
+                elif (look := looks[word]) == "macro":
                     self._put(*match.span(), f"<u>{word}</u>")
                 elif text.startswith("(", match.end()) and word not in types:
                     self._put(*match.span(), f"<em>{word}</em>")
-                elif word in types or (look(word) == "type" and not text.startswith("::", match.end())):
+                elif word in types or (look == "type" and not text.startswith("::", match.end())):
                     self._put(*match.span(), f"<var>{word}</var>")
             elif kind == "x":
                 self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
             elif kind == "d":
-                self._put(*match.span(), f"<samp>{match[0]}</samp>")
+                if self.numbers:
+                    self._put(*match.span(), f"<samp>{match[0]}</samp>")
             else:
                 self._put(*match.span(), _wrapped(match[0], kind or "i"))
         return None
@@ -152,7 +165,7 @@ class _Scan:
         link = _fitting(links, self.text, start) if links else None
         if link is None:
             return False
-        look = self.look(word)
+        look = self.looks[word]
         made = _anchor(link, word)
         self._put(start, end, f"<var>{made}</var>" if look == "type" else f"<u>{made}</u>" if look == "macro" else made)
         return True
@@ -166,10 +179,6 @@ class _Scan:
         self.out.append(self.text[self.done : start])
         self.out.append(marked)
         self.done = end
-
-
-def _plain(_word: str) -> Look:
-    return ""
 
 
 def _wrapped(token: str, tag: str) -> str:

@@ -13,9 +13,8 @@ import json
 import multiprocessing
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
 
 from markupsafe import Markup
 
@@ -100,8 +99,8 @@ class Sources:
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
         generated = template_of(text) is not None or is_made(path)
-        look = partial(self.names.look, python=path.endswith((".py", ".pyi")))
-        code, entries = _code(site, data, text, url, look), _entries(site, data, url)
+        looks = self.names.looks(python=path.endswith((".py", ".pyi")))
+        code, entries = _code(site, data, text, url, looks), _entries(site, data, url)
         packed = lines_and_list(code, entries) if generated and len(code) + len(entries) > PAGE else ""
         page = render(
             site, "source.html", url, kind="source", id=path, title=name, name=name, generated=generated,
@@ -140,9 +139,9 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
 # --- the parts of a page ---
 
 
-def _code(site: Site, data: SourceData, text: str, url: str, look: Callable[[str], Look]) -> str:
+def _code(site: Site, data: SourceData, text: str, url: str, looks: Mapping[str, Look]) -> str:
     """The numbered lines of a file with their links, in lists of `CHUNK`."""
-    lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data), look)
+    lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data), looks)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
     marks = {symbol.line: f" id=L{symbol.line}" for symbol in data.defined}

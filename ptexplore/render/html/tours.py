@@ -25,6 +25,7 @@ from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
 from ptexplore.view.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.notes.folder import MapRow, on_map
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
 from ptexplore.view.site.site import Site, between, safe, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
@@ -44,6 +45,7 @@ class Tours:
     guide: Guide
     path: LearningPath
     names: DefinitionsByName
+    map: Sequence[tuple[MapRow, str]] = ()
     lost: list[str] = field(default_factory=list)
     _views: dict[str, StopView] = field(default_factory=dict)
 
@@ -69,7 +71,7 @@ class Tours:
             )  # fmt: skip
 
     def _write(self, template: str, url: str, **values: Any) -> None:
-        self.out.write(url, render(self.site, template, url, lost=self.lost, **values))
+        self.out.write(url, render(self.site, template, url, lost=self.lost, map=self.map, **values))
 
     def _tour(self, tour: Tour) -> None:
         url = stop_url(tour.id)
@@ -96,7 +98,7 @@ class Tours:
             excerpt=lines, listed=listed, cut=excerpt.cut if excerpt else "",
             place=self.site.place(url, ref.path or "", ref.line) if ref is not None and linked else None,
             where=f"{ref.path}:{ref.line}" if ref is not None else "", precision=ref.precision if ref else "",
-            before=before, after=after,
+            before=before, after=after, on_map=on_map(view.stop.anchor.path),
         )  # fmt: skip
 
     def _is_linked(self, view: StopView) -> bool:
@@ -176,8 +178,8 @@ class Tours:
         words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
         includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
         text = "\n".join([*excerpt.before, *excerpt.lines])
-        look = partial(self.names.look, python=path.endswith((".py", ".pyi")))
-        marked = marked_lines(excerpt.language, text, words, includes, look=look)[len(excerpt.before) :]
+        looks = self.names.looks(python=path.endswith((".py", ".pyi")))
+        marked = marked_lines(excerpt.language, text, words, includes, looks=looks)[len(excerpt.before) :]
         links = _Links(self.site, data, url)
         first, last = excerpt.marked
         rows = [

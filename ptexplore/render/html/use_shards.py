@@ -13,7 +13,7 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.render.html.output import Output, Row, digest, in_processes, write_pages
 from ptexplore.render.html.source_pages import pack
 from ptexplore.view.search.refs import NAME_MATCHED, NOT_INDEXED, SEVERAL
-from ptexplore.view.site.uses import SHARD, FileUses, ShardOfUses, Uses, file_uses, shard_of
+from ptexplore.view.site.uses import SHARD, ShardOfUses, SiteUses, UsesOfFile, file_uses, shard_of
 from ptexplore.view.trees import changed
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class UsesWriter:
             return False
         return all(self.out.fresh(_url(number), key) for number in range(known[2]))
 
-    def _gathered(self, jobs: int, progress: Progress) -> Uses:
+    def _gathered(self, jobs: int, progress: Progress) -> SiteUses:
         """What every file of the trees uses of what the site has."""
         self.names.preload()
         wanted = frozenset(
@@ -77,13 +77,13 @@ class UsesWriter:
             if symbol.kind != "namespace"
         )
 
-        def make(paths: Sequence[str]) -> list[FileUses]:
+        def make(paths: Sequence[str]) -> list[UsesOfFile]:
             if not self._own and multiprocessing.parent_process() is not None:
                 self.names.reopened(self.reopen())  # a connection does not survive a fork
                 self._own = True
             return [file_uses(self.names, path, self._text(path), wanted) for path in paths]
 
-        uses = Uses(self.names, self.site.sources)
+        uses = SiteUses(self.names, self.site.sources)
         files = list(self.names.owner)
         gathered = [
             file for some in in_processes(files, make, "looking for uses", progress, jobs, _FILES) for file in some
@@ -123,7 +123,7 @@ class UsesWriter:
             texts |= {(path, n): lines[n - 1] for n in numbers if 0 < n <= len(lines)}
         return texts
 
-    def _shard(self, uses: Uses, number: int, names: Sequence[str]) -> str:
+    def _shard(self, uses: SiteUses, number: int, names: Sequence[str]) -> str:
         shard = ShardOfUses(self.site.sources)
         for name in names:
             shard.add(uses.entry(name))

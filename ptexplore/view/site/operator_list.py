@@ -12,10 +12,10 @@ from ptexplore.model.operators import Operator
 from ptexplore.source.python_docs import DocLine
 
 # What most programs meet: the operators behind everyday calls and layers. By hand; nobody counted.
-_OFTEN = """add sub mul div matmul mm bmm addmm linear convolution relu gelu sigmoid softmax log_softmax sum mean max argmax
-    exp log sqrt pow where cat stack view reshape transpose permute expand squeeze unsqueeze select slice index index_select
-    gather copy_ clone to contiguous empty zeros ones arange randn embedding layer_norm native_batch_norm dropout
-    max_pool2d scaled_dot_product_attention nll_loss sort topk item detach"""
+_OFTEN = """add sub mul div matmul mm bmm addmm linear convolution relu gelu sigmoid softmax log_softmax sum mean max
+    argmax exp log sqrt pow where cat stack view reshape transpose permute expand squeeze unsqueeze select slice index
+    index_select gather copy_ clone to contiguous empty zeros ones arange randn embedding layer_norm native_batch_norm
+    dropout max_pool2d scaled_dot_product_attention nll_loss sort topk item detach"""
 POPULAR = tuple(_OFTEN.split())
 GROUPS = {
     "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "inplace": "in place",
@@ -24,7 +24,7 @@ GROUPS = {
 _TENSOR = re.compile(r"\bTensor\b(?:\([a-z!]+\))?\s+\w+")
 
 
-class Family(NamedTuple):
+class OperatorFamily(NamedTuple):
     """The overloads of one name, each with the URL of its card, the groups it is in, and a line of documentation."""
 
     base: str
@@ -38,16 +38,17 @@ class OperatorSection(NamedTuple):
 
     title: str
     anchor: str
-    families: list[Family]
+    families: list[OperatorFamily]
 
 
-def families(names: Iterable[tuple[str, str]], docs: Mapping[str, DocLine]) -> list[Family]:
+def families(names: Iterable[tuple[str, str]], docs: Mapping[str, DocLine]) -> list[OperatorFamily]:
     """The families of names without their namespace, each with its URL."""
     overloads: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for rest, url in names:
         overloads[rest.partition(".")[0]].append((rest, url))
     return [
-        Family(base, sorted(of_base), groups_of(base), docs.get(base)) for base, of_base in sorted(overloads.items())
+        OperatorFamily(base, sorted(of_base), groups_of(base), docs.get(base))
+        for base, of_base in sorted(overloads.items())
     ]
 
 
@@ -62,16 +63,16 @@ def groups_of(base: str) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def sections(listed: list[Family]) -> tuple[list[Family], list[OperatorSection]]:
+def sections(listed: list[OperatorFamily]) -> tuple[list[OperatorFamily], list[OperatorSection]]:
     """What is met most, and everything by letter: what begins with an underscore last."""
     by_base = {family.base: family for family in listed}
     popular = [by_base[base] for base in POPULAR if base in by_base] if len(listed) > len(POPULAR) else []
-    by_letter: defaultdict[str, list[Family]] = defaultdict(list)
+    by_letter: defaultdict[str, list[OperatorFamily]] = defaultdict(list)
     for family in listed:
         by_letter[family.base[:1].upper() if family.base[:1].isalpha() else "_"].append(family)
     titles = {letter: letter for letter in by_letter} | {"_": "Internal: names that begin with an underscore"}
     order = sorted(by_letter, key=lambda letter: (letter == "_", letter))
-    return popular, [OperatorSection(titles[one], f"letter-{one}", by_letter[one]) for one in order]
+    return popular, [OperatorSection(titles[letter], f"letter-{letter}", by_letter[letter]) for letter in order]
 
 
 def trace_to_type(operator: Operator, names: Iterable[str]) -> str:

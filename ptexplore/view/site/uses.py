@@ -1,7 +1,7 @@
 """Who uses each thing that is defined on a site, as `refs` finds it: gathered a file at a time, told a name at a time.
 
-What a name's entry holds is in docs/html.md. Uses are of the name; which of them can be of one definition, its spelling
-there says. Calls, bases and overrides go by the rule that the links of the pages follow (view/link_targets.py).
+What a name's entry holds is in docs/html.md. The uses are of the name; its spelling at a use says whether that can be
+of one definition. Calls, bases and overrides go by the rule that the links of the pages follow (view/link_targets.py).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LineOfUse(NamedTuple):
     text: str
 
 
-class Called(NamedTuple):
+class CalledPlace(NamedTuple):
     """A definition at the other end of a call, or of an inheritance: by name where it is a choice among `choices`."""
 
     name: str
@@ -56,7 +56,7 @@ class Called(NamedTuple):
     sure: bool = True
 
 
-class Caller(NamedTuple):
+class CallingPlace(NamedTuple):
     """A function that calls: where it is defined, and the line of its call; `at` has line 0 for a file's own calls."""
 
     name: str
@@ -66,25 +66,25 @@ class Caller(NamedTuple):
 
 
 @dataclass(slots=True)
-class FileUses:
+class UsesOfFile:
     """What one file uses: by name, each with kind, spelling and lines; calls by caller; bases by class."""
 
     path: str
     uses: list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]] = field(default_factory=list)
-    calls: list[tuple[Caller, Called, tuple[At, ...]]] = field(default_factory=list)
-    bases: list[tuple[str, At, Called, tuple[At, ...]]] = field(default_factory=list)
+    calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
+    bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
     elsewhere: Counter[str] = field(default_factory=Counter)
 
 
-def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: frozenset[str]) -> FileUses:
+def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: frozenset[str]) -> UsesOfFile:
     """The uses in one file of the names that are `wanted`; only counted where `text` is None: it is not on the site."""
-    found = FileUses(path)
+    gathered = UsesOfFile(path)
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
     if text is None:
         for use in uses:
             if use.name in wanted:
-                found.elsewhere[use.name] += len(use.lines)
-        return found
+                gathered.elsewhere[use.name] += len(use.lines)
+        return gathered
     lines = text.split("\n")
     symbols = names.defined(path)
     around = _around(symbols, _CALLER, len(lines) + 2)
@@ -92,12 +92,12 @@ def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: fro
     for use in uses:
         if use.name in wanted:
             shown = [(n, _qualified(around, n), _shown(lines, n)) for n in sorted(set(use.lines))]
-            found.uses.append(
+            gathered.uses.append(
                 (use.name, _LETTERS[use.kind], spelling(use.name, use.text, python=python), use.target, shown)
             )
-    _add_calls(found, names, uses, text, symbols, around)
-    _add_bases(found, names, uses, symbols, len(lines) + 2)
-    return found
+    _add_calls(gathered, names, uses, text, symbols, around)
+    _add_bases(gathered, names, uses, symbols, len(lines) + 2)
+    return gathered
 
 
 def _around(symbols: Sequence[SiteDefinition], kinds: frozenset[str], lines: int) -> list[SiteDefinition | None]:
@@ -125,11 +125,11 @@ def _shortened(line: str) -> str:
 
 
 def _add_calls(
-    found: FileUses, names: DefinitionsByName, uses: Sequence[SiteUse], text: str,
+    gathered: UsesOfFile, names: DefinitionsByName, uses: Sequence[SiteUse], text: str,
     symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None],
 ) -> None:  # fmt: skip
     """The first call of each definition in each function."""
-    path = found.path
+    path = gathered.path
     python = path.endswith(_PYTHON)
     local = local_names(text, python=python)
     scopes = [] if python else scopes_by_line(symbols, len(around))
@@ -153,11 +153,17 @@ def _add_calls(
                 seen.add((at[1], places))
                 sure = meant.sure and not hidden
                 name = caller.qualified if caller is not None else ""
-                found.calls.append((Caller(name, at, line, sure), _called(use, meant, line, sure=sure), places))
+                gathered.calls.append(
+                    (CallingPlace(name, at, line, sure), _called(use, meant, line, sure=sure), places)
+                )
 
 
 def _add_bases(
-    found: FileUses, names: DefinitionsByName, uses: Sequence[SiteUse], symbols: Sequence[SiteDefinition], lines: int
+    gathered: UsesOfFile,
+    names: DefinitionsByName,
+    uses: Sequence[SiteUse],
+    symbols: Sequence[SiteDefinition],
+    lines: int,
 ) -> None:
     """What each class inherits from."""
     inherits = [use for use in uses if use.kind == "inherit"]
@@ -170,28 +176,28 @@ def _add_bases(
             if symbol is None:
                 continue
             scope = symbol.container.rstrip(":.")
-            meant = names.meant(use, found.path, scope)
-            at = (found.path, symbol.line)
+            meant = names.meant(use, gathered.path, scope)
+            at = (gathered.path, symbol.line)
             if meant is None:
-                found.bases.append((symbol.qualified, at, Called(use.text, None, line, 0, sure=False), ()))
+                gathered.bases.append((symbol.qualified, at, CalledPlace(use.text, None, line, 0, sure=False), ()))
             else:
                 called = _called(use, meant, line, sure=meant.sure)
-                found.bases.append((symbol.qualified, at, called, _places(meant)))
+                gathered.bases.append((symbol.qualified, at, called, _places(meant)))
 
 
 def _places(meant: Meaning) -> tuple[At, ...]:
     return tuple((place.path, place.definition.line) for place in meant.places)
 
 
-def _called(use: SiteUse, meant: Meaning, line: int, *, sure: bool) -> Called:
+def _called(use: SiteUse, meant: Meaning, line: int, *, sure: bool) -> CalledPlace:
     if sure and len(meant.places) == 1:
         only = meant.places[0]
-        return Called(only.definition.qualified, (only.path, only.definition.line), line)
+        return CalledPlace(only.definition.qualified, (only.path, only.definition.line), line)
     only_one = _places(meant)[0] if len(meant.places) == 1 else None
-    return Called(use.text, only_one, line, len(meant.places), sure=False)
+    return CalledPlace(use.text, only_one, line, len(meant.places), sure=False)
 
 
-class Uses:
+class SiteUses:
     """Everything that the files of a site use, by name. `pages` are the URLs of its files by path."""
 
     def __init__(self, names: DefinitionsByName, pages: Mapping[str, str]) -> None:
@@ -201,12 +207,12 @@ class Uses:
             list
         )
         self._elsewhere: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-        self._callers: defaultdict[At, list[Caller]] = defaultdict(list)
-        self._callees: defaultdict[At, list[Called]] = defaultdict(list)
-        self._bases: defaultdict[At, list[Called]] = defaultdict(list)
-        self._derived: defaultdict[At, list[Caller]] = defaultdict(list)
+        self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
+        self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
+        self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
+        self._derived: defaultdict[At, list[CallingPlace]] = defaultdict(list)
 
-    def take(self, file: FileUses) -> None:
+    def take(self, file: UsesOfFile) -> None:
         """Take what one file uses."""
         for name, letter, spelled, target, lines in file.uses:
             self._uses[name].append((file.path, letter, spelled, target, lines))
@@ -220,7 +226,7 @@ class Uses:
         for name, at, called, places in file.bases:
             self._bases[at].append(called)
             for place in places:
-                self._derived[place].append(Caller(name, at, called.line, called.sure))
+                self._derived[place].append(CallingPlace(name, at, called.line, called.sure))
 
     def take_rows(self, rows: Iterable[Dialect], lines: Mapping[At, str]) -> None:
         """Take rows that register a function, or that are of a name: on pages of the site, with the text of each."""
@@ -280,14 +286,14 @@ class Uses:
             self._bases.get(at, []), self._derived.get(at, []), *self._overrides(definition, spellings.overriding),
         )  # fmt: skip
 
-    def _overrides(self, definition: SiteDefinition, saying: set[str]) -> tuple[list[Caller], list[Caller]]:
+    def _overrides(self, definition: SiteDefinition, saying: set[str]) -> tuple[list[CallingPlace], list[CallingPlace]]:
         """What says that it overrides a member function in a class below its own; what one that says so overrides."""
         if not saying or not definition.container:
             return [], []
         qualified = definition.container[:-2]
-        below = [each for each in self._same_in(definition, self._below(qualified)) if each.name in saying]
-        above = self._same_in(definition, self._above(qualified)) if definition.qualified in saying else []
-        return below, above
+        overriding = [each for each in self._same_in(definition, self._classes_below(qualified)) if each.name in saying]
+        overridden = self._same_in(definition, self._classes_above(qualified)) if definition.qualified in saying else []
+        return overriding, overridden
 
     def _class(self, qualified: str) -> list[At]:
         return [
@@ -297,7 +303,7 @@ class Uses:
         ]
 
     @remembered
-    def _below(self, qualified: str) -> set[str]:
+    def _classes_below(self, qualified: str) -> set[str]:
         """The qualified names of the classes that are sure to inherit from this one, at any depth."""
         names: set[str] = set()
         pending = self._class(qualified)
@@ -309,7 +315,7 @@ class Uses:
         return names
 
     @remembered
-    def _above(self, qualified: str) -> set[str]:
+    def _classes_above(self, qualified: str) -> set[str]:
         """The qualified names of the classes that this one is sure to inherit from, at any depth."""
         names: set[str] = set()
         pending = self._class(qualified)
@@ -320,18 +326,20 @@ class Uses:
                     pending.append(base.at)
         return names
 
-    def _same_in(self, definition: SiteDefinition, classes: set[str]) -> list[Caller]:
+    def _same_in(self, definition: SiteDefinition, classes: set[str]) -> list[CallingPlace]:
         if not classes:
             return []
         return [
-            Caller(place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True)
+            CallingPlace(
+                place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
+            )
             for place in self._names.places(definition.name)
             if place.definition.container[:-2] in classes and place.definition.kind == "function"
         ]
 
 
 class _Spellings:
-    """The ways in which one name is written, by number; those that can mean a definition are found by its container."""
+    """The ways in which one name is written, by number; a definition's are looked up by its container."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -379,14 +387,14 @@ class DefinitionRow(NamedTuple):
     at: At
     declared: bool
     fitting: list[int] | None
-    callers: list[Caller]
+    callers: list[CallingPlace]
     more_callers: int
-    callees: list[Called]
+    callees: list[CalledPlace]
     more_callees: int
-    bases: list[Called]
-    derived: list[Caller]
-    overridden_by: list[Caller]
-    overrides: list[Caller]
+    bases: list[CalledPlace]
+    derived: list[CallingPlace]
+    overridden_by: list[CallingPlace]
+    overrides: list[CallingPlace]
 
 
 class NameEntry(NamedTuple):
@@ -464,10 +472,10 @@ class ShardOfUses:
             *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
         ]  # fmt: skip
 
-    def _caller(self, caller: Caller) -> list[object]:
+    def _caller(self, caller: CallingPlace) -> list[object]:
         return [self._text(caller.name), self._file(caller.at[0]), caller.at[1], caller.line, int(caller.sure)]
 
-    def _called(self, called: Called) -> list[object]:
+    def _called(self, called: CalledPlace) -> list[object]:
         file, line = (self._file(called.at[0]), called.at[1]) if called.at is not None else (-1, 0)
         return [self._text(called.name), file, line, called.line, int(called.sure), called.choices]
 

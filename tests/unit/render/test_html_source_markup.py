@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import defaultdict
 from importlib.resources import files
 
 import pytest
@@ -60,8 +61,9 @@ TAGS = {"b": "keyword", "var": "type", "em": "function", "samp": "number", "i": 
 
 def test_words_look_as_they_do_in_the_terminals_browser() -> None:
     """Every word of a text, by this scanner and by view/tokens, which parses: the same but where either knows more."""
-    looks: dict[str, Look] = {"Tensor": "type", "Blender": "type", "TORCH_CHECK": "macro"}
-    lines = marked_lines("cpp", WORDS, {}, {}, look=lambda word: looks.get(word, ""))
+    looks: defaultdict[str, Look] = defaultdict(lambda: "")
+    looks |= {"Tensor": "type", "Blender": "type", "TORCH_CHECK": "macro"}
+    lines = marked_lines("cpp", WORDS, {}, {}, looks=looks)
     spans = Tokens(WORDS, "cpp").spans(1, len(lines))
     differ = {}
     for text, line, parsed in zip(WORDS.split("\n"), lines, spans, strict=True):

@@ -16,7 +16,7 @@ from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.refs import refs
 from ptexplore.view.site.site import source_url
-from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, Uses, file_uses, shard_of
+from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
 from ptexplore.view.trees import IndexedTree
 from tests import searched_source
 
@@ -41,12 +41,12 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
 
 
 @pytest.fixture(scope="module")
-def uses(indexed: IndexedTree) -> Uses:
+def uses(indexed: IndexedTree) -> SiteUses:
     names = DefinitionsByName([indexed.store])
     names.preload()
     pages = {path: source_url(path) for path in names.owner if "/test/" not in path}
     wanted = frozenset(symbol.name for path in pages for symbol in names.defined(path))
-    every = Uses(names, pages)
+    every = SiteUses(names, pages)
     for path in sorted(names.owner):
         file = indexed.tree.read(path)
         every.take(file_uses(names, path, file.text if file is not None and path in pages else None, wanted))
@@ -62,7 +62,7 @@ def lines_of(entry: NameEntry, row: DefinitionRow) -> set[tuple[str, int]]:
     }
 
 
-def row_of(uses: Uses, qualified: str, path: str = "") -> tuple[NameEntry, DefinitionRow]:
+def row_of(uses: SiteUses, qualified: str, path: str = "") -> tuple[NameEntry, DefinitionRow]:
     entry = uses.entry(qualified.rsplit("::", 1)[-1])
     return entry, next(row for row in entry.definitions if row.qualified == qualified and path in row.at[0])
 
@@ -79,7 +79,7 @@ def row_of(uses: Uses, qualified: str, path: str = "") -> tuple[NameEntry, Defin
         "at::native::Mixer",
     ],
 )
-def test_the_uses_are_those_that_refs_finds(uses: Uses, indexed: IndexedTree, qualified: str) -> None:
+def test_the_uses_are_those_that_refs_finds(uses: SiteUses, indexed: IndexedTree, qualified: str) -> None:
     entry, row = row_of(uses, qualified)
     told = {
         (use.spot.ref.path, use.spot.ref.line)
@@ -91,7 +91,7 @@ def test_the_uses_are_those_that_refs_finds(uses: Uses, indexed: IndexedTree, qu
     assert told or qualified == "other::through"
 
 
-def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: Uses, indexed: IndexedTree) -> None:
+def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: SiteUses, indexed: IndexedTree) -> None:
     entry, _row = row_of(uses, "other::mix")
     for path, lines in entry.files:
         for use in lines:
@@ -100,7 +100,7 @@ def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: Uses, 
     assert inside[MORE, 4] == "at::native::far"
 
 
-def test_calls_go_both_ways_and_a_choice_is_one(uses: Uses) -> None:
+def test_calls_go_both_ways_and_a_choice_is_one(uses: SiteUses) -> None:
     _entry, row = row_of(uses, "at::native::far")
     assert [caller.name for caller in row.callers] == ["at::native::farther"]
     assert {(called.name, called.sure) for called in row.callees} == {("other::mix", True), ("at::native::mix", True)}
@@ -113,19 +113,19 @@ def test_calls_go_both_ways_and_a_choice_is_one(uses: Uses) -> None:
     assert len(row.callers) + row.more_callers == LISTED + 20
 
 
-def test_what_is_not_listed_is_counted(uses: Uses) -> None:
+def test_what_is_not_listed_is_counted(uses: SiteUses) -> None:
     entry, _row = row_of(uses, "at::native::farther")
     assert sum(len(lines) for _path, lines in entry.files) == LISTED
     assert entry.more == (20, 0)
 
 
-def test_a_file_that_is_not_on_the_site_is_counted_alone(uses: Uses) -> None:
+def test_a_file_that_is_not_on_the_site_is_counted_alone(uses: SiteUses) -> None:
     entry, _row = row_of(uses, "at::native::mix")
     assert entry.elsewhere == (1, 1), "the test's"
     assert all("/test/" not in path for path, _lines in entry.files)
 
 
-def test_classes_and_what_overrides_what(uses: Uses) -> None:
+def test_classes_and_what_overrides_what(uses: SiteUses) -> None:
     _entry, mixer = row_of(uses, "at::native::Mixer")
     assert [(each.name, each.sure) for each in mixer.derived] == [("at::native::FastMixer", True)]
     _entry, fast = row_of(uses, "at::native::FastMixer")
@@ -138,7 +138,7 @@ def test_classes_and_what_overrides_what(uses: Uses) -> None:
     assert {each.name for each in fastest.overrides} == {"at::native::FastMixer::turn", "at::native::Mixer::turn"}
 
 
-def test_a_shard_names_files_and_texts_by_number(uses: Uses) -> None:
+def test_a_shard_names_files_and_texts_by_number(uses: SiteUses) -> None:
     shard = ShardOfUses({path: source_url(path) for path in (MIX, MORE)} | {"odd path.cpp": "src/other.html"})
     shard.add(uses.entry("far"))
     document = json.loads(shard.json())

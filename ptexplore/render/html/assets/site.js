@@ -501,6 +501,16 @@
     if (field.value) filter(); // the browser kept it
   }
 
+  /* What is folded stands open on paper. */
+  function watchPrinting() {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = $$("main details:not([open])");
+      for (const one of opened) one.open = true;
+    });
+    addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+  }
+
   /* --- keys --- */
 
   const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note; on a stop, the next and previous stop"],
@@ -605,6 +615,7 @@
     watchScrolling();
     readOutline();
     watchFilter();
+    watchPrinting();
     doc.addEventListener("click", (e) => { // one who asks again for what the address says already
       const link = e.target.closest('#code a[href^="#u"]');
       if (link && link.getAttribute("href") === location.hash) { e.preventDefault(); openUses(+location.hash.slice(2)); }
