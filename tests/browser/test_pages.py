@@ -40,6 +40,10 @@ def test_no_barrier_in_either_theme(file_reader: Reader, site: Path) -> None:
     for url in pages(site):
         page = file_reader.open(url)
         if url == MIX:
+            page.goto(f"{page.url}#u33")
+            page.wait_for_selector("#uses .tabs")
+            page.click("#uses button:text-is('Calls')")
+            page.wait_for_selector("#uses svg")
             file_reader.search("mi")
         page.evaluate(text)
         for scheme in ("light", "dark"):

@@ -253,6 +253,18 @@ def test_a_flowchart_is_drawn_and_told_in_words(file_reader: Reader) -> None:
     assert page.inner_text("figure.flow pre") == "entry\n  --> kernel"
 
 
+def test_on_paper_what_is_folded_stands_open(file_reader: Reader) -> None:
+    page = file_reader.open(ENTRY)
+    folded = page.locator("figure.flow details pre").first
+    assert not folded.is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert folded.is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not folded.is_visible()
+    page.emulate_media(media="print")
+    assert not page.is_visible("body > header")
+
+
 def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> None:
     page = reader.open(ENTRY)
     page.keyboard.press("j")

@@ -15,7 +15,7 @@ from tests.harness import REPOSITORY, Cli, hashes
 from tests.html_outline import outline
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.e2e
 
@@ -203,9 +203,18 @@ def cards(warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return out.root
 
 
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds serious on a page; nothing where it is not here."""
+    axe = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.is_file():
+        return []
+    page.evaluate(axe.read_text(encoding="utf-8"))
+    violations = page.evaluate("axe.run({ resultTypes: ['violations'], preload: false })")["violations"]
+    return [one["id"] for one in violations if one["impact"] in ("serious", "critical")]
+
+
 def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) -> None:
     """A real torch's: its parts are there, it leads on to others, and nothing stands in anybody's way."""
-    axe = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
     trouble: list[str] = []
     page = chromium.new_page()
     page.on("console", lambda message: trouble.append(message.text))
@@ -221,31 +230,36 @@ def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) 
     assert "ptexplore trace 'torch.add(a, b)'" in page.inner_text("main")
     headings = page.locator("h1, p.lead, h2").all_inner_texts()
     assert headings.index("A trace to look at") < headings.index("What each dispatch key runs")
-    if axe.is_file():
-        page.evaluate(axe.read_text(encoding="utf-8"))
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            found = page.evaluate("axe.run({ resultTypes: ['violations'], preload: false })")["violations"]
-            assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert barriers(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click("main a:text-is('add.Scalar')")
     page.wait_for_url("**/ops/aten/add.Scalar.html")
+    page.close()
+    assert trouble == []
+
+
+def test_the_operators_of_a_namespace_are_filtered_and_what_is_internal_comes_last(
+    cards: Path, chromium: Browser
+) -> None:
+    page = chromium.new_page()
     page.goto((cards / "ops/aten.html").as_uri())
+    assert barriers(page) == []
     listed = "dl.ops > div:not([hidden]) dt"
     assert page.locator(listed).all_inner_texts() == ["add", "linalg_det", "__and__", "_linalg_det"], (
         "what is internal last"
     )
     page.fill("#filter", "det")
-    page.wait_for_function("document.querySelectorAll('dl.ops > div[hidden]').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('dl.ops > div[hidden]').length === 2")
     assert page.inner_text("#left") == "2 of 4 names"
     page.click("button[data-group=internal]")
     assert page.locator(listed).all_inner_texts() == ["_linalg_det"]
     page.click("button[data-group=internal]")
     page.fill("#filter", "scaled by")  # no name holds it: a line of documentation does
-    page.wait_for_function("document.querySelectorAll('dl.ops > div:not([hidden])').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('dl.ops > div:not([hidden])').length === 1")
     page.close()
-    assert trouble == []
 
 
 @pytest.mark.slow
