@@ -10,6 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect
 from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
-from ptexplore.view.link_targets import DefinitionsByName, Meaning, local_names
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names
 from ptexplore.view.search.calls import MOST, rank
 from ptexplore.view.search.refs import asked_exactly, fits, spelling
 from ptexplore.view.site.site import source_url
@@ -277,7 +278,8 @@ class SiteUses:
         container = definition.container.rstrip(":.")
         member = self._names.is_class(container) if container else True
         callers, callees = self._callers.get(at, []), self._callees.get(at, [])
-        ranked = nsmallest(MOST, callers, key=lambda caller: (*rank(caller.at[0], path), caller.line))
+        ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
+        ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
         ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
         return DefinitionRow(
             definition.qualified, definition.kind, at, definition.declared,
@@ -327,15 +329,24 @@ class SiteUses:
         return names
 
     def _same_in(self, definition: SiteDefinition, classes: set[str]) -> list[CallingPlace]:
-        if not classes:
-            return []
+        """The functions of a definition's name in these classes."""
+        by_class = self._members(definition.name) if classes else {}
         return [
             CallingPlace(
                 place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
             )
-            for place in self._names.places(definition.name)
-            if place.definition.container[:-2] in classes and place.definition.kind == "function"
+            for name in sorted(classes.intersection(by_class))
+            for place in by_class[name]
         ]
+
+    @remembered
+    def _members(self, name: str) -> dict[str, list[LinkTarget]]:
+        """The functions of a name by what they are members of."""
+        by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+        for place in self._names.places(name):
+            if place.definition.kind == "function":
+                by_class[place.definition.container[:-2]].append(place)
+        return dict(by_class)
 
 
 class _Spellings:
@@ -441,6 +452,11 @@ def shard_of(name: str, shards: int) -> int:
     return number % shards
 
 
+@cache
+def _is_plain(path: str, url: str | None) -> bool:
+    return url == source_url(path)
+
+
 class ShardOfUses:
     """Some names' entries as JSON: paths and texts that repeat stand once, and are named by number."""
 
@@ -487,8 +503,6 @@ class ShardOfUses:
 
     def json(self) -> str:
         """The shard. A file is its path, with its URL if the site has it under another one, or null if it has not."""
-        files = [
-            path if self._pages.get(path) == source_url(path) else [path, self._pages.get(path)] for path in self._files
-        ]
+        files = [path if _is_plain(path, url := self._pages.get(path)) else [path, url] for path in self._files]
         document = {"f": files, "s": [clean(text) for text in self._texts], "n": self._names}
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
