@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 _VOID = frozenset({"meta", "link", "input", "br", "hr", "img", "source", "wbr"})
 _INLINE = frozenset(
-    {"a", "b", "i", "s", "u", "code", "span", "em", "strong", "button", "label", "small", "input", "kbd"}
+    {"a", "b", "i", "s", "u", "code", "span", "em", "strong", "button", "label", "small", "input", "kbd", "var", "samp"}
 )
 _SILENT = frozenset({"html", "head", "meta"})
 _NAMED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptexplore.render.html.build import Written
+    from ptexplore.workspace.workspace import Workspace
 
 _NAMED = 5  # of the stops that are lost
 PORT = 8000
@@ -42,6 +44,7 @@ def html(
     jobs: Annotated[int | None, Option(metavar="N", help="processes (default: one a core, eight at most)")] = None,
     force: Annotated[bool, Option("--force", help="write into a folder that holds something else")] = False,
     strict: Annotated[bool, Option("--strict", help="fail (exit 3) where a stop of a tour is lost")] = False,
+    fetch: Annotated[bool, Option("--fetch", help="first fetch the installed torch's source, if none is here")] = False,
     check: Annotated[bool, Option("--check", help="then follow every link and anchor of the site")] = False,
     serve: Annotated[
         str | None, Option(metavar="[PORT]", help="then show it on this machine alone (port 8000)")
@@ -63,9 +66,14 @@ def html(
     port = _port(serve) if serve is not None else None
     folder, settings = Path(out), site_settings(scope, title, base_url, repo_url)
     with open_workspace(python, tree, notes) as workspace:
+        if fetch:
+            _fetch(workspace)
         written = build_site(workspace, folder, settings, trace or [], jobs=jobs, force=force)
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)
+    if written.absent:
+        stops = f"{written.absent} of {written.stops} stops are about hand-written C++, and no checkout is here"
+        print(clean(f"! {stops}: ptexplore html {shlex.quote(out)} --fetch brings it first (or ptexplore fetch)"))
     if check:
         _report_links(*broken(folder))
     if written.lost and strict:
@@ -76,6 +84,16 @@ def html(
 
         show_site(folder, port)
     return 0
+
+
+def _fetch(workspace: Workspace) -> None:
+    """Fetch the source of the installed torch, if no source of PyTorch is here."""
+    from ptexplore.render.terminal.progress import progress_bar
+    from ptexplore.source.fetch.install import Request
+
+    if workspace.choice().checkout is None:
+        with progress_bar() as watcher:
+            workspace.fetch(Request(), watcher)
 
 
 def _port(text: str) -> int:

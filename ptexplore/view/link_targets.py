@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from ptexplore.store.index import site as index_site
 from ptexplore.store.index.reader import IndexStore
@@ -17,6 +17,7 @@ BY_NAME = 3  # of those that only the name speaks for
 _KEPT = 2000  # answers that are kept of one name
 _CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = _CLASSES | {"enum", "typedef", "concept"}
+_LIKE_TYPES = _TYPES | {"enumerator", "member"}  # of a class's name there is an enumerator of the kinds, often
 _CALLED = _CLASSES | {"function", "macro", "variable", "typedef", "concept"}
 _KINDS = {
     "call": _CALLED, "address": frozenset({"function", "variable"}), "inherit": _TYPES, "type": _TYPES,
@@ -41,6 +42,9 @@ _BOUND = re.compile(
 _ALONE = frozenset({"mps", "metal", "vulkan", "glsl", "hip", "vsx", "zarch", "sve", "test", "tests"})
 
 
+Look = Literal["type", "macro", ""]
+
+
 class LinkTarget(NamedTuple):
     """One definition that can be linked to: its path, whether in the first tree, and what the index says of it."""
 
@@ -54,6 +58,26 @@ class Meaning(NamedTuple):
 
     places: tuple[LinkTarget, ...]
     sure: bool
+
+
+class _Looks(dict[str, Look]):
+    """How names look, worked out for each once: millions of words are asked for."""
+
+    def __init__(self, names: DefinitionsByName, *, python: bool) -> None:
+        super().__init__()
+        self._names, self._python = names, python
+
+    def __missing__(self, name: str) -> Look:
+        look: Look = ""
+        if name[:1].isupper() or name.endswith("_t"):  # else a variable is called so, too
+            kinds = {
+                place.definition.kind
+                for place in self._names.places(name)
+                if place.path.endswith(_PYTHON) == self._python and not _is_constructor(place.definition)
+            }
+            look = "macro" if kinds == {"macro"} else "type" if kinds & _TYPES and kinds <= _LIKE_TYPES else ""
+        self[name] = look
+        return look
 
 
 class _Group(NamedTuple):
@@ -91,6 +115,7 @@ class DefinitionsByName:
         self._by_file: dict[str, list[SiteDefinition]] = {}
         self._groups: dict[tuple[str, str, bool], _Group | None] = {}
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
+        self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
 
     def preload(self) -> None:
@@ -131,6 +156,13 @@ class DefinitionsByName:
                 if definition.file in self._files[number] and definition.kind != "namespace"
             ]
         return self._by_name.get(name, [])
+
+    def looks(self, *, python: bool) -> Mapping[str, Look]:
+        """How names look wherever they are written: a type's or a macro's, if nothing else that matters bears it.
+
+        For colouring, never for claims: in some file a variable may be called so.
+        """
+        return self._looks[python]
 
     def defined(self, path: str) -> list[SiteDefinition]:
         """Every symbol of a file."""
@@ -300,6 +332,10 @@ _INCLUDE_FOLDERS = frozenset({
     "", "aten/src/", "build/aten/src/", "torch/csrc/api/include/", "torch/csrc/api/src/", "torch/csrc/", "torch/",
     "torch/include/",
 })  # fmt: skip
+
+
+def _is_constructor(definition: SiteDefinition) -> bool:
+    return definition.kind == "function" and f"::{definition.container}".endswith(f"::{definition.name}::")
 
 
 # --- what a name cannot mean ---

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ptexplore.annotations.folders import FolderPages
@@ -12,6 +12,7 @@ from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.trace import Session, Trail
 from ptexplore.source.fetch.project_file import find_project
+from ptexplore.source.python_docs import DocLine
 from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.notes.notes_about import MarksByTree
 from ptexplore.view.site.site import (
@@ -47,6 +48,7 @@ class SiteContents:
     marks_by_tree: MarksByTree
     traces: Sequence[tuple[str, Trail, Session | None]]
     names: DefinitionsByName
+    docs: Mapping[str, DocLine] = field(default_factory=dict)  # what Python's documentation says of ATen's operators
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]:

@@ -601,6 +601,7 @@ class Workspace:
 
     def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
         """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
+        from ptexplore.source.python_docs import doc_lines
         from ptexplore.view.link_targets import DefinitionsByName
         from ptexplore.workspace.site_contents import SiteContents, load_traces
 
@@ -612,4 +613,5 @@ class Workspace:
         library, marks_by_tree = self.library, self.marks(trees)
         torch = self.torch if runtime is not None and not alone else None
         names = DefinitionsByName([indexed.store for indexed in trees])
-        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, load_traces(traces), names)
+        saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
+        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, names, docs)

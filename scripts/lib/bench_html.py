@@ -71,6 +71,7 @@ def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Cal
     pages = json.loads((site / "ptexplore-site.json").read_text(encoding="utf-8"))["pages"]
     size = sum(row[1] for row in pages.values())
     size += (site / "ptexplore-site.json").stat().st_size
+    uses = sum(row[1] for url, row in pages.items() if url.startswith("uses/"))
     text = sum(row[2] for url, row in pages.items() if url.startswith("src/") and len(row) > 2)
     progress("Pygments")
     peer, share = _peer(bench, _files(site, pages, source))
@@ -78,8 +79,9 @@ def html_rows(bench: Bench, source: Path, folder: Path, runs: int, progress: Cal
     return [
         Row("html --scope all", statistics.median(whole), "s", 60,
             f"{len(pages):,} files; Pygments alone, one core: {peer:.0f} s ({share})"),
-        Row("html --scope all, size", size / max(text, 1), "x source", 2,
-            f"{size / 1e6:.0f} MB of {text / 1e6:.0f} MB"),
+        Row("html --scope all, size without uses", (size - uses) / max(text, 1), "x source", 2,
+            f"{(size - uses) / 1e6:.0f} MB of {text / 1e6:.0f} MB"),
+        Row("html --scope all, size of uses", uses / max(text, 1), "x source", 0.5, f"{uses / 1e6:.0f} MB"),
         Row("html, one note changed", statistics.median(again), "s", 5),
         Row("html, largest file of the search", max(shards) / 1000, "kB", 100, f"of {len(shards):,}"),
         *browser_rows(site, runs, progress),

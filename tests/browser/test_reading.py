@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.browser.conftest import Reader
+from tests.browser.conftest import Reader, bare
 
 MIX = "src/aten/src/ATen/native/Mix.cpp.html"
 ENTRY = "tours/blending/entry.html"
 MADE = "src/torch/csrc/made.cpp.html"
+BIG = "src/torch/csrc/thousands.cpp.html"
 
 
 def test_search_and_open_a_result(reader: Reader) -> None:
@@ -75,7 +77,7 @@ def test_what_is_written_in_python_finds_what_it_calls(file_reader: Reader) -> N
 
 def test_follow_a_definition(reader: Reader) -> None:
     page = reader.open(MIX)
-    link = page.locator("#code a", has_text="through").or_(page.locator("#code a", has_text="Mixer")).first
+    link = page.locator("#code a[href='#L21']").first
     link.hover()
     page.wait_for_selector("#card:not([hidden])")
     assert "Mixer" in page.inner_text("#card")
@@ -86,9 +88,65 @@ def test_follow_a_definition(reader: Reader) -> None:
     assert reader.marked() == ["struct Mixer {"]
 
 
+def test_a_definitions_own_name_leads_to_its_uses(reader: Reader, built: Path) -> None:
+    page = reader.open(MIX)
+    page.locator("#code li").nth(22).locator("a", has_text="turn").first.click()
+    page.wait_for_selector("#uses details li")
+    assert reader.at == f"{MIX}#u23"
+    told = page.inner_text("#uses")
+    assert page.inner_text("#uses h2") == "Uses of at::native::Mixer::turn"
+    # in the words of `ptexplore refs`, and of the same lines
+    said = bare(built)("refs", "at::native::Mixer::turn", "--tree", "mini", "--limit", "0").out
+    assert next(line for line in said.splitlines() if line.startswith("name-matched:")) in " ".join(told.split())
+    listed = page.locator("#uses li a").evaluate_all(
+        "all => all.map((a) => a.getAttribute('href').replace(/^(?:[.][.][/])*src[/]|[.]html/g, ''))"
+    )
+    lines = {f"{path}:{line}" for path, line in re.findall(r"^ +(\S+):(\d+)  name-matched", said, re.MULTILINE)}
+    assert {one.replace("#L", ":") for one in listed} == lines
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#uses")
+    assert reader.at == f"{MIX}#L23"
+
+
+def test_calls_are_drawn_classes_and_overrides_listed(file_reader: Reader) -> None:
+    page = file_reader.open(f"{MIX}#u34")
+    page.wait_for_selector("#uses .tabs")
+    page.click("#uses button:text-is('Calls')")
+    page.wait_for_selector("#uses svg")
+    assert "other::through" in page.locator("#uses svg").text_content()
+    assert page.locator("#uses svg a[href*='Mix.cpp.html#L33']").count() == 1
+    page.click("#uses summary:has-text('in words')")
+    assert "other::mix" in page.inner_text("#uses details")
+    file_reader.open(f"{MIX}#u21")
+    page.wait_for_selector("#uses button:text-is('Classes')")
+    page.click("#uses button:text-is('Classes')")
+    page.wait_for_selector("#uses h3")
+    assert "at::native::FastMixer" in page.inner_text("#uses")
+    file_reader.open(f"{MIX}#u23")
+    page.wait_for_selector("#uses button:text-is('Overrides')")
+    page.click("#uses button:text-is('Overrides')")
+    page.click("#uses a:has-text('FastMixer::turn')")
+    page.wait_for_url(f"**/{MIX}#L28")
+
+
+def test_where_one_is_stands_above_and_beside_the_source(file_reader: Reader) -> None:
+    page = file_reader.open(BIG)
+    file_reader.until("() => document.querySelectorAll('.outline li').length > 100")
+    page.evaluate("scrollTo(0, 9000)")
+    for _line in range(6):  # two of five lines are between functions
+        page.evaluate("scrollBy(0, 20)")
+        page.wait_for_timeout(300)
+        if page.inner_text("#inside"):
+            break
+    assert re.search(r"part_\d+", page.inner_text("#inside"))
+    assert page.locator(".crumb").bounding_box()["y"] < 60
+    assert "thousands.cpp" in page.inner_text(".crumb")
+    assert page.locator(".outline [aria-current]").inner_text() in page.inner_text("#inside")
+
+
 def test_a_name_of_several_things_is_a_choice(file_reader: Reader) -> None:
     page = file_reader.open("src/torch/csrc/thousands.cpp.html")
-    page.locator("#code a", has_text="mix").first.click()
+    page.locator("#code a.q", has_text="mix").first.click()
     page.wait_for_selector("#card:not([hidden])")
     assert file_reader.at.endswith("thousands.cpp.html"), "nothing is chosen for the reader"
     assert page.locator("#card a").count() > 1
@@ -127,7 +185,7 @@ def test_a_packed_page_is_read_as_any_other(file_reader: Reader, site: Path) -> 
     file_reader.until("() => document.querySelectorAll('.on').length === 2")
     assert file_reader.marked()[0] == "int made_377(int a) {"
     assert page.evaluate("scrollY") > 1000
-    page.locator(".on a", has_text="made_0").hover()
+    page.locator(".on a:not([href^='#u'])", has_text="made_0").hover()
     page.wait_for_selector("#card:not([hidden])")
     assert "made_0" in page.inner_text("#card")
     assert page.locator("ol.d li").count() > 0
@@ -203,6 +261,18 @@ def test_a_flowchart_is_drawn_and_told_in_words(file_reader: Reader) -> None:
     assert page.locator("figure.flow svg text").all_text_contents() == ["entry", "kernel"]
     page.click("figure.flow summary")
     assert page.inner_text("figure.flow pre") == "entry\n  --> kernel"
+
+
+def test_on_paper_what_is_folded_stands_open(file_reader: Reader) -> None:
+    page = file_reader.open(ENTRY)
+    folded = page.locator("figure.flow details pre").first
+    assert not folded.is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert folded.is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not folded.is_visible()
+    page.emulate_media(media="print")
+    assert not page.is_visible("body > header")
 
 
 def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness import REPOSITORY, hashes
+from tests.harness import REPOSITORY, Cli, hashes
 from tests.html_outline import outline
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.e2e
 
@@ -101,7 +101,7 @@ def test_a_name_is_linked_where_one_definition_is_meant_and_is_a_choice_where_se
     page = (site / f"src/{PATH}.html").read_text(encoding="utf-8")
     line = next(one for one in page.split("<li") if "other::" in one and "through" in one)
     assert "other::<a href=#L33>mix</a>(a)" in line  # the one in this file that is so qualified
-    turned = next(one for one in page.split("<li") if " use(" in one)
+    turned = next(one for one in page.split("<li") if ">use<" in one)
     assert ">turn</a>" in turned
     assert "class=q" in turned  # a member: nobody knows the object's type
 
@@ -179,28 +179,42 @@ def test_a_page_is_what_it_was_when_somebody_last_read_it(site: Path, url: str) 
 def cards(warm_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two operators' cards of the torch under test, written as a site writes them."""
 
+    from ptexplore.render.html import lists
     from ptexplore.render.html.cards import Cards
     from ptexplore.render.html.output import Output
     from ptexplore.render.html.pages import write_assets
     from ptexplore.source.progress import Silent
+    from ptexplore.source.python_docs import doc_lines
     from ptexplore.view.site.site import Settings, Site, operator_url
     from ptexplore.workspace.workspace import Workspace
 
     monkeypatch.setenv("PTEXPLORE_CACHE", str(warm_cache))
-    operators = {name: operator_url(name) for name in ("aten::add.Tensor", "aten::add.Scalar")}
+    names = ("aten::add.Tensor", "aten::add.Scalar", "aten::linalg_det", "aten::_linalg_det", "aten::__and__.Tensor")
+    operators = {name: operator_url(name) for name in names}
     site = Site(Settings("Cards", "core"), [], {}, {}, operators)
     out = Output(tmp_path / "site")
     out.begin()
     observed = {"aten::add.Tensor": [("a + b", "traces/sum.html", 2)]}
-    assert Cards(site, out, lambda: Workspace().lookup, "", {}, observed).write(1, Silent()) == 2
+    docs = doc_lines(Workspace().torch.tree)
+    assert Cards(site, out, lambda: Workspace().lookup, "", {}, observed, docs).write(1, Silent()) == len(names)
+    lists.operators(site, out, docs, runtime=True)
     write_assets(out)
     out.finish()
     return out.root
 
 
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds serious on a page; nothing where it is not here."""
+    axe = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.is_file():
+        return []
+    page.evaluate(axe.read_text(encoding="utf-8"))
+    violations = page.evaluate("axe.run({ resultTypes: ['violations'], preload: false })")["violations"]
+    return [one["id"] for one in violations if one["impact"] in ("serious", "critical")]
+
+
 def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) -> None:
     """A real torch's: its parts are there, it leads on to others, and nothing stands in anybody's way."""
-    axe = REPOSITORY / ".venv-browser" / "node_modules" / "axe-core" / "axe.min.js"
     trouble: list[str] = []
     page = chromium.new_page()
     page.on("console", lambda message: trouble.append(message.text))
@@ -212,15 +226,56 @@ def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) 
     keys = page.locator("section.key").all_inner_texts()
     assert any(one.startswith("CPU") and "wrapper_CPU_add_Tensor" in one and "registered" in one for one in keys)
     assert "ran it 2 times" in page.inner_text("main")
-    if axe.is_file():
-        page.evaluate(axe.read_text(encoding="utf-8"))
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            found = page.evaluate("axe.run({ resultTypes: ['violations'], preload: false })")["violations"]
-            assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert page.inner_text("p.lead").startswith("Adds"), "what Python's documentation says comes first"
+    assert "ptexplore trace 'torch.add(a, b)'" in page.inner_text("main")
+    headings = page.locator("h1, p.lead, h2").all_inner_texts()
+    assert headings.index("A trace to look at") < headings.index("What each dispatch key runs")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert barriers(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click("main a:text-is('add.Scalar')")
     page.wait_for_url("**/ops/aten/add.Scalar.html")
     page.close()
     assert trouble == []
+
+
+def test_the_operators_of_a_namespace_are_filtered_and_what_is_internal_comes_last(
+    cards: Path, chromium: Browser
+) -> None:
+    page = chromium.new_page()
+    page.goto((cards / "ops/aten.html").as_uri())
+    assert barriers(page) == []
+    listed = "dl.ops > div:not([hidden]) dt"
+    assert page.locator(listed).all_inner_texts() == ["add", "linalg_det", "__and__", "_linalg_det"], (
+        "what is internal last"
+    )
+    page.fill("#filter", "det")
+    page.wait_for_function("() => document.querySelectorAll('dl.ops > div[hidden]').length === 2")
+    assert page.inner_text("#left") == "2 of 4 names"
+    page.click("button[data-group=internal]")
+    assert page.locator(listed).all_inner_texts() == ["_linalg_det"]
+    page.click("button[data-group=internal]")
+    page.fill("#filter", "scaled by")  # no name holds it: a line of documentation does
+    page.wait_for_function("() => document.querySelectorAll('dl.ops > div:not([hidden])').length === 1")
+    page.close()
+
+
+@pytest.mark.slow
+def test_every_link_of_a_bare_installs_site_leads_somewhere_and_what_is_missing_is_told(cli: Cli) -> None:
+    """With the installed torch alone: the stops about hand-written C++ have no place."""
+    made = cli("html", "out", "--check")
+    assert made.code == 0, made
+    lost = sum(
+        'class="stop lost"' in page.read_text(encoding="utf-8") for page in (cli.cwd / "out/tours").glob("*/*.html")
+    )
+    stops = len(list((cli.cwd / "out/tours").glob("*/*.html")))
+    assert lost > 5
+    assert (
+        f"! {lost} of {stops} stops are about hand-written C++, and no checkout is here: ptexplore html out --fetch"
+        in made.out
+    )
+    home = (cli.cwd / "out/index.html").read_text(encoding="utf-8")
+    assert home.count('<a id="begin"') == 1
+    assert 'href="src/torch/csrc/autograd/index.html"' in home, "the map leads to folders"

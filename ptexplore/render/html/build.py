@@ -17,6 +17,7 @@ from ptexplore.render.html.search_shards import write_search
 from ptexplore.render.html.source_pages import Sources
 from ptexplore.render.html.tours import Tours
 from ptexplore.render.html.traces import Traces
+from ptexplore.render.html.use_shards import UsesWriter
 from ptexplore.view.notes.tour import Guide
 from ptexplore.workspace.site_contents import SiteContents, plan_site
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptexplore.source.progress import Progress
+    from ptexplore.store.index.reader import IndexStore
     from ptexplore.view.site.site import Settings, Site
     from ptexplore.workspace.workspace import Workspace
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Written:
     """What a build came to: files that changed and that did not, files that went, bytes of all of them and of the
-    source's text that they show, what was lost or wrong.
+    source's text that they show, what was lost or wrong. Of `stops` stops `absent` are lost for want of a checkout.
     """
 
     made: int
@@ -41,6 +43,8 @@ class Written:
     text: int
     lost: Sequence[str]
     problems: Sequence[str]
+    stops: int = 0
+    absent: int = 0
 
 
 def build_site(
@@ -70,7 +74,9 @@ def build_site(
         gone = out.finish()
     size = out.size + sum(int(row[1]) for row in out.pages.values())
     text = sum(int(out.pages[url][2]) for url in site.sources.values())
-    return Written(len(out.changed), len(out.pages) - len(out.changed), gone, size, text, lost, problems)
+    absent = len(lost) if all(indexed.checkout is None for indexed in contents.trees) else 0
+    kept = len(out.pages) - len(out.changed)
+    return Written(len(out.changed), kept, gone, size, text, lost, problems, len(site.stops), absent)
 
 
 def _write(
@@ -79,25 +85,31 @@ def _write(
     """Write all files. Gives the stops that have no place, and what was wrong in notes."""
     library = contents.library
     base = _base(contents, site)
-    Sources(site, contents.names, out, lambda: [tree.reopened().store for tree in contents.trees], base).write(
-        jobs, progress
-    )
+
+    def reopen() -> list[IndexStore]:
+        return [tree.reopened().store for tree in contents.trees]
+
+    Sources(site, contents.names, out, reopen, base).write(jobs, progress)
+    UsesWriter(site, contents.names, out, reopen, base).write(jobs, progress)
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
     traces = Traces(site, out, contents.traces, titles)
     if site.operators:
         # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
-        cards = Cards(site, out, lambda: workspace.apart().lookup, base, contents.marks_by_tree, traces.observed())
+        cards = Cards(
+            site, out, lambda: workspace.apart().lookup, base, contents.marks_by_tree, traces.observed(), contents.docs
+        )
         cards.write(jobs, progress)
     progress.step("writing tours and lists")
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
-    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names)
+    shown_map = lists.map_of(site, contents.folder_pages)
+    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.names, shown_map)
     tours.write(_counts(contents, site))
     traces.write()
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
     lists.folders(site, out, contents.folder_pages, library)
-    lists.operators(site, out, runtime=contents.torch is not None)
+    lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
     lists.about(site, out, problems)
     write_search(site, out, contents, tours, traces, base, progress)
     write_assets(out)
@@ -125,7 +137,7 @@ def _code() -> str:
     """A hash of the files that make pages: a new ptexplore writes them anew."""
     root = Path(__file__).resolve().parent.parent.parent
     code = hashlib.sha256()
-    for folder in ("cpp", "store", "resolve", "view", "workspace", "render/html"):
+    for folder in ("cpp", "source", "store", "resolve", "view", "workspace", "render/html"):
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".py", ".html"):
                 code.update(file.name.encode() + b"\0" + file.read_bytes())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,10 @@ from ptexplore.render.html.places import places
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.progress import Progress
+from ptexplore.source.python_docs import DocLine
 from ptexplore.view.card import Card, card, places_run
 from ptexplore.view.notes.notes_about import MarksByTree, holds, operators_of
+from ptexplore.view.site.operator_list import trace_to_type
 from ptexplore.view.site.site import Site, operator_names
 
 _BATCH = 40
@@ -33,6 +35,7 @@ class Cards:
     base: str
     marks_by_tree: MarksByTree
     observed: Observed
+    docs: Mapping[str, DocLine] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._about: defaultdict[str, list[Mark]] = defaultdict(list)
@@ -82,13 +85,16 @@ class Cards:
     def _page(self, shown: Card, stops: Sequence[Mark], url: str) -> str:
         site, operator = self.site, shown.operator
         marks = [mark for mark in stops if mark.stop in site.stops]
+        called = [name for names, _row, _ref in shown.bindings for name in names.split(", ")]
+        doc = self.docs.get(operator.base) if operator.namespace == "aten" else None
         return render(
             site, "op.html", url, kind="op", id=operator.name, title=operator.name, op=operator, card=shown,
             facts=[fact for fact in (_structured(operator.structured), *operator.variants, *operator.tags) if fact],
             others=[row for row in shown.keys if row not in shown.common], place=places(site, url),
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],
-            traces=self.observed.get(operator.name, []),
+            traces=self.observed.get(operator.name, []), doc=doc, command=trace_to_type(operator, called),
+            doc_place=site.place(url, doc.path, doc.line) if doc is not None else None,
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ _ID = re.compile(r"""<[^>]*?\sid=(?:"([^"]*)"|([^\s>]+))""")
 _LINES = re.compile(r'<div class="code"[^>]*data-lines="(\d+)"')
 _SYMBOL = re.compile(r'^(?:ptx\.file\(.*?,)?\[?\[\d+,"([^"]+)"', re.MULTILINE)
 _OUTSIDE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_LINE = re.compile(r"L(\d+)(?:-L(\d+))?")
+_LINE = re.compile(r"[Lu](\d+)(?:-L(\d+))?")
 
 
 def broken(root: Path) -> tuple[int, list[str]]:

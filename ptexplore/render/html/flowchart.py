@@ -10,6 +10,7 @@ from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.notes.prose import Edge, arrows, edges
 
 _CHAR, _LINE, _WIDE = 7.3, 17, 22  # pixels of a letter and of a line; letters of a line in a box
+_PHONE, _COLUMN = 330, 560  # pixels that a drawing has on a phone, and beside the source on a desk
 _MOST = 40  # arrows that are still a picture
 _GAP, _ROOM, _LANE = 26, 34, 18  # pixels between boxes of a row, between rows, between arrows beside the rows
 
@@ -40,14 +41,19 @@ def figure(picture: str) -> str | None:
     words = escaped("\n".join(text))
     if len(flow) > _MOST:
         return f'<pre class="flow">{words}</pre>\n'
-    drawn = f'<div class="drawn" tabindex="0" role="region" aria-label="Flowchart">{_drawn(flow)}</div>'
+    svg, wide = _drawn(flow)
+    drawn = f'<div class="drawn" tabindex="0" role="region" aria-label="Flowchart">{svg}</div>'
+    if wide > _PHONE:  # what is cut off at an edge must not look whole
+        shown = "facts" if wide > _COLUMN else "facts only-narrow"
+        drawn += f'<p class="{shown}">wider than the page: it moves sideways</p>'
     return (
         f'<figure class="flow">{drawn}'
         f"<details><summary>the same in words</summary><pre>{words}</pre></details></figure>\n"
     )
 
 
-def _drawn(flow: Sequence[Edge]) -> str:
+def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:
+    """The drawing, and how wide it is."""
     rows = _rows(flow)
     rank = {name: number for number, row in enumerate(rows) for name in row}
     around = [edge for edge in flow if rank[edge.target] != rank[edge.source] + 1]
@@ -59,7 +65,7 @@ def _drawn(flow: Sequence[Edge]) -> str:
     room = max([width + len(around) * _LANE, *(arrow.right for arrow in drawn)]) + 4
     size = f'width="{room:.0f}" height="{height:.0f}" viewBox="0 0 {room:.0f} {height:.0f}"'
     shapes = [*(arrow.shape for arrow in drawn), *map(_box, boxes.values()), *(arrow.label for arrow in drawn)]
-    return f'<svg {size} aria-hidden="true" focusable="false">{"".join(shapes)}</svg>'
+    return f'<svg {size} aria-hidden="true" focusable="false">{"".join(shapes)}</svg>', room
 
 
 def _rows(flow: Sequence[Edge]) -> list[list[str]]:

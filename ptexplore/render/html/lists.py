@@ -13,6 +13,7 @@ from ptexplore import __version__
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of
 from ptexplore.view.notes.folder import line_named, map_rows, tours_through
+from ptexplore.view.site.operator_list import GROUPS, families, sections
 from ptexplore.view.site.site import Site, folder_url, operator_names, safe, shown
 from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.render.html.output import Output
+    from ptexplore.source.python_docs import DocLine
+    from ptexplore.view.notes.folder import MapRow
 
 _LICENCE = 200_000  # characters
 
@@ -48,12 +51,19 @@ def folders(site: Site, out: Output, pages: FolderPages, library: NoteLibrary) -
             build=_prose(written.build if written is not None else ""),
             newer=[(version, _prose(text)) for version, text in written.newer] if written is not None else [],
             start=_start(site, folder, written),
-            map=[(row, folder_url(row.folder)) for row in map_rows(pages) if count[row.folder]] if not folder else [],
+            map=map_of(site, pages) if not folder else [],
             inside=_inside(pages, sorted(inside[folder]), count),
             files=[(path.rsplit("/", 1)[-1], site.sources[path]) for path in files[folder]],
             tours=tours_through(folder, library),
         )  # fmt: skip
         out.write(folder_url(folder), page)
+
+
+def map_of(site: Site, pages: FolderPages) -> list[tuple[MapRow, str]]:
+    """The way from Python to the machine, each folder with its page; "" where the site has none of it."""
+    shown = {path.rpartition("/")[0] for path in site.sources}
+    folders = {"/".join(folder.split("/")[:n]) for folder in shown for n in range(1, folder.count("/") + 2)}
+    return [(row, folder_url(row.folder) if row.folder in folders else "") for row in map_rows(pages)]
 
 
 def _prose(text: str) -> Markup:
@@ -86,20 +96,23 @@ def _inside(
     return sorted(rows, key=lambda row: row[4])
 
 
-def operators(site: Site, out: Output, *, runtime: bool) -> None:
-    """The namespaces, and the operators of each by family."""
-    spaces: defaultdict[str, defaultdict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
+def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: bool) -> None:
+    """The namespaces, and the operators of each: what is met most, then by letter."""
+    spaces: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, url in sorted(site.operators.items()):
         namespace, rest = operator_names(name)
-        spaces[namespace][rest.partition(".")[0]].append((rest, url))
+        spaces[namespace].append((rest, url))
     urls = {space: f"ops/{safe(space or 'none')}.html" for space in sorted(spaces)}
-    listed = [(space, url, f"{sum(map(len, spaces[space].values())):,} operators") for space, url in urls.items()]
+    listed = [(space, url, f"{len(spaces[space]):,} operators") for space, url in urls.items()]
     lists = [("ops/index.html", "ops", "", "Operators")]
     for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in urls.items())]:
-        families = sorted(spaces[space].items()) if kind == "namespace" else []
+        of_space = families(spaces[space], docs if space == "aten" else {}) if kind == "namespace" else []
+        popular, parts = sections(of_space)
+        groups = {group for family in of_space for group in family.groups}
         page = render(
-            site, "ops.html", url, kind=kind, id=space, title=title, runtime=runtime, families=families,
-            namespaces=listed if kind == "ops" else [],
+            site, "ops.html", url, kind=kind, id=space, title=title, runtime=runtime, popular=popular, sections=parts,
+            groups=[(group, words) for group, words in GROUPS.items() if group in groups], overloads=len(spaces[space]),
+            namespaces=listed if kind == "ops" else [], count=len(of_space),
         )  # fmt: skip
         out.write(url, page)
 

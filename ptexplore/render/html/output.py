@@ -34,6 +34,7 @@ _PATIENCE = 2.0  # seconds: the processes of a build that was killed end soon af
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ALONE = 24  # tasks that are done sooner than a process starts
 _Task = TypeVar("_Task")
+_Made = TypeVar("_Made")
 
 
 def digest(*parts: object) -> str:
@@ -277,7 +278,7 @@ def _hold(root: str, folder: int) -> None:
 
 # --- many pages, made in several processes: each is forked, so that what was read once is there for all ---
 
-_make: Callable[[Sequence[Any]], list[Row]]
+_make: Callable[[Sequence[Any]], list[Any]]
 
 
 def write_pages(
@@ -293,17 +294,33 @@ def write_pages(
 
     Raises PtexploreError where a process died, and what `make` raises.
     """
-    batches = [tasks[first : first + batch] for first in range(0, len(tasks), batch)]
-    done = 0
-    for count, rows in _made(batches, make, jobs if len(tasks) >= _ALONE else 1):
-        done += count
-        progress.step(f"writing {len(tasks):,} {named}", done / len(tasks))
+    for rows in in_processes(tasks, make, f"writing {len(tasks):,} {named}", progress, jobs, batch):
         out.take(rows)
 
 
+def in_processes(
+    tasks: Sequence[_Task],
+    make: Callable[[Sequence[_Task]], list[_Made]],
+    told: str,
+    progress: Progress,
+    jobs: int,
+    batch: int,
+) -> Iterator[list[_Made]]:
+    """What `make` makes of every batch of tasks, as each is done, in no order; `told` is what progress says.
+
+    Raises PtexploreError where a process died, and what `make` raises.
+    """
+    batches = [tasks[first : first + batch] for first in range(0, len(tasks), batch)]
+    done = 0
+    for count, made in _made(batches, make, jobs if len(tasks) >= _ALONE else 1):
+        done += count
+        progress.step(told, done / len(tasks))
+        yield made
+
+
 def _made(
-    batches: Sequence[Sequence[_Task]], make: Callable[[Sequence[_Task]], list[Row]], jobs: int
-) -> Iterator[tuple[int, list[Row]]]:
+    batches: Sequence[Sequence[_Task]], make: Callable[[Sequence[_Task]], list[_Made]], jobs: int
+) -> Iterator[tuple[int, list[_Made]]]:
     if jobs < 2:
         yield from ((len(tasks), make(tasks)) for tasks in batches)
         return
@@ -313,7 +330,7 @@ def _made(
             waiting = {pool.submit(_call, tasks): len(tasks) for tasks in batches}
             try:
                 for future in as_completed(waiting):
-                    yield waiting[future], future.result()
+                    yield waiting.pop(future), future.result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
     except BrokenProcessPool as error:
@@ -321,7 +338,7 @@ def _made(
         raise PtexploreError("a process that wrote pages died", why, "--jobs 1", FAILED) from error
 
 
-def _begin(make: Callable[[Sequence[Any]], list[Row]]) -> None:
+def _begin(make: Callable[[Sequence[Any]], list[Any]]) -> None:
     """Begin a process. If its parent were killed, it would wait for work for ever, and hold the site's folder."""
     global _make  # noqa: PLW0603  (`make` comes with the fork: it cannot be sent)
     _make = make
@@ -335,5 +352,5 @@ def _begin(make: Callable[[Sequence[Any]], list[Row]]) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _call(tasks: Sequence[Any]) -> list[Row]:
+def _call(tasks: Sequence[Any]) -> list[Any]:
     return _make(tasks)

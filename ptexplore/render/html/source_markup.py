@@ -1,25 +1,33 @@
-"""Source text as lines of HTML in one pass: comments, strings, keywords marked, names linked, everything escaped.
+"""Source text as lines of HTML in one pass: what words are is marked, names are linked, everything is escaped.
 
 The terminal's browser asks view/tokens for the lines on a screen; a site marks eighty million characters, and a parse
-tree of each file takes longer than everything else together. So a scanner reads what needs no grammar.
+tree of each file takes longer than everything else together. So a scanner reads what needs no grammar: a word before a
+parenthesis is called or declared, and of a type or a macro the index knows the name. A test holds it against
+view/tokens.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ptexplore.safe_text import UNSAFE
+from ptexplore.view.link_targets import Look
 from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
+_LONG = 5_000  # characters of a line
 LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
 # A line feed's companion stays: a file of Windows' is shown as it is.
 _TO_SAFE = {ord(letter): "\ufffd" for letter in UNSAFE if letter != "\r"} | {ord("<"): LESS, ord("&"): AND}
-# What the grammars call a type or a literal, this scanner marks as a word of the language, too.
-_CPP_MORE = """auto bool char const_cast double dynamic_cast false float int long nullptr reinterpret_cast short signed
-    static_cast this true typeid unsigned void"""
+_CPP_MORE = "const_cast dynamic_cast false nullptr reinterpret_cast static_cast this true typeid"
 _CPP_WORDS = frozenset([*CPP_WORDS.split(), *_CPP_MORE.split()])
+# What view/tokens.py calls primitive, and types that no index of ours has or that are written in small letters.
+_PRIMITIVE = """Args T atomic auto bool char char16_t char32_t char8_t double float int int16_t int32_t int64_t int8_t
+    intptr_t intrusive_ptr lock_guard long mutex optional ostream ptrdiff_t shared_ptr short signed size_t ssize_t
+    string string_view stringstream uint16_t uint32_t uint64_t uint8_t uintptr_t unique_lock unique_ptr unordered_map
+    unordered_set unsigned variable_list vector void wchar_t"""
+_CPP_TYPES = frozenset(_PRIMITIVE.split())
 _WORDS = {"cpp": _CPP_WORDS, "python": frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])}
 _CPP = re.compile(
     r"(?P<w>[A-Za-z_]\w*)"
@@ -54,18 +62,36 @@ def escaped(text: str) -> str:
 
 
 def marked_lines(
-    language: str, text: str, words: Mapping[int, Mapping[str, Sequence[Link]]], includes: Mapping[int, Link]
+    language: str,
+    text: str,
+    words: Mapping[int, Mapping[str, Sequence[Link]]],
+    includes: Mapping[int, Link],
+    defined: Mapping[int, Collection[str]] | None = None,
+    looks: Mapping[str, Look] | None = None,
 ) -> list[str]:
-    """The lines of a file as HTML, with the links of words and of includes by line."""
+    """The lines of a file as HTML, with the links of words and of includes by line.
+
+    `defined` are the names that a line defines, which lead to their uses. `looks` has the look of every word.
+    """
     pattern = _PATTERNS.get(language)
     text = text.translate(_TO_SAFE)
     if pattern is not None:
-        scan = _Scan(text, words, includes, _WORDS.get(language, frozenset()))
+        scan = _Scan(
+            text, words, includes, _WORDS.get(language, frozenset()), defined or {}, _PLAIN if looks is None else looks
+        )
         position: int | None = 0
         while position is not None:
             position = scan.run(pattern, position)
         text = scan.rest()
     return text.replace(AND, "&amp;").replace(LESS, "&lt;").split("\n")
+
+
+class _Plain(dict[str, Look]):
+    def __missing__(self, name: str) -> Look:
+        return ""
+
+
+_PLAIN = _Plain()
 
 
 class _Scan:
@@ -77,31 +103,47 @@ class _Scan:
         words: Mapping[int, Mapping[str, Sequence[Link]]],
         includes: Mapping[int, Link],
         keywords: frozenset[str],
+        defined: Mapping[int, Collection[str]],
+        looks: Mapping[str, Look],
     ) -> None:
         self.text, self.words, self.includes, self.keywords = text, words, includes, keywords
         self.named = {word for line_words in words.values() for word in line_words}
+        self.looks = looks
+        self.numbers = max(map(len, text.split("\n"))) <= _LONG  # a table on one line is no text to read
+        self.defined = {line: set(names) for line, names in defined.items()}
+        self.named.update(name for names in defined.values() for name in names)
         self.out: list[str] = []
         self.done = self._counted = 0
         self._line = 1
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
         """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
-        keywords, named = self.keywords, self.named
+        keywords, named, looks, text = self.keywords, self.named, self.looks, self.text
+        types = _CPP_TYPES if keywords is _CPP_WORDS else frozenset()
         raws = _RAWS if keywords is _CPP_WORDS else frozenset()
-        for match in pattern.finditer(self.text, at):
+        for match in pattern.finditer(text, at):
             kind = match.lastgroup
             if kind == "w":
                 word = match[0]
                 if word in named and self._link(word, match):
                     continue
-                if word in keywords:
-                    self._put(*match.span(), f"<b>{word}</b>")
-                elif word in raws and (raw := _RAW.match(self.text, match.end())):
+                if word in raws and (raw := _RAW.match(text, match.end())):
                     self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
                     return raw.end()
+                if word in keywords:
+                    self._put(*match.span(), f"<b>{word}</b>")
+                elif (look := looks[word]) == "macro":
+                    self._put(*match.span(), f"<u>{word}</u>")
+                elif text.startswith("(", match.end()) and word not in types:
+                    self._put(*match.span(), f"<em>{word}</em>")
+                elif word in types or (look == "type" and not text.startswith("::", match.end())):
+                    self._put(*match.span(), f"<var>{word}</var>")
             elif kind == "x":
                 self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
-            elif kind != "d":
+            elif kind == "d":
+                if self.numbers:
+                    self._put(*match.span(), f"<samp>{match[0]}</samp>")
+            else:
                 self._put(*match.span(), _wrapped(match[0], kind or "i"))
         return None
 
@@ -111,13 +153,21 @@ class _Scan:
         return "".join(self.out)
 
     def _link(self, word: str, match: re.Match[str]) -> bool:
-        """Whether the word has a link on this line, which is put then."""
+        """Whether the word has a link on this line, which is put then. A definition's own name comes first."""
         start, end = match.span()
-        links = self.words.get(self._line_at(start), {}).get(word)
+        line = self._line_at(start)
+        names = self.defined.get(line)
+        if names and word in names and not self.text.startswith("::", end):
+            names.discard(word)
+            self._put(start, end, f"<a href=#u{line}>{word}</a>")
+            return True
+        links = self.words.get(line, {}).get(word)
         link = _fitting(links, self.text, start) if links else None
         if link is None:
             return False
-        self._put(start, end, _anchor(link, word))
+        look = self.looks[word]
+        made = _anchor(link, word)
+        self._put(start, end, f"<var>{made}</var>" if look == "type" else f"<u>{made}</u>" if look == "macro" else made)
         return True
 
     def _line_at(self, start: int) -> int:

@@ -13,7 +13,7 @@ import json
 import multiprocessing
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from markupsafe import Markup
@@ -27,7 +27,7 @@ from ptexplore.source.progress import Progress
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition
 from ptexplore.view.doc_comment import doc_of
-from ptexplore.view.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.link_targets import DefinitionsByName, Look, Meaning
 from ptexplore.view.site.site import Site, between, folder_url, shown, stop_url
 from ptexplore.view.site.source_page import SIGNATURE, SourceData, source_data, template_of
 from ptexplore.view.trees import changed
@@ -38,6 +38,7 @@ LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": 
 PAGE = 30_000  # characters of lines and list: a generated file's page that has more stands packed
 PROSE = 240  # characters of a stop that stand beside the code
 DATA = 1_000  # characters of rows: a file of definitions that has more stands packed
+_WITHOUT_USES = frozenset({"member", "enumerator"})  # the index has no uses of these
 _FEW = 40  # pages: fewer look up the names they need, more read all at first
 _BATCH = 24
 _SHOWN = 3  # lines of one file that an entry names
@@ -99,7 +100,8 @@ class Sources:
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
         generated = template_of(text) is not None or is_made(path)
-        code, entries = _code(site, data, text, url), _entries(site, data, url)
+        looks = self.names.looks(python=path.endswith((".py", ".pyi")))
+        code, entries = _code(site, data, text, url, looks), _entries(site, data, url)
         packed = lines_and_list(code, entries) if generated and len(code) + len(entries) > PAGE else ""
         page = render(
             site, "source.html", url, kind="source", id=path, title=name, name=name, generated=generated,
@@ -138,9 +140,9 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
 # --- the parts of a page ---
 
 
-def _code(site: Site, data: SourceData, text: str, url: str) -> str:
+def _code(site: Site, data: SourceData, text: str, url: str, looks: Mapping[str, Look]) -> str:
     """The numbered lines of a file with their links, in lists of `CHUNK`."""
-    lines = marked_lines(language_of(data.path), text, data.words, data.includes)
+    lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data), looks)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
     marks = {symbol.line: f" id=L{symbol.line}" for symbol in data.defined}
@@ -155,6 +157,15 @@ def _code(site: Site, data: SourceData, text: str, url: str) -> str:
         out += [f"<li{marks.get(n, '')}>{line}\n" for n, line in enumerate(lines[first - 1 : first - 1 + CHUNK], first)]
         out.append("</ol>\n")
     return "".join(out)
+
+
+def _named(data: SourceData) -> dict[int, set[str]]:
+    """The names that lead to their uses, by the line that defines or declares them."""
+    named: dict[int, set[str]] = {}
+    for symbol in data.defined:
+        if symbol.kind not in _WITHOUT_USES and symbol.name.isidentifier():
+            named.setdefault(symbol.line, set()).add(symbol.name)
+    return named
 
 
 def _entries(site: Site, data: SourceData, url: str) -> str:
@@ -222,7 +233,8 @@ def _symbols(data: SourceData, text: str) -> str:
         first_of_line.setdefault((symbol.line, symbol.qualified), symbol)
     rows = [
         [symbol.line, symbol.qualified, LETTERS.get(symbol.kind, "v"), symbol.signature[:SIGNATURE],
-         doc_of(lines, symbol, python=python) if symbol.kind != "enumerator" else ""]
+         doc_of(lines, symbol, python=python) if symbol.kind != "enumerator" else "",
+         *([symbol.end_line] if symbol.end_line > symbol.line else [])]
         for symbol in first_of_line.values()
     ]  # fmt: skip
     listed = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)

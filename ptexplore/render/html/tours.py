@@ -25,6 +25,7 @@ from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import marked_lines
 from ptexplore.render.html.source_pages import entry
 from ptexplore.view.link_targets import DefinitionsByName, Meaning
+from ptexplore.view.notes.folder import MapRow, on_map
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
 from ptexplore.view.site.site import Site, between, safe, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
@@ -44,6 +45,7 @@ class Tours:
     guide: Guide
     path: LearningPath
     names: DefinitionsByName
+    map: Sequence[tuple[MapRow, str]] = ()
     lost: list[str] = field(default_factory=list)
     _views: dict[str, StopView] = field(default_factory=dict)
 
@@ -69,7 +71,7 @@ class Tours:
             )  # fmt: skip
 
     def _write(self, template: str, url: str, **values: Any) -> None:
-        self.out.write(url, render(self.site, template, url, lost=self.lost, **values))
+        self.out.write(url, render(self.site, template, url, lost=self.lost, map=self.map, **values))
 
     def _tour(self, tour: Tour) -> None:
         url = stop_url(tour.id)
@@ -96,7 +98,7 @@ class Tours:
             excerpt=lines, listed=listed, cut=excerpt.cut if excerpt else "",
             place=self.site.place(url, ref.path or "", ref.line) if ref is not None and linked else None,
             where=f"{ref.path}:{ref.line}" if ref is not None else "", precision=ref.precision if ref else "",
-            before=before, after=after,
+            before=before, after=after, on_map=on_map(view.stop.anchor.path),
         )  # fmt: skip
 
     def _is_linked(self, view: StopView) -> bool:
@@ -113,16 +115,34 @@ class Tours:
             name = see.text.removeprefix("op:")
             name = name if "::" in name else f"aten::{name}"
             return name, between(url, self.site.operators[name]) if name in self.site.operators else None
-        place = self.site.place(url, see.path, None) if see.path else None
-        return see.text.removeprefix("src:"), place and place + self._at(see)
+        return see.text.removeprefix("src:"), self._way(see, url)
 
-    def _at(self, see: See) -> str:
-        """The anchor of a place to see: a symbol by its name; what is no symbol, an entry of YAML, by its line."""
-        if not see.path.endswith((".yaml", ".yml")):
-            return f"#s={see.symbol}"
-        store = self.site.trees[self.site.owner[see.path]].store
-        entries = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
-        return f"#L{entries[0].line}" if len(entries) == 1 else ""
+    def _way(self, see: See, url: str) -> str | None:
+        """The way to a place to see: a symbol by its name, where it is now; an entry of YAML by its line."""
+        if see.path.endswith((".yaml", ".yml")):
+            place = self.site.place(url, see.path, None)
+            if place is None:
+                return None
+            store = self.site.trees[self.site.owner[see.path]].store
+            entries = in_file(store, Anchor(see.where, see.path, see.symbol), (), None)
+            return place + (f"#L{entries[0].line}" if len(entries) == 1 else "")
+        path = see.path if self._defines(see.path, see.symbol) else self._moved_to(see) or see.path
+        place = self.site.place(url, path, None) if path else None
+        if place is None or not self._defines(path, see.symbol):
+            return place
+        return f"{place}#s={see.symbol}"
+
+    def _defines(self, path: str, name: str) -> bool:
+        """Whether a file of the site defines or declares what is called so, or ends so."""
+        ends = (f"::{name}", f".{name}")
+        return any(symbol.qualified == name or symbol.qualified.endswith(ends) for symbol in self.names.defined(path))
+
+    def _moved_to(self, see: See) -> str:
+        """The one file of the site that now defines what `see` names by its qualified name; "" for none or several."""
+        last = see.symbol.rpartition("::")[2].rpartition(".")[2]
+        places = [place for place in self.names.places(last) if place.definition.qualified == see.symbol]
+        defined = {place.path for place in places if not place.definition.declared and place.path in self.site.sources}
+        return defined.pop() if len(defined) == 1 else ""
 
     # --- prose ---
 
@@ -158,7 +178,8 @@ class Tours:
         words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
         includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
         text = "\n".join([*excerpt.before, *excerpt.lines])
-        marked = marked_lines(excerpt.language, text, words, includes)[len(excerpt.before) :]
+        looks = self.names.looks(python=path.endswith((".py", ".pyi")))
+        marked = marked_lines(excerpt.language, text, words, includes, looks=looks)[len(excerpt.before) :]
         links = _Links(self.site, data, url)
         first, last = excerpt.marked
         rows = [

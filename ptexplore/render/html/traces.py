@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -14,17 +14,18 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.site.site import Site, between
-from ptexplore.view.trace.rows import Options, TraceRow, stops_to_read, view
+from ptexplore.view.trace.rows import Options, TraceRow, TrailView, stops_to_read, view
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
     from ptexplore.view.line import Line
 
+_BAR = 48  # pixels
 _OPEN = 3  # levels that are open when the page is
 
 
-def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], url: str) -> Markup:
-    """The nested rows of a trace, on the page `url`."""
+def tree(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
+    """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs."""
     show = places(site, url, {info.name: info for info in trail.trees})
     cards = {
         hop.id: escaped(between(url, site.operators[hop.op]))
@@ -32,20 +33,38 @@ def tree(site: Site, trail: Trail, rows: Sequence[TraceRow], url: str) -> Markup
         if hop.kind == "op" and hop.op and hop.op in site.operators
     }
     out: list[str] = []
-    _rows(out, rows, show, cards, 0)
+    whole = sum(row.instructions or 0 for row in _counted(shown.rows)) if shown.counted else 0
+    _rows(out, shown.rows, _Parts(show, cards, whole), 0)
     return Markup("".join(out))
 
 
-def _rows(out: list[str], rows: Sequence[TraceRow], show: Shown, cards: dict[int, str], depth: int) -> None:
+def _counted(rows: Sequence[TraceRow]) -> Iterator[TraceRow]:
+    """The outermost rows that have instructions: what all others are a share of."""
+    for row in rows:
+        if row.instructions is not None:
+            yield row
+        else:
+            yield from _counted(row.children)
+
+
+class _Parts(NamedTuple):
+    """What rows are made with: places, the cards of operators by hop, the instructions of the whole trace."""
+
+    show: Shown
+    cards: dict[int, str]
+    whole: int
+
+
+def _rows(out: list[str], rows: Sequence[TraceRow], parts: _Parts, depth: int) -> None:
     out.append("<ul class=trace>\n" if not depth else "<ul>\n")
     for row in rows:
         out.append(f"<li data-hop={row.hop} data-kind={row.kind} data-status={row.status}>")
-        title, lines = _title(row), "".join(_line(line, show) for line in row.lines)
-        if row.hop in cards:  # below the title, which opens and closes: what is pressed there must be one thing
-            lines = f'<div class=place><a href="{cards[row.hop]}">the operator\'s card</a></div>{lines}'
+        title, lines = _title(row, parts.whole), "".join(_line(line, parts.show) for line in row.lines)
+        if row.hop in parts.cards:  # below the title, which opens and closes: what is pressed there must be one thing
+            lines = f'<div class=place><a href="{parts.cards[row.hop]}">the operator\'s card</a></div>{lines}'
         if row.children:
             out.append(f"<details{' open' if depth < _OPEN else ''}><summary>{title}</summary>{lines}\n")
-            _rows(out, row.children, show, cards, depth + 1)
+            _rows(out, row.children, parts, depth + 1)
             out.append("</details>")
         else:
             out.append(f"<div class=leaf>{title}</div>{lines}")
@@ -53,19 +72,27 @@ def _rows(out: list[str], rows: Sequence[TraceRow], show: Shown, cards: dict[int
     out.append("</ul>\n")
 
 
-def _title(row: TraceRow) -> str:
-    parts = []
-    for span in row.heading(counted=False):
+def _title(row: TraceRow, whole: int) -> str:
+    parts = [_cost(row, whole)] if whole else []
+    for span in row.heading(counted=bool(whole)):
         text = escaped(span.text.strip())
-        if span.style == "title":
+        if span.style == "title" or (span.text == row.title and not span.style):
             parts.append(f"<code>{text}</code>")
-        elif span.style == "count":
-            parts.append(f"<span class=count>{text.removesuffix('instr')}instructions</span>")
         elif span.style in ("inside", "below"):
             parts.append(f"<span class=w>{text}{' frames inside' if span.style == 'inside' else ''}</span>")
-        elif span.style != "hop":
+        elif span.style not in ("hop", "count"):
             parts.append(f"<span class={span.style}>{text}</span>")
     return " ".join(parts)
+
+
+def _cost(row: TraceRow, whole: int) -> str:
+    """A bar for the share of the trace's instructions that a row has with all that is below it, and their number."""
+    if row.instructions is None:
+        return "<span class=cost></span>"
+    share = row.instructions / whole
+    bar = f'<svg width="{_BAR}" height="8" aria-hidden="true"><rect width="{_BAR}" height="8"/>'
+    bar += f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
+    return f"<span class=cost>{bar}<span>{share:.0%}</span><span>{row.instructions:,}</span></span>"
 
 
 def _line(line: Line, show: Shown) -> str:
@@ -107,7 +134,7 @@ class Traces:
             stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
-                tree=tree(self.site, trail, shown.rows, url),
+                tree=tree(self.site, trail, shown, url),
                 ending=Markup("".join(_line(line, self._places(trail, url)) for line in shown.ending)),
                 left=[text.partition(": --full")[0] for text in shown.left_out],  # without the terminal's options
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],

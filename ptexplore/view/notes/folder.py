@@ -50,6 +50,11 @@ def map_rows(pages: FolderPages) -> list[MapRow]:
     return [MapRow(folder, name, written.get(folder, "")) for folder, name in MAP.items()]
 
 
+def on_map(path: str) -> str:
+    """The folder of MAP that a file is in, the innermost one; "" where it is in none."""
+    return max((folder for folder in MAP if path.startswith(f"{folder}/")), key=len, default="")
+
+
 @dataclass(frozen=True, slots=True)
 class FolderRow:
     """A folder inside: how many files the tree has below it (0: none is part of this tree), and a sentence about it."""

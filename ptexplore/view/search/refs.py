@@ -204,7 +204,7 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
         yield name_matched(len({(s.path, s.line) for _number, s in asked.symbols if s.role == "definition"}))
     kinds = {s.kind for _number, s in asked.symbols}
     if kinds & {"class", "struct", "union", "enum", "typedef"}:
-        yield f"where it is only named as a type is not indexed: ptexplore find --text {asked.lasts[0]}"
+        yield NOT_INDEXED.format(asked.lasts[0])
     if left_out:
         some = ", ".join(f"{text} ×{count}" for text, count in left_out.most_common(4))
         more = f", … ({len(left_out)} spellings)" if len(left_out) > 4 else ""
@@ -214,11 +214,17 @@ def _remarks(asked: Asked, shown: Iterable[NameUse], left_out: Counter[str], cop
         yield f"{_uses_are(count)} left out, in {name}'s own copies of these files: --tree {name.split(' ')[0]}"
 
 
+NOT_INDEXED = "where it is only named as a type is not indexed: ptexplore find --text {}"
+SEVERAL = "; {} definitions are called so"
+NAME_MATCHED = (
+    "name-matched: found by name, not by types{}; a use may be of another overload, or of something "
+    "else of that name (ptexplore index --semantic PATH resolves them)"
+)
+
+
 def name_matched(definitions: int) -> str:
     """What must be said of uses that were found by a name which so many definitions bear."""
-    others = f"; {definitions} definitions are called so" if definitions > 1 else ""
-    return (f"name-matched: found by name, not by types{others}; a use may be of another overload, or of something "
-            "else of that name (ptexplore index --semantic PATH resolves them)")  # fmt: skip
+    return NAME_MATCHED.format(SEVERAL.format(definitions) if definitions > 1 else "")
 
 
 def _uses_are(count: int) -> str:
@@ -335,6 +341,24 @@ def split_target(target: str) -> tuple[str, str]:
     """The qualified name that a `Ref.target` holds, and its parameter list, "" where the overload is not known."""
     at = target.find("(", target.find("operator()") + len("operator()") if "operator()" in target else 0)
     return (target[:at], target[at:]) if at >= 0 else (target, "")
+
+
+def asked_exactly(qualified: str, name: str, *, python: bool, member: bool) -> Asked:
+    """The question for one definition by its qualified name; `name` is its last part, `member` that of a class."""
+    container = qualified[: len(qualified) - len(name)].rstrip(":.")
+    if not container:
+        return Asked(qualified, (name,))
+    scope = _parts(container)
+    return Asked(qualified, (name,), cpp=() if python else (scope,), python=(scope,) if python else (), member=member)
+
+
+def spelling(name: str, text: str, *, python: bool) -> str:
+    """A use's text with what `fits` asks of it alone: all uses through an object of C++ are one spelling."""
+    if python or text == name:
+        return text
+    if ("." in text or "->" in text) and "operator" not in text:
+        return f"_.{name}"
+    return "::".join(part for part in _parts(text) if part)
 
 
 def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:

@@ -44,7 +44,7 @@ def source_data(names: DefinitionsByName, path: str, text: str, only: frozenset[
     defined = [symbol for symbol in symbols if symbol.kind != "namespace"]
     data = SourceData(path, defined=sorted(defined, key=lambda symbol: (symbol.line, symbol.name)))
     python = path.endswith((".py", ".pyi"))
-    scopes = [] if python else _scopes(symbols, text.count("\n") + 2)
+    scopes = [] if python else scopes_by_line(symbols, text.count("\n") + 2)
     local = local_names(text, python=python)
     entries = _Entries(data)
     words: defaultdict[int, dict[str, list[Link]]] = defaultdict(dict)
@@ -92,7 +92,7 @@ class _Entries:
         return Link(before, number, 0, sure)
 
 
-def _scopes(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
+def scopes_by_line(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
     """For each line the qualified name of the innermost scope around it."""
     scopes = [""] * lines
     around = [s for s in symbols if s.kind in _SCOPES and not s.declared and s.end_line > s.begin]

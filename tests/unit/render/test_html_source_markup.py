@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import html
 import re
+from collections import defaultdict
+from importlib.resources import files
 
 import pytest
 
 from ptexplore.render.html.source_markup import marked_lines
+from ptexplore.tui.widgets.colours import word
+from ptexplore.view.link_targets import Look
 from ptexplore.view.site.site import apart, between, safe, source_url
 from ptexplore.view.site.source_page import Link
+from ptexplore.view.tokens import Tokens
 
 CPP = 'auto s = R"x(a "b" // no\n)x"; /* two\nlines */ int n = 1\'000; // <b>&amp;\nreturn at::add(f("<"), s.add(1));\n'
 
@@ -18,8 +23,8 @@ def test_the_text_is_all_there_and_escaped() -> None:
     lines = marked_lines("cpp", CPP, {}, {})
     plain = html.unescape(re.sub(r"<[^>]*>", "", "\n".join(lines)))
     assert plain == CPP
-    assert lines[0] == '<b>auto</b> s = R<s>"x(a "b" // no</s>'
-    assert lines[2] == "<i>lines */</i> <b>int</b> n = 1'000; <i>// &lt;b>&amp;amp;</i>"
+    assert lines[0] == '<var>auto</var> s = R<s>"x(a "b" // no</s>'
+    assert lines[2] == "<i>lines */</i> <var>int</var> n = <samp>1'000</samp>; <i>// &lt;b>&amp;amp;</i>"
 
 
 def test_a_name_is_linked_where_its_qualifiers_stand_before_it() -> None:
@@ -32,6 +37,69 @@ def test_a_name_is_linked_where_its_qualifiers_stand_before_it() -> None:
 def test_a_name_in_a_string_or_a_comment_is_no_link() -> None:
     lines = marked_lines("cpp", 'x("add"); // add', {1: {"add": [Link("", 1)]}}, {})
     assert "<a" not in lines[0]
+
+
+def test_a_definitions_own_name_leads_to_its_uses_and_is_not_taken_for_what_qualifies_it() -> None:
+    text = "int Foo::Foo(int a) {\n  return Foo(a); }\n"
+    lines = marked_lines("cpp", text, {2: {"Foo": [Link("", 3)]}}, {}, {1: {"Foo"}})
+    assert lines[0] == "<var>int</var> Foo::<a href=#u1>Foo</a>(<var>int</var> a) {"
+    assert "<a href=#r3>Foo</a>(a)" in lines[1]
+
+
+WORDS = """template <typename T>
+static int64_t blend(const Tensor& self, int64_t times, Blender<T> how) {
+  if (times < 2 || how.isEmpty()) { // not blend(1)
+    TORCH_CHECK(false, "no \\"blend\\" of ", times);
+    return static_cast<int64_t>(self.numel());
+  }
+  for (auto& each : parts(self)) at::native::add_one(each, 0x1f, 1.5e3);
+  return sizeof(Tensor) + how->weigh(nullptr, this);
+}
+"""
+TAGS = {"b": "keyword", "var": "type", "em": "function", "samp": "number", "i": "comment", "s": "string", "u": "macro"}
+
+
+def test_words_look_as_they_do_in_the_terminals_browser() -> None:
+    """Every word of a text, by this scanner and by view/tokens, which parses: the same but where either knows more."""
+    looks: defaultdict[str, Look] = defaultdict(lambda: "")
+    looks |= {"Tensor": "type", "Blender": "type", "TORCH_CHECK": "macro"}
+    lines = marked_lines("cpp", WORDS, {}, {}, looks=looks)
+    spans = Tokens(WORDS, "cpp").spans(1, len(lines))
+    differ = {}
+    for text, line, parsed in zip(WORDS.split("\n"), lines, spans, strict=True):
+        shown, inside = "", [""]
+        kinds: list[str] = []
+        for part in re.findall(r"<[^>]*>|&[a-z]+;|.", line):
+            if part.startswith("<"):
+                inside = inside[:-1] if part.startswith("</") else [*inside, TAGS[part[1:-1]]]
+            else:
+                shown += html.unescape(part)
+                kinds.append(inside[-1])
+        assert shown == text
+        for match in re.finditer(r"\w+", text):
+            told = next((kind for begin, end, kind in parsed if begin <= match.start() < end), "")
+            if told != kinds[match.start()]:
+                differ[match[0]] = (told, kinds[match.start()])
+    assert differ == {
+        "TORCH_CHECK": ("function", "macro"),
+        "static_cast": ("", "keyword"),
+        "add_one": ("", "function"),  # qualified twice
+        "Tensor": ("", "type"),  # in a sizeof
+    }
+
+
+def test_the_colours_of_words_are_the_terminals() -> None:
+    sheet = (files("ptexplore.render.html") / "assets" / "site.css").read_text(encoding="utf-8")
+    light, dark, *_ = (
+        dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", part))
+        for part in sheet.split("@media (prefers-color-scheme: dark)")
+    )
+    named = {"string": "string", "number": "number", "keyword": "keyword", "type": "type", "function": "call"}
+    for kind, name in (named | {"preproc": "preproc"}).items():
+        for is_dark, colours in ((False, light), (True, dark)):
+            colour = word(kind, dark=is_dark).color
+            assert colour is not None
+            assert colours[name] == colour.name, (kind, is_dark)
 
 
 @pytest.mark.parametrize("language", ["cpp", "python", "yaml", "other"])

@@ -152,6 +152,7 @@
     opening = false;
     placeNotes();
     arrive();
+    whereAmI();
   }
   function arrive() {
     if (opening) return;
@@ -159,6 +160,8 @@
     const hash = fragment();
     if (!hash) return;
     if (hash.startsWith("s=")) { symbol(hash.slice(2)); return; }
+    const uses = $("#code") && /^u(\d+)$/.exec(hash);
+    if (uses) { from = +uses[1]; show(from, from); openUses(from); return; }
     const lines = $("#code") && range(hash);
     if (lines) { from = lines[0]; show(...lines); return; }
     const there = doc.getElementById(hash) || (/^h\d+$/.test(hash) && $(`.trace [data-hop="${hash.slice(1)}"]`));
@@ -180,6 +183,15 @@
     if (places.length === 1) location.replace(address(places[0]));
     else if (places.length) { say(`${places.length} places have ${name}`); ptx.ask(name); }
     else { say(`this site does not have ${name}`); ptx.ask?.(name.split(/::|\./).pop()); }
+  }
+  /* Who uses what this line defines: told by uses.js, which is loaded with the first question. */
+  async function openUses(line) {
+    const rows = (await rowsOf(here)).filter((row) => row[0] === line);
+    if (!rows.length) { say("nothing is known to be defined there"); return; }
+    try { await load(address("assets/uses.js")); } catch { say("who uses it could not be read"); return; }
+    const [, qualified, kind] = rows.find((row) => "fcmte".includes(row[2])) || rows[0];
+    ptx.showUses(qualified, kind, doc.body.dataset.id, line);
+    lineAt(line)?.scrollIntoView({ block: "center" }); // above the pane
   }
   /* The number of a line is its list's marker, left of the text: no element of its own, so that pages stay small. */
   function lineClicked(e) {
@@ -215,6 +227,66 @@
       field.remove();
       say(done ? "link copied" : `cannot copy; the link is ${link}`);
     }
+  }
+
+  /* --- where the reader is: the function at the top of the window, and the outline beside the source --- */
+
+  let outlined = [], current = null;
+  const SHOWN_KINDS = "fcmte";
+  async function readOutline() {
+    const outline = $(".outline ol");
+    if (!outline || !$("#code")) return;
+    const rows = (await rowsOf(here)).filter((row) => row[1]);
+    outlined = rows.filter((row) => SHOWN_KINDS.includes(row[2])).sort((a, b) => a[0] - b[0]);
+    const shown = outlined.length > OUTLINED ? outlined.filter((row) => row[5]) : outlined; // of many, those with a body
+    const parents = [];
+    outline.replaceChildren(...shown.slice(0, OUTLINED).map((row) => {
+      const [line, name, kind, signature, , end] = row;
+      while (parents.length && parents.at(-1) < line) parents.pop();
+      const depth = Math.min(parents.length, 3);
+      if (kind === "c" && end) parents.push(end);
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, name.split(/::(?!.*operator)|\./).pop());
+      return make("li", { "data-depth": depth || null, "data-line": line }, link);
+    }));
+    if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${shown.length - OUTLINED} more: j and k step through them`));
+    else if (!shown.length) outline.append(make("li", { class: "w" }, "nothing is known to be defined here"));
+    whereAmI();
+  }
+  const OUTLINED = 600;
+  function topLine() {
+    const code = $("#code").getBoundingClientRect(), bar = $(".crumb").getBoundingClientRect();
+    const li = doc.elementFromPoint(code.right - 40, Math.max(bar.bottom, code.top, 0) + 10)?.closest("#code ol.c > li");
+    return li ? numberOf(li) : 0;
+  }
+  function whereAmI() {
+    const inside = $("#inside");
+    if (!inside || opening) return;
+    const line = topLine();
+    let found = null; // the innermost begins last
+    for (const row of outlined) {
+      if (row[0] > line) break;
+      if (row[5] && row[5] >= line) found = row;
+    }
+    if (found === current) return;
+    current = found;
+    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, found[1])] : []));
+    for (const one of $$(".outline [aria-current]")) one.removeAttribute("aria-current");
+    const own = found && $(`.outline li[data-line="${found[0]}"] a`);
+    if (own) {
+      own.setAttribute("aria-current", "true");
+      const box = own.closest(".outline > ol") || own.closest("ol");
+      const at = own.offsetTop - box.offsetTop;
+      if (at < box.scrollTop || at > box.scrollTop + box.clientHeight - 30) box.scrollTop = at - box.clientHeight / 3;
+    }
+  }
+  function watchScrolling() {
+    if (!$("#inside")) return;
+    let waiting = false, settled;
+    addEventListener("scroll", () => {
+      clearTimeout(settled);
+      settled = setTimeout(whereAmI, 150); // lines that were not laid out before may have moved what is seen
+      if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; whereAmI(); }); }
+    }, { passive: true });
   }
 
   /* Each note beside its line, or below the one above it; on a narrow page they stand in a row of their own. */
@@ -271,7 +343,8 @@
         : "only the name speaks for this one")] : []),
       ...known.map(([one, row]) => make("div", {},
         make("p", { class: "what" }, make("a", { href: one.href }, row ? row[1] : name || one.label || one.href), " ",
-          make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · "))),
+          make("small", {}, [KINDS[row?.[2]], (row || name) && one.label].filter(Boolean).join(" · ")),
+          row && "fcmt".includes(row[2]) ? make("a", { href: one.href.replace(/#L/, "#u"), class: "uses" }, "uses") : null),
         row?.[3] ? make("code", {}, row[3]) : null, row?.[4] ? make("p", { class: "doc" }, row[4]) : null)),
       ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
       ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
@@ -419,11 +492,51 @@
     say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
   }
 
+  /* --- operators of a page: those whose name, or line of documentation, holds what is typed, and of one group --- */
+
+  function watchFilter() {
+    const field = $("#filter"), left = $("#left");
+    if (!field) return;
+    const entries = $$("dl.ops > div").map((entry) => [entry, $("dt", entry).textContent.toLowerCase(), entry.textContent.toLowerCase(), (entry.dataset.groups || "").split(" ")]);
+    const sections = $$("section.letter");
+    let group = "", timer;
+    function filter() {
+      const text = field.value.trim().toLowerCase(), names = text && entries.some(([, name]) => name.includes(text));
+      const shown = new Set();
+      for (const [entry, name, whole, groups] of entries) {
+        const fits = (!text || (names ? name : whole).includes(text)) && (!group || groups.includes(group));
+        entry.hidden = !fits;
+        if (fits) shown.add(name);
+      }
+      for (const section of sections) section.hidden = !$("dl.ops > div:not([hidden])", section);
+      left.textContent = text || group ? `${shown.size} of ${new Set(entries.map(([, name]) => name)).size} names` : "";
+    }
+    field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 60); });
+    for (const button of $$("[data-group]")) {
+      button.addEventListener("click", () => {
+        group = group === button.dataset.group ? "" : button.dataset.group;
+        for (const one of $$("[data-group]")) one.setAttribute("aria-pressed", String(one.dataset.group === group));
+        filter();
+      });
+    }
+    if (field.value) filter(); // the browser kept it
+  }
+
+  /* What is folded stands open on paper. */
+  function watchPrinting() {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = $$("main details:not([open])");
+      for (const one of opened) one.open = true;
+    });
+    addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+  }
+
   /* --- keys --- */
 
   const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous note; on a stop, the next and previous stop"],
     ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
-    ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
+    ["u", "who uses what is marked"], ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
   function help() {
     let dialog = $("#keys");
     if (!dialog) {
@@ -460,8 +573,8 @@
     const box = now && lineAt(now)?.getBoundingClientRect();
     if (!box || box.bottom < 0 || box.top > innerHeight) {
       now = 0;
-      const first = doc.elementFromPoint($("#code").getBoundingClientRect().left + 40, 90)?.closest("#code ol.c > li");
-      if (first) now = numberOf(first) - (by > 0 ? 1 : 0);
+      const first = topLine();
+      if (first) now = first - (by > 0 ? 1 : 0);
     }
     const next = by > 0 ? lines.find((n) => n > now) : lines.filter((n) => n < now).pop();
     if (!next) { say(`that was the ${by > 0 ? "last" : "first"} symbol`); return; }
@@ -492,6 +605,7 @@
       if (inside) { back?.focus({ preventScroll: true }); hideCard(); }
       return;
     }
+    if (e.key === "Escape" && ptx.closeUses?.()) return;
     if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
     if (e.target.closest?.("dialog[open]") && e.key !== "?") return; // one just closed may still be where the key went
     const pressed = before === "g" ? `g ${e.key}` : e.key;
@@ -500,6 +614,7 @@
     beforeTimer = setTimeout(() => { before = ""; }, 1000);
     const act = {
       "/": () => { const field = $("#q"); field?.focus(); field?.select(); }, "?": help, t: switchTheme, c: copyLink, d: toggleDone,
+      u: () => { const line = (range(fragment()) || [from])[0]; if ($("#code") && line) location.hash = `u${line}`; },
       j: () => walk(1), k: () => walk(-1), n: () => stepNote(1), p: () => stepNote(-1),
       o: () => openAll(!$(".trace details[open]")), "g h": () => { location.href = address("index.html"); },
     }[pressed];
@@ -510,7 +625,7 @@
 
   /* --- when the page is there --- */
 
-  window.ptx = { file, load, say, address, make, root };
+  window.ptx = { file, load, say, address, make, root, unpack };
   doc.addEventListener("DOMContentLoaded", () => {
     teller = make("p", { class: "teller", role: "status" });
     doc.body.append(teller);
@@ -518,6 +633,14 @@
     watchCards();
     placeNotes();
     addEventListener("resize", placeNotes);
+    watchScrolling();
+    readOutline();
+    watchFilter();
+    watchPrinting();
+    doc.addEventListener("click", (e) => { // one who asks again for what the address says already
+      const link = e.target.closest('#code a[href^="#u"]');
+      if (link && link.getAttribute("href") === location.hash) { e.preventDefault(); openUses(+location.hash.slice(2)); }
+    });
     if (stopHere()) {
       const [tour, stop] = stopHere().split("#");
       change((known) => { known.last[tour] = stop; known.visited.add(stopHere()); });

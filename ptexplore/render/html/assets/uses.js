@@ -1,0 +1,286 @@
+/* Who uses a definition, what calls what, which class comes from which: a pane below the page, filled when it is asked for.
+ *
+ * site.js loads this file with the first such question. docs/html.md says what a shard of uses is.
+ */
+(function () {
+  "use strict";
+  const { load, address, make, unpack } = ptx;
+  const KINDS = { c: "", a: "handed on", o: "overrides", i: "inherits", m: "macro", y: "YAML", p: "import", r: "registers" };
+  const FIRST = 40; // lines of uses that stand open
+  const doc = document;
+
+  /* --- data: the table says how many shards there are, a name's letters say which one has it --- */
+
+  let table = null;
+  const packed = new Map(), shards = new Map();
+  ptx.usesTable = (given) => { table = given; };
+  ptx.uses = (number, text) => { packed.set(number, text); };
+  function shardOf(name) {
+    let number = 0;
+    for (const letter of name) number = (Math.imul(number, 31) + letter.codePointAt(0)) >>> 0;
+    return number % table.shards;
+  }
+  async function entryOf(name) {
+    if (!table) await load(address("uses/table.js"));
+    const number = shardOf(name);
+    if (!shards.has(number)) {
+      shards.set(number, load(address(`uses/${number}.js`)).then(() => unpack(packed.get(number))).then(JSON.parse));
+    }
+    const { f, s, n } = await shards.get(number);
+    if (!Object.hasOwn(n, name)) return null;
+    const file = (at) => {
+      if (at < 0) return null;
+      const [path, url] = typeof f[at] === "string" ? [f[at], `src/${f[at]}.html`] : f[at];
+      return { path, url, name: path.slice(path.lastIndexOf("/") + 1) };
+    };
+    const caller = ([text, at, line, call, sure]) => ({ name: s[text], file: file(at), line, call, sure, choices: 1 });
+    const called = ([text, at, line, call, sure, choices]) => ({ name: s[text], file: file(at), line, call, sure, choices });
+    const some = ([list, more]) => ({ list: list.map(caller), more });
+    const [files, more, elsewhere, rows, resolved] = n[name], known = new Set(resolved);
+    return {
+      name, more, elsewhere,
+      files: files.map(([at, uses]) => ({ ...file(at), uses: uses.map(([line, kind, spelling, inside, text]) => ({ line, kind, spelling, inside: s[inside], text, resolved: known.has(spelling) })) })),
+      definitions: rows.map(([text, kind, at, line, fitting, callers, moreCallers, callees, moreCallees, bases, derived, below, above]) => ({
+        qualified: s[text], kind, file: file(at), line, fitting: fitting && new Set(fitting), callers: callers.map(caller), moreCallers,
+        callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above) })),
+    };
+  }
+  /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
+  const lastOf = (qualified) => /(?:^|::)(operator\b.*)$/.exec(qualified)?.[1] ?? qualified.split(/::|\./).pop();
+  const withLine = (file, line) => (file?.url ? `${address(file.url)}${line ? `#L${line}` : ""}` : null);
+  async function definitionAt(qualified, file, line) {
+    const rows = (await entryOf(lastOf(qualified)))?.definitions || [];
+    return rows.find((row) => row.file.path === file.path && row.line === line) || rows.find((row) => row.qualified === qualified);
+  }
+
+  /* --- the pane --- */
+
+  let pane, body, title, tabs, back;
+  function open(heading) {
+    if (!pane) {
+      title = make("h2", { id: "uses-title" });
+      tabs = make("div", { class: "tabs", role: "group", "aria-label": "What is shown" });
+      const shut = make("button", { type: "button", class: "shut", "aria-label": "Close" }, "×");
+      body = make("div", { class: "body", tabindex: "0", role: "region", "aria-labelledby": "uses-title" });
+      pane = make("section", { id: "uses", "aria-labelledby": "uses-title" }, make("header", {}, title, tabs, shut), body);
+      shut.addEventListener("click", close);
+      pane.addEventListener("keydown", (e) => { if (e.key === "Escape") { e.stopPropagation(); close(); } });
+      doc.body.append(pane);
+    }
+    back = doc.activeElement;
+    title.replaceChildren(...heading);
+    pane.hidden = false;
+    doc.documentElement.classList.add("with-uses");
+    body.scrollTop = 0;
+  }
+  function close() {
+    if (!pane || pane.hidden) return false;
+    pane.hidden = true;
+    doc.documentElement.classList.remove("with-uses");
+    if (/^#u\d+$/.test(location.hash)) location.replace(location.hash.replace("u", "L"));
+    back?.focus({ preventScroll: true });
+    return true;
+  }
+  function choose(views, number) {
+    tabs.replaceChildren(...views.map(([name, show], n) => {
+      const button = make("button", { type: "button", "aria-pressed": String(n === number) }, name);
+      button.addEventListener("click", () => { choose(views, n); });
+      return button;
+    }));
+    body.replaceChildren(make("p", { class: "w" }, "…"));
+    body.scrollTop = 0;
+    Promise.resolve(views[number][1]()).then((parts) => body.replaceChildren(...parts));
+  }
+  const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+  /* What is defined in this page's file at a line. */
+  async function show(qualified, kind, path, line) {
+    const name = lastOf(qualified);
+    open(["Uses of ", make("code", {}, qualified)]);
+    tabs.replaceChildren();
+    body.replaceChildren(make("p", { class: "w" }, "…"));
+    let entry;
+    try { entry = await entryOf(name); } catch { body.replaceChildren(make("p", { class: "warning" }, "what uses it could not be read here")); return; }
+    const rows = entry?.definitions.filter((row) => row.qualified === qualified) || [];
+    const row = rows.find((one) => one.file.path === path && one.line === line) || rows[0];
+    const views = [["Uses", () => usesOf(entry, row, rows.length, kind, name, qualified)]];
+    if (row && (row.callers.length || row.callees.length)) views.push(["Calls", () => calls(row)]);
+    if (row && (row.bases.length || row.derived.list.length)) views.push(["Classes", () => classes(row)]);
+    if (row && (row.below.list.length || row.above.list.length)) views.push(["Overrides", () => overrides(row)]);
+    choose(views, 0);
+    body.focus({ preventScroll: true });
+  }
+
+  /* --- uses, by file --- */
+
+  function usesOf(entry, row, same, kind, name, qualified) {
+    const fits = (use) => every || !row?.fitting || row.fitting.has(use.spelling);
+    /* A line that writes the name in two ways is one line, told as the first of what fits. */
+    const once = (uses) => [...new Map([...uses].reverse().map((use) => [use.line, use])).values()].reverse();
+    const total = entry ? entry.files.reduce((sum, file) => sum + once(file.uses).length, 0) : 0;
+    let every = false;
+    const list = make("div");
+    const told = make("p", { class: "w told" });
+    const all = make("button", { type: "button", "aria-pressed": "false" });
+    function draw() {
+      const files = (entry?.files || []).map((file) => ({ ...file, uses: once(file.uses.filter(fits)) })).filter((file) => file.uses.length);
+      const shown = files.reduce((sum, file) => sum + file.uses.length, 0);
+      let open = FIRST;
+      told.textContent = `${count(shown, "line")} in ${count(files.length, "file")}${total > shown ? `; ${count(total - shown, "line")} with the name left out, since what is written says it is something else` : ""}`;
+      list.replaceChildren(...files.map((file) => {
+        const part = make("details", open > 0 ? { open: "" } : {}, make("summary", {}, make("span", { class: "p" }, file.path), ` ${file.uses.length}`),
+          make("ol", {}, ...file.uses.map((use) => make("li", {},
+            make("a", { href: withLine(file, use.line) }, make("span", { class: "n" }, String(use.line)), " ", code(use.text, name)),
+            " ", make("small", {}, [KINDS[use.kind], use.kind === "r" ? use.inside : use.inside && `in ${use.inside}`, use.resolved ? "resolved" : ""].filter(Boolean).join(" "))))));
+        open -= file.uses.length;
+        return part;
+      }));
+      all.textContent = `every use of ${name}`;
+      all.setAttribute("aria-pressed", String(every));
+    }
+    draw();
+    all.addEventListener("click", () => { every = !every; draw(); });
+    const words = [];
+    if (!entry || entry.files.some((file) => file.uses.some((use) => !use.resolved))) words.push(table.matched.replace("{}", same > 1 ? table.several.replace("{}", same) : ""));
+    const others = new Set((entry?.definitions || []).map((one) => one.qualified));
+    others.delete(qualified);
+    if (others.size) words.push(`${count(others.size, "other name")} here ${others.size === 1 ? "ends" : "end"} in ${name}: the uses are of the name, as far as what is written before it tells them apart`);
+    if ("cte".includes(kind)) words.push(table.types.replace("{}", name));
+    if (entry?.more[0]) words.push(`${count(entry.more[0], "further line")} in ${count(entry.more[1] || 1, "file")} not listed: ptexplore refs ${qualified}`);
+    if (entry?.elsewhere[0]) words.push(`${count(entry.elsewhere[0], "further use")} in ${count(entry.elsewhere[1], "file")} that ${entry.elsewhere[1] === 1 ? "is" : "are"} not on this site`);
+    if (!total) told.textContent = "no use of that name is indexed on this site";
+    const rest = total && row?.fitting ? all : null;
+    return [make("p", { class: "line" }, told, rest), list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
+  }
+  /* A line of source with the name in it marked. */
+  function code(text, name) {
+    const parts = make("code");
+    const at = new RegExp(`(?<![\\w])${name.replace(/[^\w]/g, "\\$&")}(?![\\w])`, "g");
+    let done = 0;
+    for (const match of text.matchAll(at)) {
+      parts.append(text.slice(done, match.index), make("mark", {}, match[0]));
+      done = match.index + match[0].length;
+    }
+    parts.append(text.slice(done));
+    return parts;
+  }
+
+  /* --- calls, two levels each way, as a drawing and in words --- */
+
+  const NS = "http://www.w3.org/2000/svg";
+  function shape(tag, attributes = {}, ...inside) {
+    const made = doc.createElementNS(NS, tag);
+    for (const [name, value] of Object.entries(attributes)) if (value != null) made.setAttribute(name, value);
+    made.append(...inside);
+    return made;
+  }
+  const WIDE = 200, HIGH = 36, LOW = 20, GAP = 6, BETWEEN = 40, LETTERS = 27;
+  const NEAR = 6, FAR = 3; // boxes of the first level, and of the second beside each
+  async function further(nodes, side) {
+    return Promise.all(nodes.map(async (node) => {
+      const row = node.sure && node.file && node.line ? await definitionAt(node.name, node.file, node.line).catch(() => null) : null;
+      const list = row ? row[side] : [];
+      return { ...node, next: list.slice(0, FAR), more: row ? row[side === "callers" ? "moreCallers" : "moreCallees"] + Math.max(0, list.length - FAR) : 0 };
+    }));
+  }
+  async function calls(row) {
+    const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
+    const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
+    const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
+    if (others) told.push(`${count(others, "more function calls it", "more functions call it")}`);
+    if (inside) told.push(`it calls ${inside} more`);
+    const words = (nodes, side) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
+      node.next.length ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), node.more ? make("li", { class: "w" }, `and ${node.more} more`) : null) : null)));
+    requestAnimationFrame(() => { // what was asked about is in the middle
+      const drawn = body.querySelector(".drawn"), own = body.querySelector("rect.own");
+      if (drawn) drawn.scrollTo(own.x.baseVal.value - (drawn.clientWidth - WIDE) / 2, own.y.baseVal.value - (drawn.clientHeight - HIGH) / 2);
+    });
+    return [
+      make("figure", { class: "calls" }, make("div", { class: "drawn", tabindex: "0", role: "region", "aria-label": "Calls" }, drawing(row, callers, callees)),
+        make("figcaption", { class: "w" }, ["left: who calls it; right: what it calls. Dashed: a choice, or only the name speaks for it", ...told].join("; "))),
+      make("details", {}, make("summary", {}, "the same in words"), make("h3", {}, "Called by"), words(callers, "callers"), make("h3", {}, "Calls"), words(callees, "callees")),
+      make("ul", { class: "w remarks" }, make("li", {}, table.matched.replace("{}", ""))),
+    ];
+  }
+  function where(node, side) {
+    const line = side === "callers" ? node.call : node.line;
+    return node.file ? `${node.file.name}:${line}` : node.choices > 1 ? `${node.choices} definitions` : "";
+  }
+  const href = (node, side) => withLine(node.file, side === "callers" ? node.call : node.line);
+  function named(node, side) {
+    const name = node.name || "outside of functions";
+    const link = href(node, side);
+    return make("span", {}, link ? make("a", { href: link }, name) : make("span", {}, name), " ",
+      make("small", { class: "w" }, [where(node, side), node.sure ? "" : "a choice"].filter(Boolean).join(" · ")));
+  }
+  function drawing(row, callers, callees) {
+    const made = [], lines = [];
+    const high = (node) => Math.max(HIGH, node.next.length * (LOW + GAP) - GAP) + GAP;
+    const total = Math.max(...[callers, callees].map((side) => side.reduce((sum, node) => sum + high(node), 0)), HIGH + GAP);
+    const any = (side) => (side.some((node) => node.next.length) ? 2 : side.length ? 1 : 0);
+    const left = any(callers), right = any(callees), step = WIDE + BETWEEN;
+    const centre = left * step, middle = total / 2;
+    const curve = (x, y, to, at, sure) => lines.push(shape("path", { d: `M${x} ${y}C${(x + to) / 2} ${y} ${(x + to) / 2} ${at} ${to} ${at}`, class: sure ? null : "q" }));
+    const side = (nodes, by, name) => {
+      let y = (total - nodes.reduce((sum, node) => sum + high(node), 0)) / 2;
+      for (const node of nodes) {
+        const at = y + high(node) / 2, x = centre + by * step;
+        if (by > 0) curve(centre + WIDE, middle, x, at, node.sure); else curve(x + WIDE, at, centre, middle, node.sure);
+        made.push(box(node, x, at, name));
+        let inner = y + (high(node) - node.next.length * (LOW + GAP)) / 2;
+        for (const next of node.next) {
+          const there = inner + (LOW + GAP) / 2, far = x + by * step;
+          if (by > 0) curve(x + WIDE, at, far, there, next.sure); else curve(far + WIDE, there, x, at, next.sure);
+          made.push(box(next, far, there, name, LOW));
+          inner += LOW + GAP;
+        }
+        y += high(node);
+      }
+    };
+    side(callers, -1, "callers");
+    side(callees, 1, "callees");
+    made.push(box({ name: row.qualified, file: row.file, line: row.line, sure: true, own: true }, centre, middle, "callees"));
+    const width = (left + right) * step + WIDE + 2;
+    return shape("svg", { width, height: total + 2, viewBox: `-1 -1 ${width} ${total + 2}`, role: "group", "aria-label": `Calls around ${row.qualified}` }, ...lines, ...made);
+  }
+  function box(node, x, y, side, high = HIGH) {
+    const parts = (node.name || "outside of functions").split("::");
+    let text = parts.pop();
+    while (parts.length && text.length + parts.at(-1).length + 2 <= LETTERS) text = `${parts.pop()}::${text}`;
+    if (text.length > LETTERS) text = `${text.slice(0, LETTERS - 1)}…`;
+    const at = where(node, node.own ? "callees" : side);
+    const drawn = [shape("title", {}, [node.name || node.file?.path, at].filter(Boolean).join(", ")),
+      shape("rect", { x, y: y - high / 2, width: WIDE, height: high, rx: 5, class: node.own ? "own" : node.sure ? null : "q" }),
+      shape("text", { x: x + WIDE / 2, y: high < HIGH ? y + 4 : y - 3, "text-anchor": "middle" }, text)];
+    if (high === HIGH) drawn.push(shape("text", { x: x + WIDE / 2, y: y + 12, "text-anchor": "middle", class: "at" }, at.length > LETTERS + 3 ? `…${at.slice(-LETTERS - 2)}` : at));
+    const link = href(node, node.own ? "callees" : side);
+    return link ? shape("a", { href: link }, ...drawn) : shape("g", {}, ...drawn);
+  }
+
+  /* --- classes, and what overrides what --- */
+
+  async function classes(row) {
+    const up = async (node, level) => {
+      const next = node.sure && node.file && level ? await definitionAt(node.name, node.file, node.line).catch(() => null) : null;
+      return make("li", {}, named(node, "callees"), next?.bases.length ? make("ul", {}, ...await Promise.all(next.bases.map((base) => up(base, level - 1)))) : null);
+    };
+    const down = async (node, level) => {
+      const next = node.sure && level ? await definitionAt(node.name, node.file, node.line).catch(() => null) : null;
+      return make("li", {}, named(node, "derived"), next ? await below(next, level - 1) : null);
+    };
+    const below = async (at, level) => (at.derived.list.length ? make("ul", {}, ...await Promise.all(at.derived.list.map((each) => down(each, level))), more(at.derived)) : null);
+    const parts = [];
+    if (row.bases.length) parts.push(make("h3", {}, "Inherits from"), make("ul", {}, ...await Promise.all(row.bases.map((base) => up(base, 2)))));
+    if (row.derived.list.length) parts.push(make("h3", {}, "Inherited by"), await below(row, 1));
+    return [...parts, make("ul", { class: "w remarks" }, make("li", {}, "by the names that are written: a choice is marked so, and nothing is told of what comes from it"))];
+  }
+  const more = (some) => (some.more ? make("li", { class: "w" }, `and ${some.more} more`) : null);
+  function overrides(row) {
+    const list = (heading, some) => (some.list.length ? [make("h3", {}, heading), make("ul", {}, ...some.list.map((each) => make("li", {}, named({ ...each, call: each.line }, "callers"))), more(some))] : []);
+    return [...list("Overrides", row.above), ...list("Overridden by", row.below), make("ul", { class: "w remarks" },
+      make("li", {}, "by name: what is declared override in a class that inherits from this one; parameters are not compared"))];
+  }
+
+  ptx.showUses = show;
+  ptx.closeUses = close;
+})();

@@ -1,0 +1,508 @@
+"""Who uses each thing that is defined on a site, as `refs` finds it: gathered a file at a time, told a name at a time.
+
+What a name's entry holds is in docs/html.md. The uses are of the name; its spelling at a use says whether that can be
+of one definition. Calls, bases and overrides go by the rule that the links of the pages follow (view/link_targets.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from heapq import nsmallest
+from typing import NamedTuple
+
+from ptexplore.lazy import remembered
+from ptexplore.model.symbols import DIALECT_KINDS, Dialect
+from ptexplore.safe_text import clean
+from ptexplore.source.canonical import is_made
+from ptexplore.store.index.site import SiteDefinition, SiteUse
+from ptexplore.view.link_targets import DefinitionsByName, LinkTarget, Meaning, local_names
+from ptexplore.view.search.calls import MOST, rank
+from ptexplore.view.search.refs import asked_exactly, fits, spelling
+from ptexplore.view.site.site import source_url
+from ptexplore.view.site.source_page import scopes_by_line
+
+LISTED = 300  # lines of one name that are listed
+TEXT = 140  # characters of a line
+_LETTERS = {"call": "c", "address": "a", "override": "o", "inherit": "i", "macro": "m", "yaml": "y", "import": "p"}
+REGISTRATION = "r"
+_ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # what a line says of several uses on it
+_CALLER = frozenset({"function", "macro"})
+_CLASS = frozenset({"class", "struct", "union"})
+_PYTHON = (".py", ".pyi")
+
+At = tuple[str, int]  # a definition by its path and line
+
+
+class LineOfUse(NamedTuple):
+    """A line that uses a name: `kind` is a letter (docs/html.md), `inside` the function around it, "" where none is."""
+
+    line: int
+    kind: str
+    spelling: int  # number of the name's spelling
+    inside: str
+    text: str
+
+
+class CalledPlace(NamedTuple):
+    """A definition at the other end of a call, or of an inheritance: by name where it is a choice among `choices`."""
+
+    name: str
+    at: At | None
+    line: int  # of the call, in the caller's file
+    choices: int = 1
+    sure: bool = True
+
+
+class CallingPlace(NamedTuple):
+    """A function that calls: where it is defined, and the line of its call; `at` has line 0 for a file's own calls."""
+
+    name: str
+    at: At
+    line: int
+    sure: bool
+
+
+@dataclass(slots=True)
+class UsesOfFile:
+    """What one file uses: by name, each with kind, spelling and lines; calls by caller; bases by class."""
+
+    path: str
+    uses: list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]] = field(default_factory=list)
+    calls: list[tuple[CallingPlace, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
+    bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
+    elsewhere: Counter[str] = field(default_factory=Counter)
+
+
+def file_uses(names: DefinitionsByName, path: str, text: str | None, wanted: frozenset[str]) -> UsesOfFile:
+    """The uses in one file of the names that are `wanted`; only counted where `text` is None: it is not on the site."""
+    gathered = UsesOfFile(path)
+    uses = [use for use in names.uses(path) if use.kind in _LETTERS]
+    if text is None:
+        for use in uses:
+            if use.name in wanted:
+                gathered.elsewhere[use.name] += len(use.lines)
+        return gathered
+    lines = text.split("\n")
+    symbols = names.defined(path)
+    around = _around(symbols, _CALLER, len(lines) + 2)
+    python = path.endswith(_PYTHON)
+    for use in uses:
+        if use.name in wanted:
+            shown = [(n, _qualified(around, n), _shown(lines, n)) for n in sorted(set(use.lines))]
+            gathered.uses.append(
+                (use.name, _LETTERS[use.kind], spelling(use.name, use.text, python=python), use.target, shown)
+            )
+    _add_calls(gathered, names, uses, text, symbols, around)
+    _add_bases(gathered, names, uses, symbols, len(lines) + 2)
+    return gathered
+
+
+def _around(symbols: Sequence[SiteDefinition], kinds: frozenset[str], lines: int) -> list[SiteDefinition | None]:
+    """For each line the innermost definition of these kinds around it."""
+    around: list[SiteDefinition | None] = [None] * lines
+    wanted = [symbol for symbol in symbols if symbol.kind in kinds and not symbol.declared]
+    for symbol in sorted(wanted, key=lambda symbol: (symbol.begin, -symbol.end_line)):
+        end = min(symbol.end_line + 1, lines)
+        around[symbol.begin : end] = [symbol] * max(0, end - symbol.begin)
+    return around
+
+
+def _qualified(around: Sequence[SiteDefinition | None], line: int) -> str:
+    symbol = around[line] if line < len(around) else None
+    return symbol.qualified if symbol is not None else ""
+
+
+def _shown(lines: Sequence[str], line: int) -> str:
+    return _shortened(lines[line - 1]) if 0 < line <= len(lines) else ""
+
+
+def _shortened(line: str) -> str:
+    text = clean(line).strip()
+    return text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"
+
+
+def _add_calls(
+    gathered: UsesOfFile, names: DefinitionsByName, uses: Sequence[SiteUse], text: str,
+    symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None],
+) -> None:  # fmt: skip
+    """The first call of each definition in each function."""
+    path = gathered.path
+    python = path.endswith(_PYTHON)
+    local = local_names(text, python=python)
+    scopes = [] if python else scopes_by_line(symbols, len(around))
+    seen: set[tuple[int, tuple[At, ...]]] = set()
+    for use in uses:
+        if use.kind != "call":
+            continue
+        hidden = use.text == use.name and use.name in local
+        known: dict[str, Meaning | None] = {}
+        for line in use.lines:
+            scope = scopes[line] if line < len(scopes) else ""
+            if scope not in known:
+                known[scope] = names.meant(use, path, scope)
+            meant = known[scope]
+            if meant is None:
+                continue
+            caller = around[line] if line < len(around) else None
+            at = (path, caller.line if caller is not None else 0)
+            places = _places(meant)
+            if (at[1], places) not in seen:
+                seen.add((at[1], places))
+                sure = meant.sure and not hidden
+                name = caller.qualified if caller is not None else ""
+                gathered.calls.append(
+                    (CallingPlace(name, at, line, sure), _called(use, meant, line, sure=sure), places)
+                )
+
+
+def _add_bases(
+    gathered: UsesOfFile,
+    names: DefinitionsByName,
+    uses: Sequence[SiteUse],
+    symbols: Sequence[SiteDefinition],
+    lines: int,
+) -> None:
+    """What each class inherits from."""
+    inherits = [use for use in uses if use.kind == "inherit"]
+    if not inherits:
+        return
+    classes = _around(symbols, _CLASS, lines)
+    for use in inherits:
+        for line in use.lines:
+            symbol = classes[line] if line < len(classes) else None
+            if symbol is None:
+                continue
+            scope = symbol.container.rstrip(":.")
+            meant = names.meant(use, gathered.path, scope)
+            at = (gathered.path, symbol.line)
+            if meant is None:
+                gathered.bases.append((symbol.qualified, at, CalledPlace(use.text, None, line, 0, sure=False), ()))
+            else:
+                called = _called(use, meant, line, sure=meant.sure)
+                gathered.bases.append((symbol.qualified, at, called, _places(meant)))
+
+
+def _places(meant: Meaning) -> tuple[At, ...]:
+    return tuple((place.path, place.definition.line) for place in meant.places)
+
+
+def _called(use: SiteUse, meant: Meaning, line: int, *, sure: bool) -> CalledPlace:
+    if sure and len(meant.places) == 1:
+        only = meant.places[0]
+        return CalledPlace(only.definition.qualified, (only.path, only.definition.line), line)
+    only_one = _places(meant)[0] if len(meant.places) == 1 else None
+    return CalledPlace(use.text, only_one, line, len(meant.places), sure=False)
+
+
+class SiteUses:
+    """Everything that the files of a site use, by name. `pages` are the URLs of its files by path."""
+
+    def __init__(self, names: DefinitionsByName, pages: Mapping[str, str]) -> None:
+        self._names = names
+        self._pages = pages
+        self._uses: defaultdict[str, list[tuple[str, str, str, str | None, list[tuple[int, str, str]]]]] = defaultdict(
+            list
+        )
+        self._elsewhere: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
+        self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
+        self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
+        self._derived: defaultdict[At, list[CallingPlace]] = defaultdict(list)
+
+    def take(self, file: UsesOfFile) -> None:
+        """Take what one file uses."""
+        for name, letter, spelled, target, lines in file.uses:
+            self._uses[name].append((file.path, letter, spelled, target, lines))
+        for name, count in file.elsewhere.items():
+            self._elsewhere[name][0] += count
+            self._elsewhere[name][1] += 1
+        for caller, called, places in file.calls:
+            self._callees[caller.at].append(called)
+            for place in places:
+                self._callers[place].append(caller)
+        for name, at, called, places in file.bases:
+            self._bases[at].append(called)
+            for place in places:
+                self._derived[place].append(CallingPlace(name, at, called.line, called.sure))
+
+    def take_rows(self, rows: Iterable[Dialect], lines: Mapping[At, str]) -> None:
+        """Take rows that register a function, or that are of a name: on pages of the site, with the text of each."""
+        for row in rows:
+            text = lines.get((row.path, row.line))
+            if text is None:
+                continue
+            named = [row.target] if row.target else []
+            named += [row.name] if DIALECT_KINDS[row.kind].cpp_name else []
+            detail = ", ".join(filter(None, (row.name, " ".join((row.context or "").split())[:TEXT])))
+            for name in named:
+                last = name.replace(".", "::").rsplit("::", 1)[-1]
+                self._uses[last].append((row.path, REGISTRATION, name, None, [(row.line, detail, _shortened(text))]))
+
+    def names(self) -> list[str]:
+        """The names that have an entry: something uses them, or a definition that bears one calls or inherits."""
+        calling = {
+            symbol.name
+            for path in self._pages
+            for symbol in self._names.defined(path)
+            if (path, symbol.line) in self._callees or (path, symbol.line) in self._bases
+        }
+        return sorted(calling.union(self._uses))
+
+    def entry(self, name: str) -> NameEntry:
+        """All that is told of one name."""
+        definitions = [place for place in self._names.places(name) if place.path in self._pages]
+        definitions.sort(key=lambda place: (place.definition.declared, is_made(place.path), place.tree))
+        defined = {place.definition.qualified for place in definitions if not place.definition.declared}
+        definitions = [
+            place for place in definitions if not (place.definition.declared and place.definition.qualified in defined)
+        ]
+        spellings = _Spellings(name)
+        by_file: defaultdict[str, dict[tuple[int, int], LineOfUse]] = defaultdict(dict)
+        for path, letter, spelled, target, lines in self._uses.get(name, ()):
+            number = spellings.number(spelled, target, python=path.endswith(_PYTHON), overriding=letter == "o")
+            of_file = by_file[path]
+            for line, inside, text in lines:
+                known = of_file.get((line, number))
+                if known is None or _ORDER[letter] < _ORDER[known.kind]:
+                    of_file[line, number] = LineOfUse(line, letter, number, inside, text)
+        files, more = _within(by_file, definitions[0].path if definitions else "")
+        rows = [self._row(place.path, place.definition, spellings) for place in definitions]
+        return NameEntry(name, files, more, tuple(self._elsewhere.get(name, (0, 0))), rows, spellings.resolved)
+
+    def _row(self, path: str, definition: SiteDefinition, spellings: _Spellings) -> DefinitionRow:
+        at = (path, definition.line)
+        container = definition.container.rstrip(":.")
+        member = self._names.is_class(container) if container else True
+        callers, callees = self._callers.get(at, []), self._callees.get(at, [])
+        ranks = {caller_path: rank(caller_path, path) for caller_path in {caller.at[0] for caller in callers}}
+        ranked = nsmallest(MOST, callers, key=lambda caller: (ranks[caller.at[0]], caller.line))
+        ordered = nsmallest(MOST, callees, key=lambda called: (not called.sure, called.line))
+        return DefinitionRow(
+            definition.qualified, definition.kind, at, definition.declared,
+            spellings.fitting(definition, python=path.endswith(_PYTHON), member=member),
+            ranked, len(callers) - len(ranked), ordered, len(callees) - len(ordered),
+            self._bases.get(at, []), self._derived.get(at, []), *self._overrides(definition, spellings.overriding),
+        )  # fmt: skip
+
+    def _overrides(self, definition: SiteDefinition, saying: set[str]) -> tuple[list[CallingPlace], list[CallingPlace]]:
+        """What says that it overrides a member function in a class below its own; what one that says so overrides."""
+        if not saying or not definition.container:
+            return [], []
+        qualified = definition.container[:-2]
+        overriding = [each for each in self._same_in(definition, self._classes_below(qualified)) if each.name in saying]
+        overridden = self._same_in(definition, self._classes_above(qualified)) if definition.qualified in saying else []
+        return overriding, overridden
+
+    def _class(self, qualified: str) -> list[At]:
+        return [
+            (place.path, place.definition.line)
+            for place in self._names.places(qualified.rpartition("::")[2])
+            if place.definition.qualified == qualified and place.definition.kind in _CLASS
+        ]
+
+    @remembered
+    def _classes_below(self, qualified: str) -> set[str]:
+        """The qualified names of the classes that are sure to inherit from this one, at any depth."""
+        names: set[str] = set()
+        pending = self._class(qualified)
+        while pending:
+            for derived in self._derived.get(pending.pop(), ()):
+                if derived.sure and derived.name not in names:
+                    names.add(derived.name)
+                    pending.append(derived.at)
+        return names
+
+    @remembered
+    def _classes_above(self, qualified: str) -> set[str]:
+        """The qualified names of the classes that this one is sure to inherit from, at any depth."""
+        names: set[str] = set()
+        pending = self._class(qualified)
+        while pending:
+            for base in self._bases.get(pending.pop(), ()):
+                if base.sure and base.at is not None and base.name not in names:
+                    names.add(base.name)
+                    pending.append(base.at)
+        return names
+
+    def _same_in(self, definition: SiteDefinition, classes: set[str]) -> list[CallingPlace]:
+        """The functions of a definition's name in these classes."""
+        by_class = self._members(definition.name) if classes else {}
+        return [
+            CallingPlace(
+                place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
+            )
+            for name in sorted(classes.intersection(by_class))
+            for place in by_class[name]
+        ]
+
+    @remembered
+    def _members(self, name: str) -> dict[str, list[LinkTarget]]:
+        """The functions of a name by what they are members of."""
+        by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
+        for place in self._names.places(name):
+            if place.definition.kind == "function":
+                by_class[place.definition.container[:-2]].append(place)
+        return dict(by_class)
+
+
+class _Spellings:
+    """The ways in which one name is written, by number; a definition's are looked up by its container."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._numbers: dict[tuple[bool, str, str | None], int] = {}
+        self._open: list[tuple[int, bool, str, str | None]] = []  # those that name no container of C++
+        self._by_last: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        self.overriding: set[str] = set()
+        self.resolved: list[int] = []
+
+    def number(self, spelled: str, target: str | None, *, python: bool, overriding: bool) -> int:
+        """The number of a spelling; an overriding function's is its own qualified name."""
+        if overriding:
+            self.overriding.add(spelled)
+        key = (python, spelled, target)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            if target is not None:
+                self.resolved.append(number)
+            container = spelled[: -len(self._name) - 2] if spelled.endswith(f"::{self._name}") else ""
+            if python or target is not None or not container:
+                self._open.append((number, python, spelled, target))
+            else:
+                self._by_last[container.rpartition("::")[2]].append((number, spelled))
+        return number
+
+    def fitting(self, definition: SiteDefinition, *, python: bool, member: bool) -> list[int] | None:
+        """The numbers of the spellings that can mean a definition; None where all can."""
+        asked = asked_exactly(definition.qualified, definition.name, python=python, member=member)
+        if not asked.qualified:
+            return None
+        numbers = [
+            n for n, of_python, text, target in self._open if fits(asked, ".py" if of_python else "", text, target)
+        ]
+        last = definition.container.rstrip(":").rpartition("::")[2]
+        numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
+        return None if len(numbers) == len(self._numbers) else sorted(numbers)
+
+
+class DefinitionRow(NamedTuple):
+    """What is told of one definition of a name; `fitting` are the spellings that can mean it, None: all of them."""
+
+    qualified: str
+    kind: str
+    at: At
+    declared: bool
+    fitting: list[int] | None
+    callers: list[CallingPlace]
+    more_callers: int
+    callees: list[CalledPlace]
+    more_callees: int
+    bases: list[CalledPlace]
+    derived: list[CallingPlace]
+    overridden_by: list[CallingPlace]
+    overrides: list[CallingPlace]
+
+
+class NameEntry(NamedTuple):
+    """What is told of one name: uses by file, best first; how many uses and files are left out, or not on the site."""
+
+    name: str
+    files: list[tuple[str, list[LineOfUse]]]
+    more: tuple[int, int]
+    elsewhere: tuple[int, ...]
+    definitions: list[DefinitionRow]
+    resolved: list[int]  # the spellings of which a semantic reader says what they mean
+
+
+def _within(
+    by_file: Mapping[str, Mapping[tuple[int, int], LineOfUse]], near: str
+) -> tuple[list[tuple[str, list[LineOfUse]]], tuple[int, int]]:
+    """The files that are listed, with all their lines but in the last; how many lines and files are left out."""
+    files: list[tuple[str, list[LineOfUse]]] = []
+    room = LISTED
+    left = [0, 0]
+    for path in sorted(by_file, key=lambda path: rank(path, near)):
+        lines = [by_file[path][key] for key in sorted(by_file[path])]
+        if room:
+            files.append((path, lines[:room]))
+        left[0] += max(0, len(lines) - room)
+        left[1] += not room
+        room = max(0, room - len(lines))
+    return files, (left[0], left[1])
+
+
+# --- entries as shards ---
+
+SHARD = 150  # names of one shard, about
+_RELATED = 40  # classes or functions of one kind that are listed
+_WORDS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
+          "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
+
+
+def shard_of(name: str, shards: int) -> int:
+    """The number of the shard that has a name; the page's script works out the same (docs/html.md)."""
+    number = 0
+    for letter in name:
+        number = (number * 31 + ord(letter)) & 0xFFFFFFFF
+    return number % shards
+
+
+@cache
+def _is_plain(path: str, url: str | None) -> bool:
+    return url == source_url(path)
+
+
+class ShardOfUses:
+    """Some names' entries as JSON: paths and texts that repeat stand once, and are named by number."""
+
+    def __init__(self, pages: Mapping[str, str]) -> None:
+        self._pages = pages
+        self._files: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
+        self._names: dict[str, object] = {}
+
+    def add(self, entry: NameEntry) -> None:
+        """Take the entry of a name."""
+        files = [
+            [
+                self._file(path),
+                [[line, kind, spelled, self._text(inside), text] for line, kind, spelled, inside, text in uses],
+            ]
+            for path, uses in entry.files
+        ]
+        rows = [self._row(row) for row in entry.definitions]
+        self._names[entry.name] = [files, entry.more, entry.elsewhere, rows, entry.resolved]
+
+    def _row(self, row: DefinitionRow) -> list[object]:
+        related = (row.derived, row.overridden_by, row.overrides)
+        return [
+            self._text(row.qualified), _WORDS.get(row.kind, "v"), self._file(row.at[0]), row.at[1], row.fitting,
+            [self._caller(caller) for caller in row.callers], row.more_callers,
+            [self._called(called) for called in row.callees], row.more_callees,
+            [self._called(base) for base in row.bases],
+            *([[self._caller(each) for each in some[:_RELATED]], max(0, len(some) - _RELATED)] for some in related),
+        ]  # fmt: skip
+
+    def _caller(self, caller: CallingPlace) -> list[object]:
+        return [self._text(caller.name), self._file(caller.at[0]), caller.at[1], caller.line, int(caller.sure)]
+
+    def _called(self, called: CalledPlace) -> list[object]:
+        file, line = (self._file(called.at[0]), called.at[1]) if called.at is not None else (-1, 0)
+        return [self._text(called.name), file, line, called.line, int(called.sure), called.choices]
+
+    def _file(self, path: str) -> int:
+        return self._files.setdefault(path, len(self._files))
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+    def json(self) -> str:
+        """The shard. A file is its path, with its URL if the site has it under another one, or null if it has not."""
+        files = [path if _is_plain(path, url := self._pages.get(path)) else [path, url] for path in self._files]
+        document = {"f": files, "s": [clean(text) for text in self._texts], "n": self._names}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

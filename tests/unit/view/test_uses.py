@@ -1,0 +1,154 @@
+"""Who uses what on a site: the same uses as `refs` finds, what each is told with, and the shards that hold them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ptexplore.index.build import build
+from ptexplore.index.reading_plan import IndexInput
+from ptexplore.model.places import Checkout
+from ptexplore.model.symbols import DIALECT_KINDS
+from ptexplore.source.listing import files_of
+from ptexplore.source.tree import checkout_tree
+from ptexplore.store.index.reader import IndexStore
+from ptexplore.view.link_targets import DefinitionsByName
+from ptexplore.view.search.refs import refs
+from ptexplore.view.site.site import source_url
+from ptexplore.view.site.uses import LISTED, DefinitionRow, NameEntry, ShardOfUses, SiteUses, file_uses, shard_of
+from ptexplore.view.trees import IndexedTree
+from tests import searched_source
+
+MIX = "aten/src/ATen/native/Mix.cpp"
+MORE = "aten/src/ATen/native/More.cpp"
+TEXT = """namespace at::native {
+struct Fastest : FastMixer { int turn(int a) override { return 3; } };
+struct Own : elsewhere::Mixer { int turn(int a) { return 4; } };
+int far(int a) { return mix(a) + other::mix(a) + at::native::mix(a); }
+int farther(int a) { return far(a); }
+""" + "".join(f"int many_{n}(int a) {{ return farther(a); }}\n" for n in range(LISTED + 20)) + "}\n"  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> IndexedTree:
+    folder = tmp_path_factory.mktemp("uses")
+    root = searched_source.write(folder / "mini")
+    (root / MORE).write_text(TEXT, encoding="utf-8")
+    checkout = Checkout("mini", "folder", str(root), str(root), version="2.99.0", release="2.99.0")
+    build(IndexInput("mini", str(root), files_of(checkout)), folder / "mini.sqlite", jobs=1)
+    return IndexedTree(checkout_tree(checkout), IndexStore.open(folder / "mini.sqlite"), checkout)
+
+
+@pytest.fixture(scope="module")
+def uses(indexed: IndexedTree) -> SiteUses:
+    names = DefinitionsByName([indexed.store])
+    names.preload()
+    pages = {path: source_url(path) for path in names.owner if "/test/" not in path}
+    wanted = frozenset(symbol.name for path in pages for symbol in names.defined(path))
+    every = SiteUses(names, pages)
+    for path in sorted(names.owner):
+        file = indexed.tree.read(path)
+        every.take(file_uses(names, path, file.text if file is not None and path in pages else None, wanted))
+    rows = indexed.store.every_dialect(tuple(DIALECT_KINDS))
+    every.take_rows(rows, {(row.path, row.line): indexed.tree.line(row.path, row.line) or "" for row in rows})
+    return every
+
+
+def lines_of(entry: NameEntry, row: DefinitionRow) -> set[tuple[str, int]]:
+    fits = [] if row.fitting is None else row.fitting
+    return {
+        (path, use.line) for path, lines in entry.files for use in lines if row.fitting is None or use.spelling in fits
+    }
+
+
+def row_of(uses: SiteUses, qualified: str, path: str = "") -> tuple[NameEntry, DefinitionRow]:
+    entry = uses.entry(qualified.rsplit("::", 1)[-1])
+    return entry, next(row for row in entry.definitions if row.qualified == qualified and path in row.at[0])
+
+
+@pytest.mark.parametrize(
+    "qualified",
+    [
+        "at::native::mix",
+        "other::mix",
+        "at::native::Mixer::turn",
+        "at::native::FastMixer::turn",
+        "at::native::far",
+        "other::through",
+        "at::native::Mixer",
+    ],
+)
+def test_the_uses_are_those_that_refs_finds(uses: SiteUses, indexed: IndexedTree, qualified: str) -> None:
+    entry, row = row_of(uses, qualified)
+    told = {
+        (use.spot.ref.path, use.spot.ref.line)
+        for group in refs([indexed], qualified, None).groups
+        for use in group.uses
+        if "/test/" not in (use.spot.ref.path or "")
+    }
+    assert lines_of(entry, row) == told
+    assert told or qualified == "other::through"
+
+
+def test_each_line_is_told_with_its_text_and_the_function_around_it(uses: SiteUses, indexed: IndexedTree) -> None:
+    entry, _row = row_of(uses, "other::mix")
+    for path, lines in entry.files:
+        for use in lines:
+            assert use.text == (indexed.tree.line(path, use.line) or "").strip()
+    inside = {(path, use.line): use.inside for path, lines in entry.files for use in lines}
+    assert inside[MORE, 4] == "at::native::far"
+
+
+def test_calls_go_both_ways_and_a_choice_is_one(uses: SiteUses) -> None:
+    _entry, row = row_of(uses, "at::native::far")
+    assert [caller.name for caller in row.callers] == ["at::native::farther"]
+    assert {(called.name, called.sure) for called in row.callees} == {("other::mix", True), ("at::native::mix", True)}
+    _entry, row = row_of(uses, "at::native::use")
+    choice = next(called for called in row.callees if called.name == "mix")
+    assert (choice.at, choice.choices, choice.sure) == (None, 2, False), (
+        "the template beside it is seen in its own file"
+    )
+    _entry, row = row_of(uses, "at::native::farther")
+    assert len(row.callers) + row.more_callers == LISTED + 20
+
+
+def test_what_is_not_listed_is_counted(uses: SiteUses) -> None:
+    entry, _row = row_of(uses, "at::native::farther")
+    assert sum(len(lines) for _path, lines in entry.files) == LISTED
+    assert entry.more == (20, 0)
+
+
+def test_a_file_that_is_not_on_the_site_is_counted_alone(uses: SiteUses) -> None:
+    entry, _row = row_of(uses, "at::native::mix")
+    assert entry.elsewhere == (1, 1), "the test's"
+    assert all("/test/" not in path for path, _lines in entry.files)
+
+
+def test_classes_and_what_overrides_what(uses: SiteUses) -> None:
+    _entry, mixer = row_of(uses, "at::native::Mixer")
+    assert [(each.name, each.sure) for each in mixer.derived] == [("at::native::FastMixer", True)]
+    _entry, fast = row_of(uses, "at::native::FastMixer")
+    assert [base.name for base in fast.bases] == ["at::native::Mixer"]
+    _entry, turn = row_of(uses, "at::native::Mixer::turn")
+    assert {each.name for each in turn.overridden_by} == {"at::native::FastMixer::turn", "at::native::Fastest::turn"}
+    _entry, own = row_of(uses, "at::native::Own::turn")
+    assert own.overrides == [], "its base is another class that only has the name"
+    _entry, fastest = row_of(uses, "at::native::Fastest::turn")
+    assert {each.name for each in fastest.overrides} == {"at::native::FastMixer::turn", "at::native::Mixer::turn"}
+
+
+def test_a_shard_names_files_and_texts_by_number(uses: SiteUses) -> None:
+    shard = ShardOfUses({path: source_url(path) for path in (MIX, MORE)} | {"odd path.cpp": "src/other.html"})
+    shard.add(uses.entry("far"))
+    document = json.loads(shard.json())
+    files, more, elsewhere, rows, resolved = document["n"]["far"]
+    assert [document["f"][file] for file, _lines in files] == [MORE]
+    assert (more, elsewhere, resolved) == ([0, 0], [0, 0], [])
+    assert document["s"][rows[0][0]] == "at::native::far"
+
+
+def test_the_shard_of_a_name_is_what_a_hash_of_its_letters_says() -> None:
+    assert shard_of("a", 1000) == 97
+    assert shard_of("ab", 1000) == (97 * 31 + 98) % 1000
+    assert 0 <= shard_of("x" * 500, 7) < 7
