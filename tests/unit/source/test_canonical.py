@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.source.canonical import (
+    CORE,
+    FOREIGN,
+    OTHER,
+    TEST,
     InstalledFolders,
+    area,
+    folders_around,
     header_path,
     installed_candidates,
     installed_path,
@@ -82,3 +88,27 @@ def test_the_guard_around_installed_headers_is_undone() -> None:
     wrapped = f'#if {guard}\n{inside}\n#else\n#error "This file should not be included."\n#endif  // {guard}\n'
     assert unwrap(wrapped) == (inside, 1)
     assert unwrap(inside) == (inside, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("c10/core/TensorImpl.h", CORE),
+        ("torch/csrc/Module.cpp", CORE),
+        ("torch/nn/modules/conv.py", CORE),
+        ("torch/_prims/__init__.py", OTHER),
+        ("build/aten/src/ATen/RegisterCPU_0.cpp", OTHER),
+        ("torch/_C/__init__.pyi", OTHER),
+        ("c10/util/flat_hash_map.h", FOREIGN),
+        ("torch/_vendor/packaging/version.py", FOREIGN),
+        ("torch/testing/_internal/triton_utils.py", TEST),
+        ("aten/src/ATen/test/basic.cpp", TEST),
+        ("c10/test/core/DispatchKeySet_test.cpp", TEST),
+    ],
+)
+def test_how_near_a_file_is_to_what_readers_mean(path: str, expected: int) -> None:
+    assert area(path) == expected
+
+
+def test_the_folders_around_files() -> None:
+    assert folders_around(["a/b/c.h", "a/d.h", "e.h"]) == {"a/b", "a"}

@@ -101,6 +101,7 @@ def test_folders_are_named_by_path_by_a_short_name_or_by_a_dot(indexed: IndexedT
     trees = [indexed]
     assert find_folder(trees, "aten") == (indexed, SHORT_NAMES["aten"])
     assert find_folder(trees, "torch/nn/") == (indexed, "torch/nn")
+    assert find_folder(trees, "native/cpu") == (indexed, "aten/src/ATen/native/cpu"), "one folder alone ends so"
     assert find_folder(trees, ".") == (indexed, "")
     assert find_folder(trees, "add_kernel") is None
     assert find_folder(trees, "torch/nothing") is None
