@@ -43,6 +43,11 @@ def test_what_a_function_of_python_binds_hides_what_is_of_that_name() -> None:
     assert "top" not in local_names("top = 1\nuse(top, other)\n", python=True)
 
 
+def test_what_a_function_of_cpp_declares_hides_what_is_of_that_name() -> None:
+    text = "int f(const Tensor& self, int a) { auto& x = 1; auto const* y = 2; g(h, i); for (int n : other) use(n); }"
+    assert local_names(text, python=False) == {"self", "a", "x", "y"}
+
+
 def test_a_name_of_one_device_is_hardly_meant_elsewhere() -> None:
     assert of_another_kind("aten/src/ATen/mps/Stream.h", "aten/src/ATen/cuda/Tune.cpp")
     assert not of_another_kind("aten/src/ATen/mps/Stream.h", "aten/src/ATen/native/mps/Copy.mm")

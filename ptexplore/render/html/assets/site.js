@@ -245,7 +245,7 @@
       while (parents.length && parents.at(-1) < line) parents.pop();
       const depth = Math.min(parents.length, 3);
       if (kind === "c" && end) parents.push(end);
-      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, name.split(/::(?!.*operator)|\./).pop());
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop());
       return make("li", { "data-depth": depth || null, "data-line": line }, link);
     }));
     if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${shown.length - OUTLINED} more: j and k step through them`));
