@@ -42,12 +42,14 @@ def test_find_names_the_line_of_a_kernel_that_no_text_here_has(backend: Cli, sou
     assert source["url"] == f"https://github.com/pytorch/pytorch/blob/{COMMIT}/{source['path']}#L{source['line']}"
 
 
-def test_what_is_here_comes_with_its_text_and_the_atlas_after_it(backend: Cli) -> None:
+def test_what_is_called_so_comes_before_what_only_begins_so_wherever_its_text_is(backend: Cli) -> None:
     data = backend("find", "mul_kernel", "--tree", "backend", "--json").data
-    layers = [one["source"]["layer"] for group in data["groups"] for one in group["results"]]
-    assert layers[0] == "checkout"
-    assert "atlas" in layers
-    assert layers == sorted(layers, key=["checkout", "atlas"].index)
+    results = [one for group in data["groups"] for one in group["results"]]
+    names = [one["name"].rpartition("::")[2] for one in results]
+    assert names[0] == "mul_kernel"
+    assert "mul_kernel_of_mine" in names
+    mine = backend("find", "mul_kernel_of", "--tree", "backend", "--json").data["groups"][0]["results"]
+    assert [one["source"]["layer"] for one in mine] == ["checkout"]
 
 
 def test_what_the_atlas_does_not_know_is_not_found(backend: Cli) -> None:
