@@ -171,9 +171,15 @@ class Library:
         return replace(self, workspace=own, trees=own.trees)
 
     def build_indexes(self, job: Job) -> Sequence[IndexedTree]:
-        """Build every index that is missing; all trees afterwards. Ends early when the job is stopped."""
+        """Build every index that is missing, and the catalogue that operators are found in; all trees afterwards.
+
+        Ends early when the job is stopped.
+        """
         self.run_command(["index", *self._python], job)
-        return self.workspace.apart().trees
+        trees = self.workspace.apart().trees
+        if self.workspace.runtime_if_any is not None and self.workspace.catalogue_at_hand(trees) is None:
+            self.run_command(["op", "aten::add.Tensor", *self._python], job)
+        return trees
 
     def card(self, name: str, job: Job) -> Card:
         """The card of an operator's full name; a catalogue or an index that it needs is built first."""
