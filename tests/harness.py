@@ -30,7 +30,7 @@ TARGET = os.environ.get("PTEXPLORE_TEST_PYTHON")  # the Python whose torch is lo
 GENERATED = {"2.6.0": 17_563, "2.13.0": 15_958}
 THOROUGH = bool(TARGET or os.environ.get("PTEXPLORE_TEST_THOROUGH"))
 # The commands that are asked about the torch under test.
-WITH_PYTHON = ("trace", "op", "explain-error", "doctor", "survey")
+WITH_PYTHON = ("trace", "op", "show", "find", "explain-error", "doctor", "survey")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 KNOWN = ("registered", "located")
 HEAVY = {

@@ -204,6 +204,7 @@ class GraphNode(Recorded, frozen=True):
     name: str  # of its class
     next: tuple[Count, ...]  # the numbers of the nodes that backward goes on to
     sequence: int | None = None  # the sequence number of the call that recorded it
+    needed: tuple[bool, ...] = ()  # of each of its edges, whether a gradient goes on over it
 
 
 class ChangedTable(Recorded, frozen=True):

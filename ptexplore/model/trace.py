@@ -285,6 +285,7 @@ class MissingKernel:
     arguments: tuple[str, ...] = ()  # the arguments whose key sets hold the key
     kernels: tuple[str, ...] = ()  # the keys that have an entry in the operator's dispatch table
     own: tuple[str, ...] = ()  # those of backends for which a kernel of the operator was registered
+    default: tuple[str, ...] = ()  # those of backends for which one kernel for all backends stands in
     neighbour: str | None = None  # an operator that has a kernel of its own under the key
     neighbour_at: SourceRef | None = None  # the record that registered that
     conversion: str | None = None  # what makes a tensor of the key one that has a kernel

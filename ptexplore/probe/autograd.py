@@ -105,6 +105,7 @@ def graph(result: Any) -> tuple[list[dict[str, Any]], bool]:
             "name": node.name(),
             "sequence": api.sequence_number(node),
             "next": [numbers[following] for following, _ in node.next_functions if following in numbers],
+            "needed": [following is not None for following, _ in node.next_functions],
         }
         for node in numbers
     ]

@@ -22,6 +22,7 @@ OTHER_NODE = "the node is of hand-written C++, or of a torch.autograd.Function i
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 EVALUATE = "torch::autograd::Engine::evaluate_function"
 FORMULA_SCOPE = "torch::autograd::generated::details"
+NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edge
 
 
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -34,7 +35,7 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if claim.hop.kind == "kernel" and claim.hop.phase == "forward" and (claim.hop.key or "").startswith("Autograd"):
             return _forward_kernel(context, claim, recorded)
         if claim.hop.kind == "node" and claim.event.type == "node":
-            return _backward_node(context, claim, forward)
+            return _backward_node(context, claim, forward, graph)
         if claim.event.type == "engine":
             return _reached(context, claim)
         return claim
@@ -109,7 +110,9 @@ def _forward_kernel(
     return replace(claim, children=(Claim(hop=hop), *claim.children))
 
 
-def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Claim]]) -> Claim:
+def _backward_node(
+    context: Context, claim: Claim, forward: Mapping[int, list[Claim]], graph: Mapping[int | None, GraphNode]
+) -> Claim:
     name = claim.hop.name
     if name == ACCUMULATE:
         declared = context.lookup.declaration(f"{ACCUMULATE}::apply")
@@ -123,7 +126,9 @@ def _backward_node(context: Context, claim: Claim, forward: Mapping[int, list[Cl
     if len({(d.path, d.line) for d in derivatives}) == 1:
         entry = _entry(context, derivatives[0])
         hop = replace(hop, derivative=entry, op=derivatives[0].op)
-        children = _formulas(context, claim, derivatives[0], entry) + claim.children
+        held = graph.get(claim.event.sequence)
+        needed = _needed(context, derivatives[0], entry, held) if held is not None and held.name == name else None
+        children = _formulas(context, claim, derivatives[0], entry, needed) + claim.children
         return replace(claim, children=children).but(hop, *why)
     entries = tuple(in_runtime(context.tree, d.path, d.line, d.end_line) for d in derivatives)
     return claim.but(replace(hop, node=NodeRef(derivatives=entries)) if entries else hop, *why)
@@ -185,10 +190,37 @@ def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
     return "backward" if {n.strip() for n in formula.inputs.split(",")} <= names else "forward"
 
 
-def _formulas(context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef) -> tuple[Claim, ...]:
-    """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient."""
+def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node: GraphNode) -> frozenset[str] | None:
+    """The inputs over whose edges a node hands a gradient on; None where the edges cannot be told apart.
+
+    A node has an edge for each tensor that has a formula, in the schema's order, and a tensor that needs no gradient
+    has an empty one, whose formula is passed over (emit_body of torchgen's gen_variable_type.py, which writes
+    collect_next_edges; task_should_compute_output of torch/csrc/autograd/function.h).
+    """
+    operator = context.store.operator(derivative.source_op)
+    if operator is None:
+        return None
+    formulas = [f for f in entry.formulas if f.mode == "backward" and f.text.strip() not in NO_EDGE]
+    named = {name.strip() for f in formulas for name in f.inputs.split(",")}
+    inputs = [a.name for a in arguments(operator.schema) if a.name in named]
+    if len(inputs) != len(node.needed) or len(inputs) != len(named):
+        return None
+    return frozenset(name for name, needed in zip(inputs, node.needed, strict=True) if needed)
+
+
+def _formulas(
+    context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef, needed: frozenset[str] | None
+) -> tuple[Claim, ...]:
+    """The hand-written backward functions that the formulas name; each runs only if its input needs a gradient.
+
+    `needed` are the inputs that do; None where that is not known.
+    """
     claims = []
-    run = [f for f in entry.formulas if f.mode == "backward"]
+    run = [
+        f
+        for f in entry.formulas
+        if f.mode == "backward" and (needed is None or needed & {name.strip() for name in f.inputs.split(",")})
+    ]
     for name in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if name in f.calls)
         symbol = f"{FORMULA_SCOPE}::{name}"

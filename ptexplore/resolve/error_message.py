@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from ptexplore.model.observed import UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
@@ -86,7 +86,7 @@ def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> Modified
         if (modified.node is None or memory in recorded_for) and _lead(_innermost(writes), modified)
     ]
     sources = tuple(dict.fromkeys(call.source for writes in fitting for call, _ in _innermost(writes)))
-    return replace(modified, writes=sources, certain=len(fitting) == 1)
+    return replace(modified, writes=sources, certain=len(fitting) == 1 and not _counted_apart(fitting[0]))
 
 
 Write = tuple[UserCall, WrittenTensor]
@@ -100,6 +100,20 @@ def _innermost(writes: Sequence[Write]) -> list[Write]:
         for write, span in zip(writes, spans, strict=True)
         if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in spans)
     ]
+
+
+def _counted_apart(writes: Sequence[Write]) -> bool:
+    """Whether two calls, neither inside of the other, took a count over the same step.
+
+    A tensor and its `.data` share their bytes and count apart.
+    """
+    inner = _innermost(writes)
+    return any(
+        (write.before, write.after) == (other.before, other.after)
+        and call.source not in other_call.source
+        and other_call.source not in call.source
+        for (call, write), (other_call, other) in combinations(inner, 2)
+    )
 
 
 def _lead(writes: Sequence[Write], modified: ModifiedTensor) -> bool:
@@ -166,12 +180,14 @@ def missing_kernel(
     """Why an operator has no kernel under a key, by its dispatch table: the traced process's, else the catalogue's."""
     entries = lookup.store.table(op) if table is None else table
     kernels = tuple(name for entry in entries for name in entry.keys)
-    own = tuple(name for entry in entries if entry.reason == "kernel" for name in entry.keys if _is_backends(name))
+    of_backends = [(name, entry.reason) for entry in entries for name in entry.keys if _is_backends(name)]
+    own = tuple(name for name, reason in of_backends if reason == "kernel")
+    default = tuple(name for name, reason in of_backends if reason == "default backend kernel")
     backend = backend_of(key) or ""
     conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
     neighbour = next(iter(difflib.get_close_matches(op, lookup.store.registered_under(key), 1, 0.0)), None)
     record = _record(lookup, neighbour, key) if neighbour is not None else None
-    return MissingKernel(op, key, arguments, kernels, own, neighbour, record, conversion)
+    return MissingKernel(op, key, arguments, kernels, own, default, neighbour, record, conversion)
 
 
 def _record(lookup: Lookup, op: str, key: str) -> SourceRef | None:

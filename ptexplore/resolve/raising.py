@@ -24,6 +24,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has nothing
 BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
+UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
 
 
@@ -97,7 +98,7 @@ def _is_of(name: str, claim: Claim) -> bool:
     entry = ENTRY.match(name)
     if hop.kind == "op":
         return entry is not None and hop.operator is not None and hop.operator.entry == entry[0]
-    return hop.kind in ("binding", "kernel") and parse(name).plain == hop.name
+    return hop.kind in ("binding", "kernel", "node") and parse(name).plain == hop.name
 
 
 def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
@@ -129,7 +130,10 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     thrown = _thrown(context, raised[0]) if raised else None
     if thrown is None:
         return claims
-    left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames))
+    step = innermost(claims, thrown.stack, raised[0].frames)
+    left = _operators_left(claims, step)
+    if step is not None and step.hop.kind == "node" and any(f.name.startswith(UNPACK) for f in thrown.stack):
+        claims = _before_formulas(claims, step)
     names = [function.name for function in reversed(thrown.stack)]
     plan: dict[int, tuple[int, frozenset[str] | None]] = {}
     begin = 0
@@ -151,6 +155,16 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         plain = frozenset(parse(name).plain for name in held) if claim is left[-1] else None
         plan[claim.event.event] = entered, plain
     return tuple(_cut(claim, plan) for claim in claims)
+
+
+def _before_formulas(claims: tuple[Claim, ...], node: Claim) -> tuple[Claim, ...]:
+    """The claims, where this node raised as it unpacked what it had saved: it does so before any of its formulas."""
+    return tuple(
+        replace(claim, children=tuple(child for child in claim.children if child.hop.status != "predicted"))
+        if claim is node
+        else replace(claim, children=_before_formulas(claim.children, node))
+        for claim in claims
+    )
 
 
 Plan = Mapping[int, tuple[int, frozenset[str] | None]]
@@ -220,7 +234,9 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
         return python[0].source
     if raised.frames and not raised.frames[-1].file.startswith("<"):
         return unknown(f"outside torch: {raised.frames[-1].file}", None, raised.frames[-1].line)
-    return unknown("the expression itself, or a builtin that it calls: it left no Python function of torch's")
+    if context.session.options.once:
+        return unknown("not known: --once, and no second run was asked where C++ threw it")
+    return unknown("the expression itself, or a builtin that it calls: torch keeps no line of C++ with it")
 
 
 def _is_told(context: Context, frame: LeftFrame) -> bool:

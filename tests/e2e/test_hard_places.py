@@ -1032,3 +1032,27 @@ def test_what_reads_the_tensors_among_pythons_values_is_inside_the_same_guards(c
     [item] = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::item"]
     keys = [hop["key"] for hop in item["children"] if hop["kind"] == "key"]
     assert keys == ["CPU"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "run"),
+    [  # gdb stops in maybe_multiply for the second alone
+        ("(a.exp() + 0).sum()", {"AddBackward0": ["handle_r_to_c"]}),
+        ("(a.exp() + a).sum()", {"AddBackward0": ["handle_r_to_c", "maybe_multiply"]}),
+        ("(a.detach() @ a).sum()", {"MmBackward0": ["mm_mat2_backward"]}),
+        ("(a @ a.detach()).sum()", {"MmBackward0": ["mm_mat1_backward"]}),
+    ],
+)
+def test_a_formula_runs_where_its_input_needs_a_gradient(
+    command: InProcess, expression: str, run: dict[str, list[str]]
+) -> None:
+    result = command("trace", expression, "--grad", "--backward", "--no-native", "--json")
+    hops = {hop["id"]: hop for hop in result.data["hops"]}
+    for node, functions in run.items():
+        apply = f"torch::autograd::generated::{node}::apply"
+        held = [
+            hop["name"].rpartition("::")[2]
+            for hop in hops.values()
+            if hop["kind"] == "impl" and hop["parent"] is not None and hops[hop["parent"]]["name"] == apply
+        ]
+        assert held == functions

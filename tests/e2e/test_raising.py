@@ -49,6 +49,10 @@ CASES = {  # expression -> exception, function that threw, its file, the operato
     "torch.add(1, 2, 3, 4, 5)": ("TypeError", "print_error", "torch/csrc/utils/python_arg_parser.cpp", None),
 }  # fmt: skip
 
+# Torch 2.6 throws them as C++'s own exceptions, which keep no line: infer_size of aten/src/ATen/InferSize.h,
+# print_error of torch/csrc/utils/python_arg_parser.cpp.
+WITHOUT_LINE = ("a.view(5)", "torch.add(1, 2, 3, 4, 5)")
+
 
 @pytest.mark.parametrize("expression", CASES)
 def test_the_line_that_threw_and_the_operator_that_was_left(
@@ -56,6 +60,8 @@ def test_the_line_that_threw_and_the_operator_that_was_left(
 ) -> None:
     exception, function, path, operator = CASES[expression]
     ending = ending_of(command, expression, "--no-native")
+    if expression in WITHOUT_LINE and torch_version().startswith("2.6"):
+        function, path = "", None
     assert (ending["exception"], ending["function"], ending["source"]["path"]) == (exception, function, path)
     ops = [hop["op"] for hop in left(ending) if hop["kind"] == "op"]
     if operator == "aten::addmm" and not ops:
@@ -220,8 +226,9 @@ def value(kind, make):
     if kind == "Device": return torch.device("cpu")
     return SIMPLE[kind]
 told = []
+given = json.load(sys.stdin)
 for key, make in MAKE.items():
-    for name in json.loads(sys.argv[1])[key]:
+    for name in given[key]:
         base, _, overload = name.removeprefix("aten::").partition(".")
         try:
             call = getattr(getattr(torch.ops.aten, base), overload or "default")
@@ -252,8 +259,9 @@ def test_every_missing_kernel_is_as_the_dispatcher_says(warm_cache: Path, runtim
     names = [name for name in store.all_names() if name.startswith("aten::")][:: 1 if THOROUGH else 23]
     held = {name: {known for entry in store.table(name) for known in entry.keys} for name in names}
     lacking = {key: [name for name, known in held.items() if key not in known] for key in keys}
-    python = [TARGET or runtime.python, "-c", ASK, json.dumps(lacking)]
-    told = json.loads(subprocess.run(python, capture_output=True, text=True, check=True).stdout)
+    python = [TARGET or runtime.python, "-c", ASK]
+    given = json.dumps(lacking)
+    told = json.loads(subprocess.run(python, input=given, capture_output=True, text=True, check=True).stdout)
     assert len(told) > (4000 if THOROUGH else 150)
     for key, name, message in told:
         listed = LISTED.match(message)

@@ -68,7 +68,7 @@ class Uses(Choices):
                 self._uses[number] = use
                 options.append(Option(_row(use), id=number))
         if not self._uses:
-            options.append(Option("nothing uses it in these trees", disabled=True))
+            options.append(Option("no use of it was found in these trees", disabled=True))
         room = max(20, self.size.width - 4)
         lines = [line for text in view.remarks for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end

@@ -130,7 +130,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
     if facts.symbol.macro is not None and facts.symbol.name in ("impl", "meta"):  # as thousands of calls are written
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if not facts.used:
-        return "nothing uses it in these trees"
+        return "no use of it was found in these trees"
     parts = ", ".join(_counted(count, group) for group, count in facts.uses)
     narrowed = ", by name" if facts.by_name else ""
     return f"used {facts.used:,} time{'s' if facts.used > 1 else ''}{narrowed}: {parts}"

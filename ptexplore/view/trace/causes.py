@@ -52,7 +52,7 @@ RULES = (
     CauseRule(
         re.compile(r"[Dd]erivative for .+ is not implemented|the derivative for .+ is not implemented"),
         Cause(
-            "the operator has no formula for this input in derivatives.yaml: its node only raises",
+            "derivatives.yaml has no formula for this input of the operator: in its place stands one that raises",
             "compute it of other operators, or write a torch.autograd.Function with a backward of its own",
         ),
     ),
@@ -100,7 +100,7 @@ RULES = (
     CauseRule(
         re.compile(r"functions with out=\.\.\. arguments don't support automatic differentiation"),
         Cause(
-            "autograd records no operator that writes its result into a tensor of yours",
+            "autograd records no call with out=: there is no derivative of writing into a tensor that was given",
             "call it without out=, or inside torch.no_grad()",
         ),
     ),

@@ -11,6 +11,8 @@ from ptexplore.view.trace.causes import cause_of
 STAGES = {"expression": "the expression", "backward": "its backward", "script": "the script"}
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
+# The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
+AS_STRIDED = "AsStridedBackward0"
 
 
 def first_words(message: str) -> str:
@@ -27,14 +29,17 @@ def summary(ending: Ending) -> str:
     return f"{STAGES[ending.stage]} raised {ending.exception}{f': {words}' if words else ''}"
 
 
-def ending_lines(trail: Trail) -> tuple[Line, ...]:
-    """What is known of what the expression raised; () where it raised nothing."""
+def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
+    """What is known of what the expression raised; () where it raised nothing.
+
+    `shown` are number and title of the innermost row of those that it left.
+    """
     if trail.ending is None:
         return ()
-    return (Line("warning", summary(trail.ending)), *_details(trail, trail.ending))
+    return (Line("warning", summary(trail.ending)), *_details(trail, trail.ending, shown))
 
 
-def _details(trail: Trail, ending: Ending) -> Iterator[Line]:
+def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
     if ending.close:
         yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
     if ending.call is not None and ending.call != trail.expression:
@@ -42,7 +47,9 @@ def _details(trail: Trail, ending: Ending) -> Iterator[Line]:
     yield from _thrown(ending)
     step = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
     if step is not None:
-        yield Line("text", f"left step     [{step.id}] {step.name}", indent=1)
+        number, title = shown or (step.id, step.name)
+        inner = f", in it {step.name}" if step.name.rpartition("::")[2] not in title else ""
+        yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)
         yield Line("text", f"it was given  {given}", indent=1)
@@ -69,6 +76,12 @@ def _thrown(ending: Ending) -> Iterator[Line]:
 
 def missing_lines(missing: MissingKernel) -> Iterator[Line]:
     """Why the dispatcher found no kernel, which keys have one, and what makes the call run."""
+    if missing.key in missing.kernels:  # a pasted message: this torch would not raise it
+        other = "the message is of another torch, or of another build"
+        yield Line(
+            "text", f"why           this torch has a kernel of {missing.op} for {missing.key}: {other}", indent=1
+        )
+        return
     brought = (
         f"{', '.join(missing.arguments)} brought that key"
         if missing.arguments
@@ -76,7 +89,11 @@ def missing_lines(missing: MissingKernel) -> Iterator[Line]:
     )
     yield Line("text", f"why           {missing.op} has no kernel for {missing.key}; {brought}", indent=1)
     if missing.own:
-        yield Line("text", f"kernels for   {', '.join(missing.own)}", indent=1)
+        yield Line("text", f"kernels of its own for  {', '.join(missing.own)}", indent=1)
+    if missing.default:
+        of_cpu = [key for key in missing.default if key.endswith("CPU")]
+        among = f", {' and '.join(of_cpu)} among them" if of_cpu else ""
+        yield Line("text", f"a default kernel for {len(missing.default)} other keys of backends{among}", indent=1)
     ways = []
     if missing.conversion is not None:
         ways.append(f".{missing.conversion} first")
@@ -90,15 +107,20 @@ def missing_lines(missing: MissingKernel) -> Iterator[Line]:
 def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     """What is known of a saved tensor that was written to."""
     made = f"result {modified.output} of {modified.node}" if modified.node else "a leaf"
-    if modified.makers:
+    if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
+        made += ", or a view that autograd recorded anew after its base was changed in place"
+    elif modified.makers:
         made += f", which {' or '.join(modified.makers)} records"
     count = modified.version - modified.expected
     yield Line("text", f"the tensor    {modified.tensor}: {made}", indent=1)
     times = "once" if count == 1 else f"{count} times"
     since = f"version {modified.expected} was saved for backward, it is at version {modified.version}"
-    yield Line("text", f"written to    {times} since: {since}", indent=1)
+    if count > 0:
+        yield Line("text", f"changed       in place {times} since: {since}", indent=1)
+    else:
+        yield Line("text", f"versions      {since}: no program counts so, is the message whole?", indent=1)
     if modified.writes:
-        label = "written by   " if modified.certain else "written by one or more of"
+        label = "changed by   " if modified.certain else "changed by one or more of"
         yield Line("text", f"{label} {', '.join(modified.writes)}", indent=1)
 
 

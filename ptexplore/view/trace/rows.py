@@ -79,7 +79,8 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         # where all such places are in one tree, the facts say which, and no row needs to
         one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
         rows = tuple(row.brief(skew=one_skewed) for row in rows)
-    rows = marked(rows, trail)
+    innermost = innermost_shown(rows, trail)
+    rows = marked(rows, trail, innermost)
     written = _generators(rows, trail)
     return TrailView(
         title=trail.expression,
@@ -90,7 +91,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
         read=tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:TO_READ]),
-        ending=ending_lines(trail),
+        ending=ending_lines(trail, (innermost.hop, innermost.title) if innermost is not None else None),
     )
 
 
@@ -307,14 +308,18 @@ def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
     return tuple(out)
 
 
-def marked(rows: Sequence[TraceRow], trail: Trail) -> tuple[TraceRow, ...]:
+def innermost_shown(rows: Sequence[TraceRow], trail: Trail) -> TraceRow | None:
+    """The innermost row of those that an error left; None where it left none that is shown."""
+    shown = {row.hop: row for row in _all(rows)}
+    return next((shown[number] for number in reversed(left_by_error(trail)) if number in shown), None)
+
+
+def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -> tuple[TraceRow, ...]:
     """The rows, with a line at the innermost shown step that the error left."""
     ending = trail.ending
-    if ending is None:
+    if ending is None or innermost is None:
         return tuple(rows)
-    shown = {row.hop for row in _all(rows)}
-    innermost = next((number for number in reversed(left_by_error(trail)) if number in shown), None)
-    return tuple(_with_line(row, innermost, f"{ending.exception} left it here") for row in rows)
+    return tuple(_with_line(row, innermost.hop, f"{ending.exception} left it here") for row in rows)
 
 
 def _with_line(row: TraceRow, number: int | None, text: str) -> TraceRow:

@@ -14,6 +14,7 @@ from ptexplore.model.trace import ModifiedTensor, OperatorRef
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.error_message import missing_kernel, modified_tensor, read_message, throws, with_writes
 from ptexplore.resolve.raising import conclude, cut, innermost
+from ptexplore.view.error import error_lines
 from tests.unit.resolve.making import (
     Rows,
     Small,
@@ -230,6 +231,22 @@ def test_a_message_inside_of_a_traceback_is_read(small: Small) -> None:
     assert read_message(table(small), "2.13.0", "hello").missing is None
 
 
+def test_a_message_of_another_build_is_told_to_be(small: Small) -> None:
+    text = "Could not run 'aten::blend.Pair' with arguments from the 'CPU' backend."
+    lines = [line.text for line in error_lines(read_message(table(small), "2.13.0", text))]
+    assert len(lines) == 1
+    assert lines[0].endswith("for CPU: the message is of another torch, or of another build")
+
+
+def test_a_count_that_goes_back_is_no_writes(small: Small) -> None:
+    lines = [
+        line.text
+        for line in error_lines(read_message(table(small), "2.13.0", MODIFIED.replace("version 1", "version 9")))
+    ]
+    assert not any("in place" in line and "-" in line for line in lines)
+    assert any("is the message whole?" in line for line in lines)
+
+
 # --- a saved tensor that was written to ---
 
 MODIFIED = (
@@ -257,7 +274,8 @@ def test_the_message_tells_tensor_and_versions(small: Small) -> None:
     [
         ([writing(1, "y.mul_(2)", 1, 2)], ("y.mul_(2)",), True),
         ([writing(1, "y.neg_()", 0, 1), writing(2, "y.mul_(2)", 1, 2)], ("y.mul_(2)",), True),  # saved between them
-        ([writing(1, "f(y)", 1, 2), writing(2, "y.mul_(2)", 1, 2)], ("f(y)", "y.mul_(2)"), True),
+        ([writing(1, "f(y.mul_(2))", 1, 2), writing(2, "y.mul_(2)", 1, 2)], ("f(y.mul_(2))", "y.mul_(2)"), True),
+        ([writing(1, "y.data.mul_(2)", 1, 2), writing(2, "y.mul_(2)", 1, 2)], ("y.data.mul_(2)", "y.mul_(2)"), False),
         ([writing(1, "f(y)", 0, 2), writing(2, "y.mul_(2)", 1, 2)], ("y.mul_(2)",), True),  # the inner call of two
         ([writing(1, "y.mul_(2)", 1, 2), writing(2, "z.mul_(2)", 1, 2, 5)], ("y.mul_(2)", "z.mul_(2)"), False),
         ([writing(1, "y.mul_(2)", 1, 2), writing(2, "z.mul_(2)", 1, 2, 5, grad=False)], ("y.mul_(2)",), True),

@@ -79,7 +79,9 @@ def a_trail() -> Trail:
     binding = BindingRef("torch.add", place, place)
     top = Hop(1, "binding", "add", "derived", several, binding=binding, python=PythonCall(4), children=(operator,))
     last = Hop(5, "op", "aten::sum", "observed", place)
-    missing = MissingKernel("aten::sum", "SparseCPU", ("self",), ("CPU",), ("CPU",), "aten::add", place, "to_dense()")
+    missing = MissingKernel(
+        "aten::sum", "SparseCPU", ("self",), ("CPU",), ("CPU",), (), "aten::add", place, "to_dense()"
+    )
     modified = ModifiedTensor("torch.FloatTensor [3]", "ExpBackward0", 0, 2, 1, ("aten::exp",), ("a.add_(1)",), True)
     ending = Ending(
         "backward", "RuntimeError", "no", place, "check", 5, "a.sum()", (("self", "float32[3] cpu"),),

@@ -261,7 +261,8 @@
   function whereAmI() {
     const inside = $("#inside");
     if (!inside || opening) return;
-    const line = topLine();
+    const aimed = range(fragment()), box = aimed && lineAt(aimed[0])?.getBoundingClientRect(); // the marked line, while it is seen
+    const line = box && box.top >= 0 && box.bottom <= innerHeight ? aimed[0] : topLine();
     let found = null; // the innermost begins last
     for (const row of outlined) {
       if (row[0] > line) break;
