@@ -216,11 +216,9 @@ def _formulas(
     `needed` are the inputs that do; None where that is not known.
     """
     claims = []
-    run = [
-        f
-        for f in entry.formulas
-        if f.mode == "backward" and (needed is None or needed & {name.strip() for name in f.inputs.split(",")})
-    ]
+    run = [f for f in entry.formulas if f.mode == "backward"]
+    if needed is not None:
+        run = [f for f in run if needed & {name.strip() for name in f.inputs.split(",")}]
     for name in dict.fromkeys(call for f in run for call in f.calls):
         lines = ", ".join(str(f.line) for f in run if name in f.calls)
         symbol = f"{FORMULA_SCOPE}::{name}"
