@@ -194,6 +194,7 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: "at::native::blend_kernel(" in screen(app))
         await pilot.press("enter")
         await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == KERNEL)
+        await until(pilot, lambda: bool(load_recent()))  # a place is kept where the reader stays for a while
         await pilot.press("ctrl+p", *"/Mix")
         await until(pilot, lambda: f"{MIX}" in screen(app))
         await until(pilot, lambda: "symbols @  operators %" in screen(app))
@@ -210,7 +211,6 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         await until(pilot, lambda: "best" in screen(app) or "native/cpu  folder" in screen(app))
         await pilot.press("enter")
         await until(pilot, lambda: app.reader.place is not None and app.reader.place.path == "aten/src/ATen/native/cpu")
-        await until(pilot, lambda: bool(load_recent()))
 
     drive("", reading)
     assert [(one.path, one.line, one.symbol) for one in load_recent()] == [(KERNEL, 4, "at::native::blend_kernel")]
