@@ -75,6 +75,11 @@ def _source(request: TraceRequest) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
+def without_stack(message: str) -> str:
+    """An error's own words, without C++'s stack, which c10::Error writes behind them where it is asked to."""
+    return message.partition("\nException raised from ")[0]
+
+
 def is_told(raised: dict[str, Any]) -> bool:
     """Whether a Trail tells what was raised.
 
@@ -93,7 +98,7 @@ def _raised(message: dict[str, Any], request: TraceRequest) -> PtexploreError:
     part = {"backward": "its backward", "context": "leaving --with"}.get(stage, f"the {stage}")
     text = str(message.get("message") or "").strip()
     # torch's own message without the C++ stack that may follow.
-    why = text.split("\nException raised from", 1)[0].strip()[:TEXT_LIMIT] or f"{name} says nothing more"
+    why = without_stack(text).strip()[:TEXT_LIMIT] or f"{name} says nothing more"
     if _out_of_memory(name, text):
         why, hint = why.split("\n")[0], "trace it with smaller tensors"
         return PtexploreError(f"{part} needs more memory than there is", why, hint, FAILED)

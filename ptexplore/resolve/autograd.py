@@ -193,19 +193,19 @@ def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
 def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node: GraphNode) -> frozenset[str] | None:
     """The inputs over whose edges a node hands a gradient on; None where the edges cannot be told apart.
 
-    A node has an edge for each tensor that has a formula, in the schema's order, and a tensor that needs no gradient
-    has an empty one, whose formula is passed over (emit_body of torchgen's gen_variable_type.py, which writes
-    collect_next_edges; task_should_compute_output of torch/csrc/autograd/function.h).
+    A node has an edge for each tensor that has a formula, in the schema's order. A tensor that needs no gradient has
+    an empty one, and its formula is passed over (set_next_edges of tools/autograd/gen_variable_type.py,
+    task_should_compute_output of torch/csrc/autograd/function.h). A list has as many edges as it has tensors.
     """
     operator = context.store.operator(derivative.source_op)
     if operator is None:
         return None
     formulas = [f for f in entry.formulas if f.mode == "backward" and f.text.strip() not in NO_EDGE]
     named = {name.strip() for f in formulas for name in f.inputs.split(",")}
-    inputs = [a.name for a in arguments(operator.schema) if a.name in named]
-    if len(inputs) != len(node.needed) or len(inputs) != len(named):
+    inputs = [argument for argument in arguments(operator.schema) if argument.name in named]
+    if len(inputs) != len(node.needed) or len(inputs) != len(named) or any("[]" in a.type for a in inputs):
         return None
-    return frozenset(name for name, needed in zip(inputs, node.needed, strict=True) if needed)
+    return frozenset(argument.name for argument, needed in zip(inputs, node.needed, strict=True) if needed)
 
 
 def _formulas(

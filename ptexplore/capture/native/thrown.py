@@ -12,19 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, NotElf, demangle
 
-MARK = "\nException raised from "
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
 OURS = ("libtorch", "libc10")  # the libraries whose functions are told
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
-
-
-def without_stack(message: str) -> str:
-    """An error's own words."""
-    return message.partition(MARK)[0]
 
 
 def thrown(text: str, cache: Path) -> dict[str, Any] | None:
