@@ -12,6 +12,7 @@ from ptexplore.capture.probing import Stopped, TraceRequest, ask
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model.places import Runtime
+from ptexplore.model.program import Program
 from ptexplore.model.trace import (
     BoundName,
     Captured,
@@ -131,6 +132,7 @@ class _Heard:
     request: TraceRequest
     raising: bool = False  # whether what raises has a session
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
@@ -157,6 +159,8 @@ class _Heard:
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
             self.passes[recorder] = message
+            if "program" in message:
+                self._program(message["program"])
             raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
             if raised is not None and not (self.raising and is_told(raised)):
                 raise failure({"type": "raised", **raised}, self.request)
@@ -164,6 +168,11 @@ class _Heard:
                 self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
+
+    def _program(self, told: dict[str, Any]) -> None:
+        from ptexplore.capture.program import observed, program_of
+
+        self.program, self.observations = observed(program_of(told))
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
@@ -211,7 +220,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     captured = Captured(
         ops=True,
         frames=True,
-        dispatch=request.script is None,
+        dispatch=heard.program is None,
         native=heard.stepped,
         cold=heard.stepped and request.first,
         reason=heard.why_not_native,
@@ -226,4 +235,5 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         captured=captured,
         result=ResultInfo(**first["result"]),
         observations=tuple(heard.observations),
+        program=heard.program,
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
 
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
+from ptexplore.model.program import Program
 from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
 from ptexplore.resolve import autograd, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
@@ -56,10 +60,12 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
     context = Context(session, store, lookup.tree, keys, lookup, Stubs(lookup), changed=_changed(session))
     claims: tuple[Claim, ...] = ()
+    program = session.program
     for step in PASSES:
-        claims = step(context, claims)
+        if program is None or step is not raising.cut:  # the claims of a program are no sequence that raised
+            claims = step(context, claims)
     hops = number(claims)
-    ending = raising.conclude(context, claims, numbers(claims))
+    ending = raising.conclude(context, claims if program is None else (), numbers(claims))
     return Trail(
         expression=session.expression,
         bound=session.bound,
@@ -71,7 +77,20 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         hops=hops,
         generators=_generators(hops),
         ending=ending,
+        program=_concluded(context, program, hops) if program is not None else None,
     )
+
+
+def _concluded(context: Context, program: Program, hops: Sequence[Hop]) -> Program:
+    """The program whose routes know the hops that were concluded from their observations, and its paths their place."""
+    first = [route.observation or 0 for route in program.routes]
+    shown: dict[int, list[int]] = {}
+    for hop in hops:
+        seen = next((number for step in walk((hop,)) for number in step.evidence), 0)
+        shown.setdefault(bisect_right(first, seen) - 1, []).append(hop.id)
+    routes = (structs.replace(route, hops=tuple(shown.get(number, ()))) for number, route in enumerate(program.routes))
+    paths = python_places.of_paths(context, program.paths)
+    return structs.replace(program, routes=tuple(routes), paths=tuple(paths))
 
 
 def _generators(hops: Iterable[Hop]) -> dict[str, str]:
