@@ -85,13 +85,13 @@ def trace(
     ] = None,
     verbose: Annotated[
         bool,
-        Option("--verbose", "-v", help="also key sets, whole paths, numbers of hops, precision", rich_help_panel=SHOWN),
+        Option("-v", "--verbose", help="also key sets, whole paths, numbers of hops, precision", rich_help_panel=SHOWN),
     ] = False,
     opened: Annotated[
         str | None,
         Option(
-            "--open",
             "--native",
+            "--open",
             metavar="NAME[#N]",
             help="open what ran whose name holds NAME, with all it called; add.Tensor#2: the second call",
             rich_help_panel=SHOWN,
@@ -105,7 +105,7 @@ def trace(
     ] = None,
     only: Annotated[
         str | None,
-        Option(metavar="TEXT", help="of the tree: hops whose name or path holds TEXT", rich_help_panel=SHOWN),
+        Option(metavar="TEXT", help="of the tree: what holds TEXT in name or path", rich_help_panel=SHOWN),
     ] = None,
     explain: Annotated[
         str | None,

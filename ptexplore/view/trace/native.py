@@ -137,14 +137,14 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     "add.Tensor#2" is the second call of an operator, counted as `--native-op` counts them: in the order of entry.
     Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
     """
-    one = _numbered(trail, wanted)
+    call = _numbered(trail, wanted)
     root = _Node(_ROOT, None, strict=False)
     order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
     matching: set[int] = set()
     while pending:
         node = pending.pop()
         order.append(node)
-        if node.hop.id == one or (one is None and any(wanted.lower() in name.lower() for name in _names(node.hop))):
+        if node.hop.id == call or (call is None and any(wanted.lower() in name.lower() for name in _names(node.hop))):
             matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
@@ -174,13 +174,13 @@ def _numbered(trail: Trail, wanted: str) -> int | None:
     calls = [hop for hop in walk(trail.hops) if hop.kind == "op" and _is_operator(hop, name)]
     if not calls:
         return None
-    passed = 0
+    count = 0
     for hop in calls:
-        passed += hop.calls
-        if passed >= int(number) > 0:
+        count += hop.calls
+        if count >= int(number) > 0:
             return hop.id
-    why = f"this trace has {passed} call{'s' * (passed != 1)} of it, numbered from 1"
-    raise PtexploreError(f"there is no call {number} of {name}", why, f"--open {name}#{passed}", USAGE)
+    why = f"this trace has {count} call{'s' * (count != 1)} of it, numbered from 1"
+    raise PtexploreError(f"there is no call {number} of {name}", why, f"--open {name}#{count}", USAGE)
 
 
 def _is_operator(hop: Hop, name: str) -> bool:
