@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.render.terminal.console import Locate
-    from ptexplore.view.trace.rows import Options
+    from ptexplore.view.trace.page import Options
 
 DAY = 86400  # seconds
 DIGITS = 10  # of a hop's number
@@ -78,14 +79,33 @@ def trace(
     python: Annotated[
         str | None, Option(metavar="PATH", help="trace the torch of another Python", rich_help_panel=RUN)
     ] = None,
-    full: Annotated[bool, Option("--full", help="every hop, with the reasons for each", rich_help_panel=SHOWN)] = False,
-    native: Annotated[
+    view: Annotated[
         str | None,
-        Option(metavar="NAME", help="open what ran whose name holds NAME, with all it called", rich_help_panel=SHOWN),
+        Option(metavar="path|modules|operators|tree", help="which view of what ran", rich_help_panel=SHOWN),
     ] = None,
-    depth: Annotated[int | None, Option(metavar="N", help="at most N levels", rich_help_panel=SHOWN)] = None,
+    verbose: Annotated[
+        bool,
+        Option("-v", "--verbose", help="also key sets, whole paths, numbers of hops, precision", rich_help_panel=SHOWN),
+    ] = False,
+    opened: Annotated[
+        str | None,
+        Option(
+            "--native",
+            "--open",
+            metavar="NAME[#N]",
+            help="open what ran whose name holds NAME, with all it called; add.Tensor#2: the second call",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
+    full: Annotated[
+        bool, Option("--full", help="of the tree: every hop, with the reasons for each", rich_help_panel=SHOWN)
+    ] = False,
+    depth: Annotated[
+        int | None, Option(metavar="N", help="of the tree: at most N levels", rich_help_panel=SHOWN)
+    ] = None,
     only: Annotated[
-        str | None, Option(metavar="TEXT", help="only hops whose name or path holds TEXT", rich_help_panel=SHOWN)
+        str | None,
+        Option(metavar="TEXT", help="of the tree: what holds TEXT in name or path", rich_help_panel=SHOWN),
     ] = None,
     explain: Annotated[
         str | None,
@@ -113,8 +133,11 @@ def trace(
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
             raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
-    from ptexplore.view.trace.rows import Options
+    from ptexplore.view.trace.page import Options
+    from ptexplore.view.trace.views import named
     from ptexplore.workspace.saved_traces import load_trace, save_trace
+
+    options = Options(full, depth, only, opened, named(view), verbose)
 
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
         if save:
@@ -126,7 +149,7 @@ def trace(
 
             print(trail_to_json(trail))
         else:
-            _show(trail, session, Options(full, depth, only, native, command), locate, svg)
+            _show(trail, session, replace(options, command=command), locate, svg)
         return FAILED if trail.ending is not None else 0
 
     if load is not None:  # no tree is beside it to link into
@@ -182,7 +205,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> None:
     from ptexplore.render.terminal.trace import print_output, print_trail
-    from ptexplore.view.trace.rows import view
+    from ptexplore.view.trace.views import view
 
     if session is not None:
         print_output(open_console(stderr=True), session)

@@ -18,7 +18,7 @@ from ptexplore.view.line import place_spans
 if TYPE_CHECKING:
     from ptexplore.model.trace import Session
     from ptexplore.view.trace.explain import Explanation
-    from ptexplore.view.trace.rows import TraceRow, TrailView
+    from ptexplore.view.trace.page import TraceRow, TrailView
 
 COUNTS = "instr"  # the heading of the column of instructions
 
@@ -95,7 +95,7 @@ def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
     console.print()
     for line in view.left_out:
         folded(console, Text(line, style="dim"), "", "  ")
-    for label, steps in (("next:", view.next_steps), ("read:", view.read)):
+    for label, steps in (("next:", [step.command for step in view.next_steps]), ("read:", view.read)):
         for number, step in enumerate(steps):
             print_command(console, step, f"{'' if number else label:5} ")
 

@@ -1,0 +1,50 @@
+"""Which view of a trace is shown: the one that was asked for, else the one that suits what ran."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.page import VIEW_NAMES, Options, TrailView, ViewName
+from ptexplore.view.trace.rows import tree_view
+
+_OF_THE_TREE = "--full, --depth, --only and --open"
+
+
+def view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
+    """The rows of a trail; `session`, where it is at hand, tells how the native frames were recorded.
+
+    Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
+    where the trail has not what the view shows.
+    """
+    name = options.view or suited()
+    if name != "tree" and options.of_the_tree:
+        why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
+        raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
+    if name == "modules":
+        raise _no_program(trail)
+    return tree_view(trail, options, session)
+
+
+def suited() -> ViewName:
+    """The view to show where the reader asked for none."""
+    return "tree"
+
+
+def named(text: str | None) -> ViewName | None:
+    """The view of that name; None where none was named. Raises PtexploreError (usage) where there is none."""
+    if text is None:
+        return None
+    name = next((name for name in VIEW_NAMES if name == text), None)
+    if name is None:
+        near = (get_close_matches(text, VIEW_NAMES, 1) or [VIEW_NAMES[0]])[0]
+        why = f"the views are {', '.join(VIEW_NAMES)}"
+        raise PtexploreError(f"there is no view {text}", why, f"--view {near}", USAGE)
+    return name
+
+
+def _no_program(trail: Trail) -> PtexploreError:
+    """Why there are no modules to show."""
+    why = f"{trail.expression} was traced as an expression: its modules were not recorded"
+    return PtexploreError("this trace has no modules", why, "ptexplore trace … --view operators", USAGE)
