@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -53,7 +52,7 @@ def plain(run: Callable[[], object]) -> list[str]:
     torch.manual_seed(0)
     with torch.autograd.profiler.profile(record_shapes=True) as profile:
         run()
-    roots = [event for event in profile.kineto_results.experimental_event_tree()]
+    roots = list(profile.kineto_results.experimental_event_tree())
     roots.sort(key=lambda event: event.start_time_ns)
     return list(_names(roots))
 
@@ -149,8 +148,8 @@ def raised() -> None:
 
 
 PROGRAMS = {
-    "net": lambda: step(Net(), torch.ones(2, 4))(),
-    "encoder": lambda: step(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.ones(1, 3, 8))(),
+    "net": step(Net(), torch.ones(2, 4)),
+    "encoder": step(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.ones(1, 3, 8)),
     "lstm": lambda: nn.LSTM(3, 4)(torch.ones(5, 1, 3))[0].sum().backward(),
     **{run.__name__: run for run in (hooked, checkpointed, twice, double, loaded, mapped, slots, raised)},
 }
