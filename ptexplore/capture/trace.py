@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.capture.failures import failure, is_told, no_native
-from ptexplore.capture.probing import Stopped, TraceRequest, ask
+from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model.places import Runtime
@@ -88,6 +88,8 @@ def capture(
     check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
+    if request.script is not None:
+        return gather(ask_of_program(runtime, asked, request.timeout), request, runtime, raising=raising)
     session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
@@ -136,6 +138,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
+    late: bool = False  # whether the program was stopped since it took too long
     first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
@@ -147,6 +150,8 @@ class _Heard:
         kind, recorder = message.get("type"), str(message.get("recorder"))
         if kind == "begin":
             self.running = recorder
+        elif kind == "stopped":
+            self.late = message["by"] == "timeout"
         elif kind == "first":
             self.first = FirstCall(message["imported"], str(message["why"]))
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
@@ -165,6 +170,8 @@ class _Heard:
             if raised is not None and not (self.raising and is_told(raised)):
                 raise failure({"type": "raised", **raised}, self.request)
             for seen in message["observations"] if recorder != AGAIN else ():
+                if self.late and seen["kind"] == "raised":
+                    continue  # that is our own interrupt
                 self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
@@ -172,7 +179,11 @@ class _Heard:
     def _program(self, told: dict[str, Any]) -> None:
         from ptexplore.capture.program import observed, program_of
 
-        self.program, self.observations = observed(program_of(told))
+        self.program, seen = observed(program_of(told))
+        self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
+        if self.late:
+            text = f"the script was stopped after {self.request.timeout:g} s: --timeout S gives it longer"
+            self.add("program", "stopped", {"text": text})
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
