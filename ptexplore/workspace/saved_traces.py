@@ -8,7 +8,7 @@ from pathlib import Path
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
-from ptexplore.writing import write_whole
+from ptexplore.writing import write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 PACKED = 6  # how hard gzip tries with a program, whose text repeats much
@@ -38,7 +38,7 @@ def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
 def write_file(path: Path, text: str | bytes) -> None:
     """Write a file that the user named. Raises PtexploreError if that cannot be done."""
     try:
-        write_whole(path, text)
+        write_users_file(path, text)
     except OSError as error:
         why = error.strerror or "the system refused it"
         raise PtexploreError(f"{path} cannot be written", why, "a file in a folder that you may write to") from error
