@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
@@ -14,7 +14,6 @@ from ptexplore.model.trace import Trail
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of
-from ptexplore.view.trace.rows import again
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
@@ -27,7 +26,7 @@ _NUMBER = re.compile(r"\d+")
 
 def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
-    whole = parts_of(program, os.path.basename(trail.expression.removeprefix("--script ")))
+    whole = parts_of(program, script_name(trail))
     root = whole if options.opened is None else opened(whole, options.opened)
     rows, least = _fitting(root, program.wall, opened=options.opened is not None)
     left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
@@ -56,13 +55,29 @@ LEGEND = (
 )
 
 
+def script_name(trail: Trail) -> str:
+    """How a program is called: the name of its script."""
+    return os.path.basename(trail.expression.removeprefix("--script "))
+
+
+def is_part(trail: Trail, program: Program, name: str) -> bool:
+    """Whether a part of the program is called that."""
+    return _part(parts_of(program, script_name(trail)), name) is not None
+
+
+def _part(whole: Part, name: str) -> Part | None:
+    """The part of that name, or whose name ends with it; None where there is none."""
+    parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
+    found = next((part for part, names in parts if name in names), None)
+    ends = (part for part, names in parts if any((known or "").endswith(f".{name}") for known in names))
+    return found or next(ends, None)
+
+
 def opened(whole: Part, name: str) -> Part:
-    """The part of that name, or whose name ends with it. Raises PtexploreError (usage) where there is none."""
-    parts = list(whole.walk())
-    found = next((p for p in parts if name in (p.name, *p.names)), None)
-    found = found or next((p for p in parts if any(n.endswith(f".{name}") for n in (p.name, *p.names))), None)
+    """The part of that name. Raises PtexploreError (usage) where there is none."""
+    found = _part(whole, name)
     if found is None:
-        known = ", ".join(dict.fromkeys(part.name for part in parts[1:6]))
+        known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
         raise PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
     return found
 
@@ -84,7 +99,7 @@ def _fitting(root: Part, wall: int, *, opened: bool) -> tuple[tuple[ScreenRow, .
     rows: tuple[ScreenRow, ...] = ()
     least = 0.0
     for least in LEAST:
-        rows = tuple(_rows(root, None, _Wanted(max(wall, 1), least, opened), 0))
+        rows = tuple(_rows(root, "", _Wanted(max(wall, 1), least, opened), 0))
         if len(rows) <= ROWS:
             break
     return rows[:ROWS], least
@@ -99,7 +114,8 @@ class _Wanted:
     operators: bool
 
 
-def _rows(part: Part, outer: Part | None, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
+def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
+    """The rows of a part and all inside of it. `module` is the name of the innermost module around it."""
     share = part.time / wanted.wall
     cells = (
         seconds(part.time) if part.time else "",
@@ -109,7 +125,7 @@ def _rows(part: Part, outer: Part | None, wanted: _Wanted, level: int) -> Iterat
         size(part.saved) if part.saved else "",
     )
     yield ScreenRow(
-        name=_names(part, outer),
+        name=_names(part, module),
         level=level,
         share=share,
         cells=cells,
@@ -124,7 +140,7 @@ def _rows(part: Part, outer: Part | None, wanted: _Wanted, level: int) -> Iterat
             yield _operator_row(own, wanted.wall, level + 1)
     for inner in part.parts:
         if inner.time / wanted.wall >= wanted.least and (inner.operators or inner.time / wanted.wall >= NOTHING):
-            yield from _rows(inner, part, wanted, level + 1)
+            yield from _rows(inner, part.name if part.kind == "module" else module, wanted, level + 1)
 
 
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
@@ -135,9 +151,11 @@ def _operator_row(own: OwnOperators, wall: int, level: int) -> ScreenRow:
     return ScreenRow(name=own.name, level=level, share=own.time / wall, cells=cells, opens=own.name)
 
 
-def _names(part: Part, outer: Part | None) -> str:
-    """The name of a part within the one around it; of several that are alike, the first and the last."""
-    names = [_within(name, outer) for name in part.names or (part.name,)]
+def _names(part: Part, module: str) -> str:
+    """The name of a part within the module around it; of several that are alike, the first and the last."""
+    names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
+    if part.kind == "optimizer" and part.type is not None:
+        return f"{part.type}.{part.name.rpartition('.')[2]}"
     if part.kind == "module" and not part.name:
         return part.type or "module"
     if len(names) == 1:
@@ -145,21 +163,11 @@ def _names(part: Part, outer: Part | None) -> str:
     return ", ".join(names) if len(names) == 2 else f"{names[0]} … {names[-1]}"
 
 
-def _within(name: str, outer: Part | None) -> str:
-    while outer is not None and outer.kind == "module" and outer.name:
-        if name.startswith(f"{outer.name}."):
-            return name.removeprefix(f"{outer.name}.")
-        break
-    return name
-
-
 def _what(part: Part) -> str:
     if part.kind == "module":
         kind = part.type if part.name else ""
         own = [operators.name for operators in part.own[:3]] if part.parts else []
-        return ", ".join(filter(None, (kind, f"itself {', '.join(own)}" if own else "")))
-    if part.kind == "optimizer":
-        return ""
+        return "; ".join(filter(None, (kind, f"calls {', '.join(own)}" if own else "")))
     return KINDS.get(part.kind, "")
 
 
@@ -176,7 +184,7 @@ def _costliest(root: Part) -> Iterator[str]:
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
-    command = again(options)
+    command = shlex.join(options.command)
     widest = max(
         (p for part in root.parts for p in part.walk() if p.kind == "module" and p.name), key=_time, default=None
     )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.program import Program
 from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.modules import is_part, modules_view
 from ptexplore.view.trace.page import VIEW_NAMES, Options, TrailView, ViewName
+from ptexplore.view.trace.program_operators import program_operators
 from ptexplore.view.trace.rows import tree_view
 
 _OF_THE_TREE = "--full, --depth, --only and --open"
@@ -18,6 +21,8 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
     where the trail has not what the view shows.
     """
+    if trail.program is not None:
+        return _of_program(trail, trail.program, options, session)
     name = options.view or suited()
     if name != "tree" and options.of_the_tree:
         why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
@@ -25,6 +30,21 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     if name == "modules":
         raise _no_program(trail)
     return tree_view(trail, options, session)
+
+
+def _of_program(trail: Trail, program: Program, options: Options, session: Session | None) -> TrailView:
+    """A view of a recorded program. What is to be opened is a part of it, or an operator."""
+    tree = options.full or options.depth is not None or options.only is not None
+    if options.view == "tree" or (options.view is None and tree):
+        return tree_view(trail, options, session)
+    if options.view == "path":
+        why = "a program takes many ways through the dispatcher: each operator has its own"
+        raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
+    if options.view == "operators":
+        return program_operators(trail, program, options)
+    if options.view is None and options.opened is not None and not is_part(trail, program, options.opened):
+        return tree_view(trail, options, session)
+    return modules_view(trail, program, options)
 
 
 def suited() -> ViewName:
