@@ -143,6 +143,7 @@ class Recorder:
         self._asked, self._hook_calls_before = False, 0
         self._stopped = threading.Event()
         self._pending: Any = None
+        self._failed: Path | None = None  # the builtin that has just raised
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -216,6 +217,7 @@ class Recorder:
         elif event == "c_call":
             self._builtin_called(thread, frame, argument)
         elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
+            self._failed = innermost.path if event == "c_exception" else None
             self._builtin_left(thread, innermost)
 
     def _builtin_called(self, thread: Thread, frame: FrameType, builtin: Any) -> None:
@@ -322,6 +324,7 @@ class Recorder:
         self._enter(thread, Slot(frame, BUILTIN, path, sets))
 
     def _enter(self, thread: Thread, slot: Slot) -> None:
+        self._failed = None  # something else runs
         thread.stack.append(slot)
         path = slot.path
         if path.hot or path.seen < COLD:
@@ -484,9 +487,7 @@ class Recorder:
                 self._close(slot)
         profile, self._profile = self._profile, None
         profile.__exit__(None, None, None)
-        began = time.perf_counter_ns()
         self._fold.take(profile, self._marks, self.root)
-        self.slicing += time.perf_counter_ns() - began
         self._watcher.join()
         self.root.calls, self.root.time = 1, self.ended - self.began
 
@@ -528,6 +529,7 @@ class Recorder:
             "wall": self.ended - self.began,
             "overhead": self.overhead,
             "backwards": self._backwards,
+            **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             **fold.told(self._paths),
         }
