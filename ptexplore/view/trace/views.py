@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail
 from ptexplore.view.trace.page import VIEW_NAMES, Options, TrailView, ViewName
+from ptexplore.view.trace.path import path_view
 from ptexplore.view.trace.rows import tree_view
 
 _OF_THE_TREE = "--full, --depth, --only and --open"
@@ -24,6 +25,8 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
     if name == "modules":
         raise _no_program(trail)
+    if name == "path":
+        return path_view(trail, options, session)
     return tree_view(trail, options, session)
 
 
