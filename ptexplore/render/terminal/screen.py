@@ -14,7 +14,8 @@ from ptexplore.safe_text import clean
 from ptexplore.view.trace.page import ScreenRow, TrailView
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
-BAR = 8  # columns
+NARROW = 92  # columns: a narrower terminal has no bars
+BAR = 6  # columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
 _STATUSES = ("derived", "predicted", "inlined", "cut")
@@ -33,9 +34,11 @@ def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bo
 
 
 def _header(console: Console, view: TrailView, locate: Locate, width: int) -> None:
-    if view.view != "path":  # whose first row is the expression
-        _fold(console, Text(clean(view.title), style="bold"), "", "  ", width)
-    for fact in view.facts:
+    title, facts = Text(clean(view.title), style="bold"), list(view.facts)
+    if facts and cell_len(title.plain) + 3 + cell_len(facts[0]) <= width:
+        title.append(f"   {clean(facts.pop(0))}", "not bold dim")
+    _fold(console, title, "", "  ", width)
+    for fact in facts:
         _fold(console, Text(clean(fact), style="dim"), "", "  ", width)
     for told in view.ending:
         indent = "  " * told.indent
@@ -79,16 +82,17 @@ class _Columns:
             max([len(heading), *(len(row.cells[n]) for row in view.table if n < len(row.cells))])
             for n, heading in enumerate(view.columns)
         ]
-        left = (7 + BAR if self.has_shares else 2) + sum(size + 2 for size in self.cells)
+        self.bar = BAR + 1 if width >= NARROW else 0
+        left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
         longest = max((cell_len(_name(row)) for row in view.table if row.what or row.place), default=0)
-        self.name = min(longest, max(24, (width - left) * 45 // 100))
+        self.name = min(longest, max(24, (width - left) * 44 // 100))
         self.hanging = left + self.name + 2
 
     def draw(self) -> None:
         """The headings, then each row on one line, or on as many as it needs."""
         if self.has_shares or self.view.columns:
             cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
-            share = f"  {'share':>5}{' ' * BAR}" if self.has_shares else "  "
+            share = f" {'share':>5}{' ' * (self.bar + 1)}" if self.has_shares else "  "
             self.console.print(Text(f"{share}{cells}".rstrip(), style="dim"))
         for row in self.view.table:
             self._row(row)
@@ -96,8 +100,8 @@ class _Columns:
     def _row(self, row: ScreenRow) -> None:
         out = Text("  ")
         if self.has_shares:
-            out.append(f"{percent(row.share):>5} ", "")
-            out.append(f"{bar(row.share):<{BAR}}", "cyan")
+            out.append(f"{percent(row.share):>4} ", "")
+            out.append(f"{bar(row.share):<{self.bar}}" if self.bar else "", "cyan")
         for number, size in enumerate(self.cells):
             out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
         name = Text(_name(row), style="bold" if row.heading or row.what.startswith("operator") else "")
@@ -131,7 +135,7 @@ class _Columns:
         word = next((status for status in _STATUSES if row.what.startswith(status)), None)
         if word is not None:
             what.stylize("yellow" if word != "derived" else "cyan", 0, len(word))
-        if row.place is None:
+        if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
             self._print(out + lines[0] if lines else out)
             self._further(lines[1:])
@@ -143,11 +147,15 @@ class _Columns:
             gap = min(gap, max(2, 40 - what.cell_len)) if self.width > 110 else gap
             self._print(Text.assemble(out, what, " " * gap, place) if what.plain else self._right(out, place, room))
             return
-        lines = _wrapped(self.console, what, max(20, room - cell_len(short) - 2))
-        place = self._place(row, cell_len(short))
-        first = Text.assemble(out, lines[0], " " * max(2, room - lines[0].cell_len - place.cell_len), place)
-        self._print(first)
-        self._further(lines[1:])
+        if what.plain and room < cell_len(short):
+            self._print(out)
+            out, room = Text(" " * self.hanging), self.width - self.hanging
+        self._print(self._right(out, self._place(row, room), room))
+        if what.plain:  # below, with all the room there is: a narrow column breaks words
+            start = self.hanging - self.name + indent(row.level)
+            for line in _wrapped(self.console, what, self.width - start):
+                line.stylize("dim")
+                self._print(Text.assemble(" " * start, line))
 
     def _right(self, out: Text, place: Text, room: int) -> Text:
         return Text.assemble(out, " " * max(0, room - place.cell_len), place)
@@ -191,7 +199,12 @@ def place_text(ref: SourceRef, room: int) -> str:
 
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
-    return f"{'  ' * row.level}{clean(row.name)}{times}"
+    return f"{' ' * indent(row.level)}{clean(row.name)}{times}"
+
+
+def indent(level: int) -> int:
+    """The columns before a name: two a level, and one where it is deep."""
+    return 2 * min(level, 6) + max(0, level - 6)
 
 
 def _wrapped(console: Console, text: Text, room: int) -> list[Text]:

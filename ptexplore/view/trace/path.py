@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -33,27 +33,30 @@ from ptexplore.view.trace.screen import (
     typed,
 )
 
-ALONE = 14  # rows of an expression that calls one operator
+ALONE = 12  # rows of an expression that calls one operator
+FEWER = 26  # rows beside what is told of an error
 MOST = 42  # rows of any other: with what stands above and below, it fits a screen
+LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SMALL = 0.02  # of the whole: a step that cost less is not opened a row for
+SMALL = 0.02  # of the whole: what cost less has no row
+SMALL_OF_ONE = 0.05  # the same, where one operator call is all
 _PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
-    "math kernel": "one kernel for all backends, written with other operators",
+    "math kernel": "one kernel for all, made of other operators",
     "default backend kernel": "one kernel for all backends",
     "backend fallback": "one kernel for all operators",
 }
 _KEYS = {
     "ADInplaceOrView": "keeps track of views and of in-place writes",
     "FuncTorchBatched": "vmap: the operator's batching rule",
-    "FuncTorchDynamicLayerFrontMode": "hands the call to the innermost function transform",
+    "FuncTorchDynamicLayerFrontMode": "to the innermost function transform",
     "FuncTorchDynamicLayerBackMode": "leaves the function transform",
     "Functionalize": "turns in-place writes into functions",
     "Python": "a tensor subclass or mode written in Python",
-    "BackendSelect": "chooses the backend by the options, since no tensor tells it",
+    "BackendSelect": "no tensor tells the backend: the options do",
 }
 
 
@@ -66,17 +69,18 @@ class _Step:
     weight: float  # by which it is chosen to be opened
     inner: list[_Step] = field(default_factory=list)
     is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
+    is_work: bool = False  # the elements are computed there
     is_beside: bool = False  # its level says already where it stands in a chain of keys
     is_open: bool = False
+    opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
 
 
 def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
     """The rows from Python to where the work is, as many as fit a screen."""
-    maker = _Steps(trail, options, session)
+    single = sum(1 for _ in outermost_operators(trail.hops)) == 1
+    maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
     steps = maker.phases()
-    calls = list(outermost_operators(trail.hops))
-    single = len(calls) == 1
-    _open(steps, ALONE if single else MOST)
+    _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
     rows = tuple(_flat(steps, 0))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
@@ -87,7 +91,6 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
         facts=facts(trail, options, session),
         rows=(),
         findings=findings(trail),
-        left_out=_left_out(trail, rows),
         counted=maker.whole > 0,
         next_steps=_next_steps(trail, options, single=single),
         read=reads(trail),
@@ -116,8 +119,11 @@ def _is_through(hop: Hop) -> bool:
     return hop.kind == "native" and (hop.name.startswith(_ENGINE) or hop.name.endswith("::redispatch"))
 
 
-def _open(steps: list[_Step], most: int) -> None:
-    """Open steps, the costliest first, while all rows are no more than `most`."""
+def _open(steps: list[_Step], most: int, enough: int | None) -> None:
+    """Open steps, the costliest first, while all rows are no more than `most`.
+
+    Where `enough` rows are open, only what leads to the loop over the elements is opened further.
+    """
     for step in steps:
         step.inner = _folded(step.inner, most - 1)
     room = most - sum(1 for _ in _flat(steps, 0))
@@ -126,6 +132,8 @@ def _open(steps: list[_Step], most: int) -> None:
     heapq.heapify(pending)
     while pending and room > 0:
         _, _, step = heapq.heappop(pending)
+        if enough is not None and most - room >= enough and not step.is_work:
+            continue
         step.is_open = True
         added = sum(1 for _ in _flat(step.inner, 0))
         if added > room and room > FEW and not any(inner.is_beside for inner in step.inner):
@@ -141,7 +149,9 @@ def _open(steps: list[_Step], most: int) -> None:
 
 def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
     for step in steps:
-        yield replace(step.row, level=level + step.row.level)
+        what = step.opened if step.is_open and step.inner and step.opened else step.row.what
+        is_closed = bool(step.opened) and not step.is_open
+        yield replace(step.row, level=level + step.row.level, what=what, is_closed=is_closed)
         if step.is_open:
             yield from _flat(step.inner, level + step.row.level + 1)
 
@@ -162,12 +172,14 @@ class _Around:
 class _Steps:
     """Makes the steps of one trail."""
 
-    def __init__(self, trail: Trail, options: Options, session: Session | None) -> None:
+    def __init__(self, trail: Trail, options: Options, session: Session | None, least: float) -> None:
         self.trail = trail
         self.options = options
         self.whole = stepped(trail, session)
+        self.least = least * self.whole
         self.parts = counted_parts(session)
         self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}
+        self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
         self.left = frozenset(left_by_error(trail))
         self.numbers = call_numbers(trail)
         # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
@@ -189,9 +201,9 @@ class _Steps:
 
     def _python(self, inner: list[_Step]) -> _Step:
         """The row of the expression itself, which Python evaluates."""
-        what = "Python evaluates it" if self.parts and "operator" not in self.parts else ""
+        what = "evaluates the expression"
         cost = self.parts.get("forward", 0)
-        row = ScreenRow(self.trail.expression.strip().splitlines()[0], what=what, share=self._share(cost or None))
+        row = ScreenRow("Python", what=what, share=self._share(cost or None))
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
@@ -202,6 +214,11 @@ class _Steps:
     def _share(self, instructions: int | None) -> float | None:
         return instructions / self.whole if self.whole and instructions is not None else None
 
+    def _is_idle(self, hop: Hop) -> bool:
+        """Whether a function of Python ran no operator and no node, and no error left it: a helper."""
+        is_python = hop.kind in ("python", "binding") and hop.id not in self.left
+        return is_python and not any(part.kind in ("op", "node") for part in walk(hop.children))
+
     def _all(self, hops: Iterable[Hop], around: _Around) -> list[_Step]:
         """The steps of several hops; equal ones, one after the other, as one."""
         out: list[_Step] = []
@@ -210,11 +227,12 @@ class _Steps:
                 out[-1] = _sum(out[-1], step)
             else:
                 out.append(step)
-        least = SMALL * self.whole
-        return [step for step in out if step.is_call or step.is_beside or not self.whole or step.cost >= least]
+        return [step for step in out if step.is_call or step.is_beside or step.is_work or step.cost >= self.least]
 
     def _of(self, hop: Hop, around: _Around) -> list[_Step]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
+        if self._is_idle(hop) and around.op is None and self.busy:
+            return []
         if _is_through(hop):
             return self._all(hop.children, around)
         if hop.kind == "key":
@@ -229,24 +247,38 @@ class _Steps:
             return self._operator(hop, around)
         if hop.kind == "python":
             return self._step(hop, f"{hop.name}()", "Python", around)
-        if hop.kind == "binding" and hop.binding is not None:
-            return self._step(hop, hop.binding.python, f"binding: {bare(hop.name)}", replace(around, binding=hop))
+        if hop.kind == "binding":
+            return self._binding(hop, around)
         if hop.kind == "node":
             return self._node(hop, around)
         inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
         if inner is not None and inner.status == "inlined":
-            row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), "", self._loop(inner))
+            name = bare(native.shown_name(inner)).partition("<")[0]
+            row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, self._loop(inner))
             return self._made(row, hop, [])
         return self._step(hop, "", self._what(hop), around)
+
+    def _binding(self, hop: Hop, around: _Around) -> _Step:
+        """The row of a binding; closed, it says which operator it calls and the keys that went through."""
+        python = hop.binding.python if hop.binding is not None else bare(hop.name)
+        calls = list(outermost_operators(hop.children))
+        told = calls[0].op or calls[0].name if calls else ""
+        if len(calls) == 1:
+            is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
+            told = keys_of(calls[0]) if is_namesake else f"{told}: {keys_of(calls[0])}"
+        made = self._step(hop, python, told or "binding", replace(around, binding=hop))
+        made.opened = "binding"
+        return made
 
     def _operator(self, hop: Hop, around: _Around) -> _Step:
         """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
         inner = self._all(hop.children, _Around(binding=around.binding, op=hop))
-        keys = " → ".join(dict.fromkeys(key.key or key.name for key in of_call(hop) if key.kind == "key"))
-        row = self._row(hop, (hop.op or hop.name), f"operator: {keys}" if keys else "operator")
+        keys = keys_of(hop)
+        row = self._row(hop, (hop.op or hop.name), keys or "operator")
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner)
+        made.opened = "operator"
         made.is_call = around.op is None
         return made
 
@@ -260,7 +292,9 @@ class _Steps:
             cost = sum(part.instructions or 0 for part in counted) if counted else None
         key = replace(key, share=self._share(cost), instructions=cost, place=None)
         out = [_Step(key, cost or 0, 0.0, is_beside=True)]
-        if kernel is not None:
+        if kernel is not None and _is_body_alone(kernel):
+            pass  # it was compiled into its caller: the function that it calls, in the next row, is what ran
+        elif kernel is not None:
             told = _status(kernel, "") if kernel.status != hop.status else ""
             row = replace(self._row(kernel, "", told), level=1, share=None)
             out.append(_Step(row, 0, 0.0, is_beside=True))
@@ -275,6 +309,7 @@ class _Steps:
 
     def _node(self, hop: Hop, around: _Around) -> _Step:
         formulas = formulas_of(hop)
+        formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
         is_recorded = hop.node is not None and hop.node.recorded
         what = "recorded for backward" if is_recorded else "node"
         return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
@@ -287,14 +322,16 @@ class _Steps:
         if around.key:
             why = f"{around.key} hands on to it"
         elif ", " in dispatch.set:
-            why = f"highest of {dispatch.set}"
+            why = f"the highest of {dispatch.set}"
         else:
             why = "the only key left"
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
-        return _status(hop, f"{told}; {why}" if told else why)
+        if not told:
+            return _status(hop, why)
+        return _status(hop, both if len(both := f"{told}; {why}") <= LINE else told)
 
     def _recorded(self, kernel: Hop, around: _Around) -> str:
         """Whether an autograd kernel recorded a node; "" where neither is certain."""
@@ -308,24 +345,25 @@ class _Steps:
                  if number in self.calls]  # fmt: skip
         arguments = [argument for call in given for argument in call.get("arguments", ())]
         needs = [argument.get("requires_grad") for argument in arguments]
-        return "records nothing, as no input requires grad" if needs and not any(needs) else "records nothing"
+        return "records nothing: no input requires grad" if needs and not any(needs) else "records nothing"
 
     def _what(self, hop: Hop) -> str:
         """What a function of C++ does, where the data tell it."""
         if hop.kind == "closed":
             return native.entered(hop)
         if hop.stub_kernel is not None:
-            return _status(hop, _and("kernel behind a dispatch stub", _capability(hop)))
+            return _status(hop, f"kernel, {told} code" if (told := _capability(hop)) else "kernel of a stub")
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
             allocates = any(name.startswith("at::detail::empty_") or name == "c10::alloc_cpu" for name in names)
-            return _status(hop, "the result's shape and type" + (", and its memory" if allocates else ""))
+            return _status(hop, "makes the result, empty" if allocates else "the result's shape")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes the result")
         return _status(hop, role_of(hop) if hop.kind == "native" else "")
 
     def _loop(self, inner: Hop) -> str:
-        return _and("the loop over the elements", _capability(inner))
+        told = _capability(inner)
+        return f"loop over elements, {told}" if told else "loop over elements"
 
     def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
         made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around))
@@ -336,7 +374,10 @@ class _Steps:
         cost = hop.instructions if hop.instructions is not None else sum(step.cost for step in inner)
         weight = cost / self.whole if self.whole else 0.0
         weight += 1e-6 * min(1000, operators_below([hop])) + (1.0 if hop.id in self.left else 0.0)
-        return _Step(row, cost, weight, inner)
+        made = _Step(row, cost, weight, inner)
+        made.is_work = bool(self.whole) and any(is_work(part) for part in walk([hop]))
+        made.weight += 0.5 * made.is_work  # what leads to the loop over the elements comes before what prepares it
+        return made
 
     def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:
         shown = name or bare(native.shown_name(hop) if hop.native is not None and hop.native.symbol else hop.name)
@@ -345,6 +386,23 @@ class _Steps:
             shown, share=self._share(hop.instructions), instructions=hop.instructions, what=what, place=place_of(hop),
             times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
         )  # fmt: skip
+
+
+def keys_of(call: Hop) -> str:
+    """The dispatch keys that a call of an operator went through, in order."""
+    return " → ".join(dict.fromkeys(key.key or key.name for key in of_call(call) if key.kind == "key"))
+
+
+def _is_body_alone(kernel: Hop) -> bool:
+    """Whether a generated kernel was compiled into its caller, and all that it does is to call one function."""
+    return kernel.status == "inlined" and [child.kind for child in kernel.children] == ["impl"]
+
+
+def is_work(hop: Hop) -> bool:
+    """Whether the elements are computed there: the kernel behind a stub, the loop, a call into a linked library."""
+    if hop.instructions is None:
+        return False
+    return hop.stub_kernel is not None or hop.library is not None or native.is_trampoline(hop)
 
 
 def of_call(hop: Hop) -> Iterator[Hop]:
@@ -384,7 +442,7 @@ def _sum(first: _Step, equal: _Step) -> _Step:
     row = replace(row, instructions=instructions, share=share, times=row.times + other.times)
     inner = [_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True)]
     weight = first.weight + equal.weight
-    return _Step(row, first.cost + equal.cost, weight, inner, first.is_call, first.is_beside, first.is_open)
+    return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
 
 
 def _folded(steps: list[_Step], room: int) -> list[_Step]:
@@ -402,20 +460,11 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]
 
 
-def _left_out(trail: Trail, rows: Sequence[ScreenRow]) -> tuple[str, ...]:
-    """What this view does not show, in words."""
-    shown = {row.hop for row in rows}
-    frames = native.frames(trail.hops)
-    if frames:
-        hidden = frames - sum(1 for hop in walk(trail.hops) if hop.instructions is not None and hop.id in shown)
-        return (f"{hidden:,} of {frames:,} functions of C++ that ran are not shown",) if hidden > 0 else ()
-    hidden = sum(1 for hop in walk(trail.hops) if hop.id not in shown)
-    return (f"{hidden:,} steps are not shown",) if hidden else ()
-
-
 def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextStep, ...]:
     """The two commands most worth typing next."""
-    whole = typed(options, "everything", "--view", "tree")
+    frames = native.frames(trail.hops)
+    count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
+    whole = typed(options, f"all {count}", "--view", "tree")
     if trail.ending is not None:
         return (typed(options, "how that is known", "--explain", "error"), whole)
     verbose = typed(options, "why these keys", "-v")

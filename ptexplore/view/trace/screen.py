@@ -16,6 +16,7 @@ from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.trace.rows import again, facts_of, stops_to_read
 
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
+ROLE = 26  # characters of what a function does: more would cost its row a second line
 _SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 STATUS_WORDS = {
     "derived": "follows from key sets that were read and the dispatcher's table; it was not seen to run",
@@ -26,14 +27,17 @@ STATUS_WORDS = {
 
 
 def bare(name: str) -> str:
-    """A C++ name without the namespaces that most of PyTorch's functions stand in."""
-    return next((name[len(space) :] for space in _NAMESPACES if name.startswith(space)), name)
+    """A C++ name without the namespaces that most of PyTorch's functions stand in; a lone word keeps them."""
+    short = next((name[len(space) :] for space in _NAMESPACES if name.startswith(space)), name)
+    return short if "::" in short or "_" in short.strip("_") or not name.startswith("at::") else name
 
 
 def place_of(hop: Hop) -> SourceRef | None:
     """The one place that says most about a hop: the body, else where it is declared or registered; None for none."""
     known = (hop.source, hop.declaration, hop.registration)
-    return next((ref for ref in known if ref is not None and leads_somewhere(ref)), None)
+    return next(
+        (ref for ref in known if ref is not None and leads_somewhere(ref) and (ref.path or ref.candidates)), None
+    )
 
 
 def role_of(hop: Hop) -> str:
@@ -44,7 +48,7 @@ def role_of(hop: Hop) -> str:
     words = rule.why
     for end in (": ", " (", ", ", "; "):
         words = words.partition(end)[0]
-    return words
+    return words if len(words) <= ROLE else ""
 
 
 def stepped(trail: Trail, session: Session | None) -> int:
@@ -93,8 +97,7 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str,
     out = [f"{', '.join(names)}: {description}" for description, names in given.items()]
     if trail.result.description:
         out.append(f"gives {trail.result.description}")
-    first = "; ".join([*out, f"torch {trail.torch.version}"])
-    return (first, *_how_stepped(trail, session))
+    return (f"torch {trail.torch.version}", *(["; ".join(out)] if out else []), *_how_stepped(trail, session))
 
 
 def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
@@ -105,7 +108,8 @@ def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
     if whole:
         count = " + ".join(f"{part.instructions:,}" for part in whole)
         names = " (forward + backward)" if len(whole) > 1 else ""
-        yield f"{count} instructions{names}, counted in {warm}, {whole[0].threads} thread"
+        threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
+        yield f"{count} instructions{names}, counted in {warm}, {threads}{_closed(trail, session)}"
     for part in parts:
         if part.part == "operator":
             long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) > 1 else ""
@@ -117,6 +121,18 @@ def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         yield f"instructions were counted in {warm}"
     elif not parts:
         yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
+
+
+def _closed(trail: Trail, session: Session | None) -> str:
+    """How much of what was stepped Python and the C libraries took themselves, in words; "" for none."""
+    whole = stepped(trail, session)
+    own: Counter[str] = Counter()
+    for hop in walk(trail.hops):
+        if hop.kind == "closed" and hop.instructions is not None and hop.native is not None:
+            library = native.library_of(hop).partition(".so")[0]
+            own["Python" if library.startswith(("libpython", "python")) else library] += hop.native.own
+    told = [f"{library} {count / whole:.0%}" for library, count in own.most_common() if count >= 0.05 * whole]
+    return f"; of that {', '.join(told)}" if told else ""
 
 
 def findings(trail: Trail) -> tuple[str, ...]:

@@ -6,10 +6,12 @@ from difflib import get_close_matches
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.operators import operators_view
 from ptexplore.view.trace.page import VIEW_NAMES, Options, TrailView, ViewName
-from ptexplore.view.trace.path import path_view
+from ptexplore.view.trace.path import outermost_operators, path_view
 from ptexplore.view.trace.rows import tree_view
 
+FEW = 60  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
 
 
@@ -19,7 +21,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
     where the trail has not what the view shows.
     """
-    name = options.view or suited()
+    name = options.view or suited(trail, options)
     if name != "tree" and options.of_the_tree:
         why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
         raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
@@ -27,12 +29,16 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
         raise _no_program(trail)
     if name == "path":
         return path_view(trail, options, session)
+    if name == "operators":
+        return operators_view(trail, options, session)
     return tree_view(trail, options, session)
 
 
-def suited() -> ViewName:
-    """The view to show where the reader asked for none."""
-    return "tree"
+def suited(trail: Trail, options: Options) -> ViewName:
+    """The view to show where the reader asked for none: the path, as long as it can say what ran in which order."""
+    if options.of_the_tree:
+        return "tree"
+    return "path" if sum(1 for _ in outermost_operators(trail.hops)) <= FEW else "operators"
 
 
 def named(text: str | None) -> ViewName | None:
