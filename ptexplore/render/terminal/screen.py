@@ -14,6 +14,8 @@ from ptexplore.safe_text import clean
 from ptexplore.view.trace.page import ScreenRow, TrailView
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
+WIDE = 110  # columns: a wider terminal has places in a column of their own
+SHORTEST = 16  # columns of a place
 NARROW = 92  # columns: a narrower terminal has no bars
 BAR = 6  # columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -69,6 +71,15 @@ def _fold(console: Console, text: Text, first: str, further: str, width: int) ->
         console.width = whole
 
 
+def print_legend(console: Console, told: Iterable[tuple[str, str]]) -> None:
+    """Signs and words, each with what it means."""
+    rows = list(told)
+    size = max(cell_len(sign) for sign, _ in rows)
+    for sign, means in rows:
+        text = Text.assemble((f"{sign:<{size}}", "bold"), f"  {clean(means)}")
+        _fold(console, text, "", " " * (size + 2), min(console.width, WIDEST))
+
+
 class _Columns:
     """The rows in columns: share, bar, name, cells, what it is, place."""
 
@@ -120,8 +131,8 @@ class _Columns:
             out.append(" " * (self.hanging - out.cell_len))
         self._rest(row, out)
         for line in row.lines:
-            numbered = drawn(line.spans, self.locate)
-            _fold(self.console, numbered, " " * (self.hanging - self.name + 2 * row.level), " " * 20, self.width)
+            start = self.hanging - self.name + indent(row.level)
+            _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
 
     def _least(self, row: ScreenRow) -> int:
         """The columns that what stands behind a name needs at least."""
@@ -144,8 +155,13 @@ class _Columns:
         if what.cell_len + 2 + cell_len(short) <= room:
             place = self._place(row, room - what.cell_len - 2 if what.plain else room)
             gap = room - what.cell_len - place.cell_len
-            gap = min(gap, max(2, 40 - what.cell_len)) if self.width > 110 else gap
-            self._print(Text.assemble(out, what, " " * gap, place) if what.plain else self._right(out, place, room))
+            gap = min(gap, max(2, 42 - what.cell_len)) if self.width > WIDE else gap
+            self._print(Text.assemble(out, what, " " * gap, place))
+            return
+        if what.plain and room - what.cell_len - 2 >= SHORTEST:  # a place is cut from the left
+            place = self._place(row, cell_len(short))
+            place = Text.assemble(("…", "dim"), place[what.cell_len + 3 - room :])
+            self._print(Text.assemble(out, what, "  ", place))
             return
         if what.plain and room < cell_len(short):
             self._print(out)
@@ -184,22 +200,21 @@ def _file(row: ScreenRow) -> str:
 
 def place_text(ref: SourceRef, room: int) -> str:
     """A place in at most so many columns, but no less than the file's name and the line."""
-    where = ref if ref.path is not None else next(iter(ref.candidates), ref)
-    if where.path is None:
-        return "not known"
-    line = f":{where.line}" if where.line else ""
-    more = f" or {len(ref.candidates) - 1} more" if len(ref.candidates) > 1 and ref.path is None else ""
-    parts = where.path.split("/")
+    if ref.path is None or len(ref.candidates) > 1:
+        return f"{len(ref.candidates)} places possible" if ref.candidates else "not known"
+    line = f":{ref.line}" if ref.line else ""
+    parts = ref.path.split("/")
     for first in range(len(parts)):
-        text = f"{'…/' if first else ''}{'/'.join(parts[first:])}{line}{more}"
+        text = f"{'…/' if first else ''}{'/'.join(parts[first:])}{line}"
         if cell_len(text) <= room:
             return text
-    return f"{parts[-1]}{line}{more}"
+    return f"{parts[-1]}{line}"
 
 
 def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
-    return f"{' ' * indent(row.level)}{clean(row.name)}{times}"
+    number = f"  [{row.hop}]" if row.lines else ""
+    return f"{' ' * indent(row.level)}{clean(row.name)}{times}{number}"
 
 
 def indent(level: int) -> int:

@@ -177,3 +177,11 @@ class TrailView:
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """A view as `--view NAME --json` prints it."""
+
+    format: int = field(default=1, kw_only=True)
+    view: TrailView

@@ -34,10 +34,11 @@ def bare(name: str) -> str:
 
 def place_of(hop: Hop) -> SourceRef | None:
     """The one place that says most about a hop: the body, else where it is declared or registered; None for none."""
+    if hop.kind == "closed":
+        return None  # a linked library's own code: what has that name in PyTorch's source is something else
     known = (hop.source, hop.declaration, hop.registration)
-    return next(
-        (ref for ref in known if ref is not None and leads_somewhere(ref) and (ref.path or ref.candidates)), None
-    )
+    named = (ref for ref in known if ref is not None and (ref.path is not None or ref.candidates))
+    return next(filter(leads_somewhere, named), None)
 
 
 def role_of(hop: Hop) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail
 from ptexplore.view.trace.operators import operators_view
-from ptexplore.view.trace.page import VIEW_NAMES, Options, TrailView, ViewName
+from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
 from ptexplore.view.trace.path import outermost_operators, path_view
 from ptexplore.view.trace.rows import tree_view
 
@@ -32,6 +33,11 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     if name == "operators":
         return operators_view(trail, options, session)
     return tree_view(trail, options, session)
+
+
+def view_to_json(page: TrailView) -> str:
+    """A view as JSON text: its rows, and what stands above and below them."""
+    return to_json(SavedView(view=page))
 
 
 def suited(trail: Trail, options: Options) -> ViewName:
