@@ -107,8 +107,8 @@ class Palette(ModalScreen[Message | None]):
         Binding("shift+tab", "sort(-1)", show=False, priority=True),
         Binding("down,ctrl+n,ctrl+j", "step('cursor_down')", show=False, priority=True),
         Binding("up,ctrl+k", "step('cursor_up')", show=False, priority=True),
-        Binding("pagedown,ctrl+d", "step('page_down')", show=False, priority=True),
-        Binding("pageup,ctrl+u", "step('page_up')", show=False, priority=True),
+        Binding("pagedown", "step('page_down')", show=False, priority=True),
+        Binding("pageup", "step('page_up')", show=False, priority=True),
     ]
 
     def __init__(self, searcher: Searcher) -> None:

@@ -120,7 +120,7 @@ class ReadingScreen(Screen[None]):
     @property
     def place(self) -> Place | None:
         """Where the cursor is, or the folder whose page is shown; None while nothing is open."""
-        return self.folder.place or self.source.place
+        return self.folder.here or self.source.place
 
     @property
     def _shown_file(self) -> OpenFile | None:
@@ -212,7 +212,7 @@ class ReadingScreen(Screen[None]):
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
         if place.line in (TRAIL, CARD):
-            self.post_message(OpenOperator(place.path) if place.line == CARD else ShowTrail())
+            self.post_message(OpenOperator(place.path, place) if place.line == CARD else ShowTrail())
             return
         if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
@@ -227,7 +227,7 @@ class ReadingScreen(Screen[None]):
         file = self._file(place.tree, place.path)
         self.folder.leave()
         self.source.display = True
-        self.source.show(file, place.line, place.column, lit)
+        self.source.show(file, place.line, place.column, lit, place.top)
         self.warn("; ".join(file.notices))
         if self.has_class("-small"):  # the files go away once one was chosen
             self._wants_files = None

@@ -95,8 +95,7 @@ class SymbolPane(Links):
             self._reader.close()
 
     def _ask(self, file: OpenFile, place: Place) -> None:
-        prose = file.is_prose(place.line, place.column)
-        name = file.meant(place.line, place.column) if not prose else None
+        name = file.meant(place.line, place.column)
         own = next((symbol for symbol in file.outline if (symbol.line, symbol.qualified) == (place.line, name)), None)
         pointed = Pointed(place, name, own or file.around(place.line), own is not None)
         before = self._asked
