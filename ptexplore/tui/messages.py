@@ -32,7 +32,10 @@ class ShowFolder(Message):
 
 @dataclass
 class OpenOperator(Message):
-    """Show the card of the operator of this full name ("aten::add.Tensor"); `back` is how it was left, to go back to it."""
+    """Show the card of the operator of this full name ("aten::add.Tensor").
+
+    `back` is how the card was left, where going back leads to it.
+    """
 
     name: str
     back: Place | None = None

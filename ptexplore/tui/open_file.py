@@ -24,11 +24,12 @@ LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
 # Types of C++ itself.
 _BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
+NOTELESS = "no note in this file: ctrl+p and ? in front finds the notes of others"
 UNREAD = "the notes were not read yet: once more, in a moment"
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
-# A name as a comment or string writes one: without blanks inside. What tells it from a plain word: what qualifies it, an
-# underscore, a capital inside.
+# A name as a comment or string writes one: without blanks inside. What tells it from a plain word: what qualifies it,
+# an underscore, a capital inside.
 _WRITTEN = re.compile(r"(?:[^\W\d]\w*(?:::|\.))*[^\W\d]\w*")
 _CODE_LIKE = re.compile(r"::|\w_\w|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|\w{2}\.\w{2}")
 _INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
@@ -121,7 +122,7 @@ class OpenFile:
     @property
     def noteless(self) -> str:
         """What to say where no note is known in this file."""
-        return "no note in this file" if self._library.marked else UNREAD
+        return NOTELESS if self._library.marked else UNREAD
 
     # --- words ---
 
@@ -190,7 +191,7 @@ class OpenFile:
         return self.name(line, column)
 
     def _name_in_prose(self, line: int, word: tuple[int, int]) -> str | None:
-        """What a word of a comment or string names, with what qualifies it; None where it is not written as a name is."""
+        """What a word of a comment or string names, with what qualifies it; None where it is written as no name is."""
         text = self.line(line)
         for match in _WRITTEN.finditer(text):
             if match.start() <= word[0] < match.end():

@@ -29,8 +29,8 @@ class Place:
     A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER. So is what a
     place was opened from: the tree of what ran (`line` is TRAIL), an operator's card (CARD, `path` is its name).
 
-    The rest says how it was looked at, and makes no other place: `top` is the first line on the screen, of a page or card
-    the option that was chosen (0: not known); `whole`, whether a page or card listed all it has.
+    The rest says how it was looked at, and makes no other place: `top` is the first line on the screen, of a page or
+    card the option that was chosen (0: not known); `whole`, whether a page or card listed all it has.
     """
 
     tree: str
