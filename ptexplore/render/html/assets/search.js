@@ -6,6 +6,8 @@
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"], ["x", "traces"]];
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
     n: "stop", h: "heading", k: "concept", x: "trace" };
+  const NOTHING = document.documentElement.dataset.scope === "all" ? "nothing found"
+    : "nothing found: this site has a part of the source; one written with --scope all has more";
   const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4, ALIKE = 3;
 
   /* --- data --- */
@@ -139,7 +141,7 @@
     const all = answer ? answer.results : [];
     results = all.slice(0, SHOWN);
     list.replaceChildren(...results.map(option));
-    const how = !answer ? "the search's data cannot be loaded" : !all.length ? "nothing found"
+    const how = !answer ? "the search's data cannot be loaded" : !all.length ? NOTHING
       : all.length > SHOWN ? `the first ${SHOWN} of ${all.length}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; go on typing for more" : ""}`;
     told.textContent = [how, ...(answer ? answer.told : [])].join("; ");
     open(true);
