@@ -6,8 +6,6 @@
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"], ["x", "traces"]];
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
     n: "stop", h: "heading", k: "concept", x: "trace" };
-  const NOTHING = document.documentElement.dataset.scope === "all" ? "nothing found"
-    : "nothing found: this site has a part of the source; one written with --scope all has more";
   const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4, ALIKE = 3;
 
   /* --- data --- */
@@ -100,6 +98,8 @@
 
   const input = document.querySelector("#q"), box = document.querySelector("#results");
   if (!input || !box) return;
+  const NOTHING = document.documentElement.dataset.scope === "all" ? "nothing found"
+    : "nothing found: this site has a part of the source; one written with --scope all has more";
   let kinds = "", results = [], active = -1, turn = 0;
   const list = make("ul", { role: "listbox", id: "found", "aria-label": "Results" });
   const told = make("p", { role: "status", class: "told" });
