@@ -109,11 +109,15 @@ def trace(
         str | None,
         Option(metavar="TEXT", help="of the tree: what holds TEXT in name or path", rich_help_panel=SHOWN),
     ] = None,
+    plain: Annotated[
+        bool,
+        Option("--plain", help="no bars, no columns: a sentence a row, for a screen reader", rich_help_panel=SHOWN),
+    ] = False,
     explain: Annotated[
         str | None,
         Option(
             metavar="HOP|error|legend",
-            help="what a hop or the error is concluded from; what signs mean",
+            help="what that is concluded from; what signs mean",
             rich_help_panel=SHOWN,
         ),
     ] = None,
@@ -121,7 +125,7 @@ def trace(
         bool,
         Option(
             "--json",
-            help="the Trail (format 2, docs/json.md), or the view that --view names, as JSON",
+            help="the Trail (docs/json.md), or the view of --view, as JSON",
             rich_help_panel=SHOWN,
         ),
     ] = False,

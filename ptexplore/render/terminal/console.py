@@ -97,7 +97,7 @@ def _style(span: Span, locate: Locate | None) -> str:
 
 
 def linked(address: str | None) -> str:
-    """The style of a link to an address; "" if there is none. A terminal alone shows links: in a pipe there is none."""
+    """The style of a link to an address; "" if there is none. Only a terminal is sent links, a pipe never."""
     return f"underline link {address}" if address else ""
 
 

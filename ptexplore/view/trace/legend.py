@@ -54,5 +54,5 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
         yield from PRECISION_MEANS.items()
     yield (
         "--open NAME",
-        "opens a row by its name, with all that ran inside of it: an operator's second call is add.Tensor#2",
+        "opens a row by its name, with all that ran inside of it: the second call of an operator is add.Tensor#2",
     )
