@@ -19,7 +19,7 @@ ROWS = 84  # of the table: a program's first screen has a hundred, with what sta
 NODES = 4  # of backward, those that took longest
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-COLUMNS = ("time", "backward", "calls", "operators", "saved")
+COLUMNS = ("time", "backward", "calls", "ops", "saved")
 KINDS = {"backward": "runs the nodes that were recorded", "data": "loads the next batch", "imports": "modules imported"}
 _NUMBER = re.compile(r"\d+")
 
@@ -49,7 +49,7 @@ LEGEND = (
     ("time", "of all its calls together; recording is part of it"),
     ("backward", "the time of those nodes of backward that its operators recorded"),
     ("calls", "how often it was called; of imports, how many modules"),
-    ("operators", "operators called from Python, and by the nodes of backward"),
+    ("ops", "operators called from Python, and by the nodes of backward"),
     ("saved", "bytes kept for backward, each storage counted once, for the operator that saved it first"),
     ("×12", "so many parts that ran the same operators on the same sizes, as one row: their sums"),
 )
