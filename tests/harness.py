@@ -214,7 +214,7 @@ class InProcess:
 
 @dataclass(frozen=True)
 class Here(Cli):
-    """The command with one cache folder, in this process; in one of its own only where it is run from another folder."""
+    """The command with one cache folder, in this process; from another folder it has one of its own."""
 
     here: InProcess | None = None
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import first_runs, searched_source
-from tests.conftest import in_process
+from tests.conftest import here, in_process
 from tests.harness import Cli, Here, InProcess, Result
 
 BACKWARD = ("(a * b).sum()", "--backward")
@@ -77,8 +77,7 @@ def mini_here(mini: Searching, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def fetching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """The command with an empty cache, in a folder of its own, without a process of its own."""
     (tmp_path / "cwd").mkdir()
-    cli = Cli(tmp_path / "cache", tmp_path / "cwd")
-    return Here(cli.cache, cli.cwd, here=in_process(cli, monkeypatch, capsys))
+    return here(Cli(tmp_path / "cache", tmp_path / "cwd"), monkeypatch, capsys)
 
 
 @pytest.fixture
