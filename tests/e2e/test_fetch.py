@@ -20,13 +20,6 @@ FAILED, USAGE, MISSING = 1, 2, 3
 RELEASE = "2236df1770800ffea5697b11b0bb0d910b2e59e1"
 
 
-@pytest.fixture
-def fetching(tmp_path: Path) -> Cli:
-    """The command with an empty cache, in a folder of its own."""
-    (tmp_path / "cwd").mkdir()
-    return Cli(tmp_path / "cache", tmp_path / "cwd")
-
-
 @pytest.fixture(scope="session")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """URL and commit of a small remote, with a tag of its own and one that a release has."""
