@@ -1056,3 +1056,61 @@ def test_a_formula_runs_where_its_input_needs_a_gradient(
             if hop["kind"] == "impl" and hop["parent"] is not None and hops[hop["parent"]]["name"] == apply
         ]
         assert held == functions
+
+
+@pytest.mark.parametrize("function", ["sin", "exp"])
+def test_what_packs_a_saved_tensor_needs_no_row_of_its_own(command: InProcess, function: str) -> None:
+    """A lambda is no row; what it calls runs where it does: outside of the guard that the kernel below runs in."""
+    asking = "lambda t: seen.append(torch._C._dispatch_tls_local_exclude_set().has(key)) or t"
+    excluded = torch_says(
+        "seen, key = [], torch._C.DispatchKey.AutogradCPU\n"
+        f"with torch.autograd.graph.saved_tensors_hooks({asking}, lambda t: t):\n"
+        f"  torch.{function}(torch.ones(3, requires_grad=True))\n"
+        "print(json.dumps(seen))"
+    )
+    hook = "torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t)"
+    result = command("trace", f"torch.{function}(a)", "--grad", "--with", hook, "--no-native", "--json")
+    hops = {hop["id"]: hop for hop in result.hops}
+    (packing,) = [hop for hop in result.hops if hop["kind"] == "op" and hop["op"] == "aten::mul.Tensor"]
+    around, above = [], hops[packing["parent"]]
+    while above["op"] == f"aten::{function}":
+        around += [above["key"]] if above["kind"] == "key" else []
+        above = hops.get(above["parent"], {"op": None})
+    assert ("CPU" in around) is excluded[0] is False
+    assert around == ["AutogradCPU"]
+
+
+def test_an_undefined_tensor_of_a_list_counts(command: InProcess) -> None:
+    """`a[:, i]` gives index a list that begins with one; the profiler tells nothing of such a list's tensors."""
+    given = ("trace", "a[:, i]", "--var", "i=torch.tensor([1, 0])", "--json")
+    (stepped,) = [hop for hop in command(*given).hops if hop["key"] == "AutogradCPU" and hop["kind"] == "key"]
+    assert stepped["dispatch"]["observed_raw"] == stepped["dispatch"]["raw"], "what the stepped run's register held"
+    assert "AutogradOther" in stepped["dispatch"]["set"].split(", ")
+    (predicted,) = [
+        hop for hop in command(*given, "--no-native").hops if hop["key"] == "AutogradCPU" and hop["kind"] == "key"
+    ]
+    assert predicted["dispatch"]["unread"] == ["indices"], "the set is told as far as it is known"
+
+
+MODE = """from torch.overrides import TorchFunctionMode
+names = []
+class Doubling(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        names.append(function.__name__)
+        return function(*args, **(kwargs or {})) * 2
+def seen(t):
+    assert names == ["add_"], names
+    return t
+"""
+
+
+def test_a_mode_sees_none_of_our_own_calls(command: InProcess) -> None:
+    """What looks at arguments and results calls no `__torch_function__`: a mode may answer whatever it likes."""
+    written = "seen(a.add_(b))"
+    result = command("trace", written, "--setup", MODE, "--with", "Doubling()", "--no-native", "--json")
+    calls = [hop["op"] for hop in result.hops if hop["kind"] == "op"]
+    recorded = torch_says(
+        f"{MODE}\na = b = torch.ones(3, 3)\nwith Doubling(), torch.profiler.profile() as profile: a.add_(b)\n"
+        "print(json.dumps([e.name for e in profile.events() if e.name in ('aten::add_', 'aten::mul')]))"
+    )
+    assert [op.partition(".")[0] for op in calls if op.startswith(("aten::add_", "aten::mul"))] == recorded
