@@ -1058,6 +1058,42 @@ def test_a_formula_runs_where_its_input_needs_a_gradient(
         assert held == functions
 
 
+@pytest.mark.parametrize("expression", ["(a.exp() * 2).sum()", "(a * a.exp()).sum()", "(2 - a).sum()"])
+def test_a_node_tells_the_formulas_of_what_needs_a_gradient(command: InProcess, expression: str) -> None:
+    """A number is a tensor to the operator, and its formula runs never."""
+    expected = torch_says(
+        "found = {}\n"
+        "def go(node):\n"
+        "    if node is None or not node.next_functions: return\n"
+        "    found[type(node).__name__] = [edge is not None for edge, _ in node.next_functions]\n"
+        "    for edge, _ in node.next_functions: go(edge)\n"
+        f"a = torch.ones(3, requires_grad=True)\ngo(({expression}).grad_fn)\nprint(json.dumps(found))"
+    )
+    result = command("trace", expression, "--backward", "--no-native", "--json")
+    nodes = [hop for hop in result.hops if hop["kind"] == "node" and hop["derivative"] is not None]
+    told = {True: set(), False: set()}
+    for hop in nodes:
+        name = hop["name"].rpartition("generated::")[2].removesuffix("::apply")
+        formulas = [f for f in hop["derivative"]["formulas"] if f["mode"] == "backward" and f["text"]]
+        assert [f["needed"] for f in formulas] == expected[name]
+        told[hop["phase"] == "forward"].add(name)
+    assert told[True] == told[False] == set(expected), "as it is recorded, and as it runs"
+
+
+def test_an_operator_that_was_just_registered_has_its_arguments_names(compiler_command: InProcess) -> None:
+    setup = (
+        "@torch.library.custom_op('own::scaled', mutates_args=())\n"
+        "def scaled(whole: torch.Tensor, part: torch.Tensor, by: float) -> torch.Tensor: return whole * part * by"
+    )
+    expected = torch_says(
+        f"{setup}\narguments = torch.ops.own.scaled.default._schema.arguments\n"
+        "print(json.dumps([a.name for a in arguments if 'Tensor' in str(a.type)]))"
+    )
+    hops = compiler_command("trace", "scaled(a, b, 2.0)", "--setup", setup, "--no-native", "--json").hops
+    first = next(hop for hop in hops if hop["kind"] == "key" and hop["op"] == "own::scaled")
+    assert list(first["dispatch"]["arguments"]) == expected
+
+
 @pytest.mark.parametrize("function", ["sin", "exp"])
 def test_what_packs_a_saved_tensor_needs_no_row_of_its_own(command: InProcess, function: str) -> None:
     """A lambda is no row; what it calls runs where it does: outside of the guard that the kernel below runs in."""
