@@ -164,9 +164,7 @@ class FormulaRef:
     mode: Literal["backward", "forward"] = "backward"  # which way it differentiates
     calls: tuple[str, ...] = ()  # the functions that it calls
     text: str = ""  # the formula itself
-    needed: bool | None = (
-        None  # of a node of the graph: whether an input needs a gradient; null where that is not known
-    )
+    needed: bool | None = None  # of a node: whether its input needs a gradient, where that is known
 
 
 @dataclass(frozen=True, slots=True)
