@@ -164,6 +164,7 @@ class FormulaRef:
     mode: Literal["backward", "forward"] = "backward"  # which way it differentiates
     calls: tuple[str, ...] = ()  # the functions that it calls
     text: str = ""  # the formula itself
+    needed: bool | None = None  # of a node: whether its input needs a gradient, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class DerivativeRef:
 
 @dataclass(frozen=True, slots=True)
 class OperatorRef:
-    """What the catalogue has of an operator."""
+    """What is known of an operator: of one that the traced code registered, its schema alone."""
 
     schema: str  # as the dispatcher prints it
     yaml: SourceRef | None = None  # its entry in native_functions.yaml
@@ -344,7 +345,7 @@ class HopFacts:
     registration: SourceRef | None = None  # the record that registered the kernel
     declaration: SourceRef | None = None  # where a header or YAML file declares it
     derivative: DerivativeRef | None = None  # of an operator or node that has one
-    operator: OperatorRef | None = None  # of an `op` that the catalogue knows
+    operator: OperatorRef | None = None  # of an `op` whose schema is known
     binding: BindingRef | None = None  # of a `binding`
     python: PythonCall | None = None  # of a `python` frame that another frame called
     kernel: KernelRef | None = None  # of a `kernel`

@@ -425,8 +425,11 @@ def public_name(table: str, method: str) -> str:
 
 
 def without_overrides() -> AbstractContextManager[Any]:
-    """Look at a tensor without calling the `__torch_function__` of its class: looking must not run the user's code."""
-    return torch._C.DisableTorchFunctionSubclass()  # type: ignore[no-any-return]
+    """Look at a tensor without calling any `__torch_function__`, of its class or of a mode.
+
+    Looking must not run the user's code, and a mode may give something else than what it was asked for.
+    """
+    return torch._C.DisableTorchFunction()  # type: ignore[no-any-return]
 
 
 def sequence_number(node: Any) -> int:
