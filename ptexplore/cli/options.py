@@ -87,3 +87,13 @@ def print_json(document: Any) -> None:
     """What `--json` prints."""
     json.dump(document, sys.stdout)
     print()
+
+
+def fetch_if_none(workspace: Workspace) -> None:
+    """Fetch the source of the installed torch, or what the project pins, where no source of PyTorch is here."""
+    from ptexplore.render.terminal.progress import progress_bar
+    from ptexplore.source.fetch.install import Request
+
+    if workspace.choice().checkout is None:
+        with progress_bar() as watcher:
+            workspace.fetch(Request(), watcher)

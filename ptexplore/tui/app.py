@@ -316,9 +316,12 @@ class Browser(App[None]):
 
     def action_fetch(self) -> None:
         """Offer to fetch the source of the installed torch: from the network, and some hundred megabytes."""
+        from ptexplore.source.fetch.remotes import INSTEAD
+
+        where = f"what {INSTEAD} names" if os.environ.get(INSTEAD) else "its public repository"
         options = [
             two_lines(f"fetch the source of torch {self.library.torch} (or what ptexplore.toml pins), and index it",
-                      "from its public repository: minutes, some hundred MB; Esc stops it, F goes on from there"),
+                      f"from {where}: minutes, some hundred MB; Esc stops it, F goes on from there"),
             two_lines("not now", "ptexplore fetch does the same, and knows other places"),
         ]  # fmt: skip
         self.push_screen(ChoiceScreen(self.library.lacks, options), self._fetch)
