@@ -12,9 +12,29 @@ from dataclasses import replace
 from functools import partial
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.observed import CppFunction, LeftFrame, RaisedError, RecordedTensor, ThrownError, UserCall, records
+from ptexplore.model.observed import (
+    CppFunction,
+    LeftFrame,
+    PythonPlace,
+    RaisedError,
+    RecordedTensor,
+    SavedTensorWrites,
+    ThrownError,
+    UserCall,
+    records,
+)
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Ending, Hop, LeftFunction, MissingKernel, NativeCall, walk
+from ptexplore.model.trace import (
+    Ending,
+    Hop,
+    InPlaceWriter,
+    LeftFunction,
+    MissingKernel,
+    ModifiedTensor,
+    NativeCall,
+    TensorSaver,
+    walk,
+)
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.error_message import NO_KERNEL, missing_kernel, modified_tensor, thrown_at, with_writes
@@ -61,7 +81,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=_missing(context, raised.message, claims, operator, call),
-        modified=with_writes(modified, context.calls) if modified is not None else None,
+        modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
     )
@@ -185,7 +205,7 @@ def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Clai
         if start is not None:
             starts.append((claim, str(entry), start))
     ends = [*(start for _, _, start in starts[1:]), len(stack)]
-    for (claim, entry, start), end in zip(starts, ends, strict=True):
+    for (claim, entry, start), end in zip(starts, ends, strict=False):  # where none was found there is an end too many
         yield claim, entry, stack[start + 1 : end]
 
 
@@ -367,6 +387,44 @@ def _why(context: Context, thrown: ThrownError | None) -> tuple[str, ...]:
     if context.session.options.once:
         return ("--once: no second run was asked where C++ threw it",)
     return ("no line of torch's C++ is kept with it",)
+
+
+# --- who wrote to a saved tensor ---
+
+
+def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
+    """The tensor with who saved it and who wrote to it: by the run that watched it, else by the expression's calls."""
+    seen = [
+        saved
+        for saved in records(context.session.observations, "saved", SavedTensorWrites)
+        if (saved.tensor, saved.expected, saved.version) == (modified.tensor, modified.expected, modified.version)
+    ]
+    if not seen:
+        return with_writes(modified, context.calls)
+    saved = seen[-1]  # errors before it were caught
+    writers = tuple(
+        InPlaceWriter(
+            write.at.text if write.at is not None else "",
+            write.at.function if write.at is not None else "",
+            _placed(context, write.at),
+            write.before,
+            write.after,
+            write.operators,
+        )
+        for write in saved.writes
+    )
+    node, at = saved.node, saved.saved
+    makers = dict.fromkeys(d.source_op for d in context.store.derivative_of_node(node)) if node is not None else ()
+    saver = TensorSaver(node, tuple(makers), at.text if at else "", at.function if at else "", _placed(context, at))
+    texts = tuple(dict.fromkeys(writer.text for writer in writers))
+    return replace(modified, writes=texts, certain=True, saver=saver, writers=writers)
+
+
+def _placed(context: Context, at: PythonPlace | None) -> SourceRef:
+    """The line of a place in Python."""
+    if at is None:
+        return unknown("no line of yours was at work")
+    return _left(context, LeftFrame(at.file, at.first, at.function, at.line)).source
 
 
 # --- why there is no kernel ---
