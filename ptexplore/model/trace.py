@@ -331,6 +331,15 @@ class ModifiedTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedValue:
+    """A value that a failed check compared."""
+
+    text: str  # as the message has it: `3`, `[2, 2]`, `Float`
+    what: str  # what it is: `the size of dimension 1`, `the index asked for`
+    argument: str | None = None  # the operator's argument that has it; null where not exactly one does
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
@@ -348,6 +357,8 @@ class Ending:
     modified: ModifiedTensor | None = None  # where a saved tensor was written to
     why: tuple[str, ...] = ()  # sentences: what it is concluded from
     close: tuple[str, ...] = ()  # names near the one that was not found
+    check: str = ""  # the condition that did not hold, as the text at that line has it
+    compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
 
 
 @dataclass(frozen=True, slots=True)

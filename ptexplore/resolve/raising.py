@@ -37,7 +37,15 @@ from ptexplore.model.trace import (
 )
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
-from ptexplore.resolve.error_message import NO_KERNEL, missing_kernel, modified_tensor, thrown_at, with_writes
+from ptexplore.resolve.error_message import (
+    NO_KERNEL,
+    condition_at,
+    missing_kernel,
+    modified_tensor,
+    thrown_at,
+    with_writes,
+)
+from ptexplore.resolve.mismatch import compared
 from ptexplore.resolve.native.call_tree import Function, landmark
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, unknown
@@ -65,25 +73,29 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
+    source = (
+        thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
+        if thrown is not None
+        else _raised_in_python(context, raised, python)
+    )
+    tensors = list(_tensors(operator)) if operator is not None else []
     return Ending(
         stage=raised.stage,
         exception=raised.exception,
         message=raised.message,
-        source=(
-            thrown_at(context.lookup, context.session.torch.version, thrown.file, thrown.line)
-            if thrown is not None
-            else _raised_in_python(context, raised, python)
-        ),
+        source=source,
         function=thrown.function if thrown is not None else "",
         hop=numbered.get(id(step)) if step is not None else None,
         call=call.source if call is not None else None,
-        given=tuple(_given(operator)) if operator is not None else (),
+        given=_given(tensors),
         python=python,
         stack=tuple(function.name for function in thrown.stack if function.name) if thrown is not None else (),
         missing=_missing(context, raised.message, claims, operator, call),
         modified=_modified(context, modified) if modified is not None else None,
         why=_why(context, thrown),
         close=raised.close,
+        check=condition_at(context.lookup, source),
+        compared=compared(raised.message, tensors, _written(operator)) if operator is not None else (),
     )
 
 
@@ -328,16 +340,29 @@ def _seen(claim: Claim) -> Iterator[Claim]:
             yield from _seen(child)
 
 
-def _given(operator: Claim) -> Iterator[tuple[str, str]]:
-    """The tensors that an operator call was given, by argument: "float32[3, 3] cpu"."""
+def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
+    """The tensors that an operator call was given, by argument; those of a list one by one: "tensors[1]"."""
     if operator.hop.operator is None:
         return
     named = schema.arguments(operator.hop.operator.schema)
     inputs = schema.own_inputs(operator.hop.operator.schema, operator.event.inputs)
     for argument, value in zip(named, inputs, strict=False):
-        tensors = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, RecordedTensor)]
-        if tensors:
-            yield argument.name, "; ".join(map(_described, tensors))
+        for number, item in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(item, RecordedTensor):
+                yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
+
+
+def _given(tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[tuple[str, str], ...]:
+    """Each argument with what it was: "float32[3, 3] cpu"."""
+    told: dict[str, list[str]] = {}
+    for name, tensor in tensors:
+        told.setdefault(name.partition("[")[0], []).append(_described(tensor))
+    return tuple((name, "; ".join(words)) for name, words in told.items())
+
+
+def _written(operator: Claim) -> tuple[str, ...]:
+    """The arguments that an operator writes to, by its schema."""
+    return schema.written(operator.hop.operator.schema) if operator.hop.operator is not None else ()
 
 
 def _described(tensor: RecordedTensor) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
+from ptexplore.model.trace import ComparedValue, Ending, MissingKernel, ModifiedTensor, TensorSaver, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace.causes import cause_of
 
@@ -55,6 +55,10 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.given:
         given = ", ".join(f"{name}: {what}" for name, what in ending.given)
         yield Line("text", f"it was given  {given}", indent=1)
+    if ending.check:
+        yield Line("text", f"what failed   {ending.check}", indent=1)
+    if ending.compared:
+        yield Line("text", f"compared      {'; '.join(map(_compared, ending.compared))}", indent=1)
     for number, left in enumerate(ending.python[:MOST]):
         yield Line("place", f"{'Python left' if not number else '':12}  {left.name}()", left.source, indent=1)
     if ending.missing is not None:
@@ -66,6 +70,11 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield Line("text", f"why           {cause.why}", indent=1)
         if cause.remedy:
             yield Line("text", f"to mend it    {cause.remedy}", indent=1)
+
+
+def _compared(value: ComparedValue) -> str:
+    """A value and what it is: "3, the size of dimension 1 of self"."""
+    return f"{value.text}, {value.what}{f' of {value.argument}' if value.argument is not None else ''}"
 
 
 def _thrown(ending: Ending) -> Iterator[Line]:
