@@ -270,8 +270,12 @@ def memory(tensor: Any) -> int | None:
 
 
 def kind_and_sizes(tensor: Any) -> str:
-    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"."""
-    return f"{TENSOR_BASE.type(tensor)} {list(tensor.shape)}"
+    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"; without a type that torch has none of."""
+    try:
+        kind = TENSOR_BASE.type(tensor)
+    except RuntimeError:  # a compressed sparse tensor
+        kind = ""
+    return f"{kind} {list(tensor.shape)}"
 
 
 def marker(name: str) -> AbstractContextManager[Any]:
@@ -332,7 +336,7 @@ def operator_writing_to(event: Any, memory: int) -> str | None:
             if argument.alias_info is None or not argument.alias_info.is_write:
                 continue
             given = value if isinstance(value, (list, tuple)) else (value,)
-            if any(is_tensor_metadata(one) and one.storage_data_ptr == memory for one in given):
+            if any(is_tensor_metadata(one) and (one.storage_data_ptr or 0) == memory for one in given):
                 return f"{event.name}.{overload}" if overload else str(event.name)
     return None
 

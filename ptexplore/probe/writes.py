@@ -224,6 +224,7 @@ class WriteRecorder:
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
             operators = list(dict.fromkeys(_writing(events, boundary, mark, found.memory)))
+            operators = operators if found.memory else operators[-1:]  # tensors without elements have one address, 0
             counts = {"before": write.before, "after": write.after, "operators": operators}
             writes.append({"at": self._place(write.at), **counts})
             boundary = mark

@@ -422,7 +422,8 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
     seen = [
         saved
         for saved in records(context.session.observations, "saved", SavedTensorWrites)
-        if (saved.tensor, saved.expected, saved.version) == (modified.tensor, modified.expected, modified.version)
+        if (saved.expected, saved.version) == (modified.expected, modified.version)
+        and _sizes(saved.tensor) == _sizes(modified.tensor)
     ]
     if not seen:
         return with_writes(modified, context.calls)
@@ -443,6 +444,11 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
     saver = TensorSaver(node, tuple(makers), at.text if at else "", at.function if at else "", _placed(context, at))
     texts = tuple(dict.fromkeys(writer.text for writer in writers))
     return replace(modified, writes=texts, certain=True, saver=saver, writers=writers)
+
+
+def _sizes(tensor: str) -> str:
+    """The sizes in a tensor's short description; C++ may have another name for its type than Python."""
+    return tensor.partition(" [")[2]
 
 
 def _placed(context: Context, at: PythonPlace | None) -> SourceRef:

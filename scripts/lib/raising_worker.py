@@ -96,7 +96,10 @@ def mutations(op: Any, seed: int) -> Iterator[dict[str, Any]]:
             seen, why = [], repr(error)
         else:
             why = ""
-        fitting = [s for s in seen if (s["tensor"], s["version"], s["expected"]) == (told[1], int(told[2]), int(told[3]))]
+        sizes, *counts = told[1].partition(" [")[2], int(told[2]), int(told[3])
+        fitting = [
+            s for s in seen if [s["version"], s["expected"]] == counts and s["tensor"].partition(" [")[2] == sizes
+        ]
         writers = [(w["at"]["line"], tuple(w["operators"])) for w in fitting[-1]["writes"]] if fitting else []
         yield {"op": op.full_name, "write": text, "code": code, "named": writers, "found": bool(fitting), "why": why,
                "right": bool(writers) and all(w == (LINE, (operator,)) for w in writers)}  # fmt: skip
@@ -127,7 +130,11 @@ def main() -> None:
 
     torch.set_num_threads(1)
     for op in op_db:
-        if op.supports_autograd and torch.float64 in op.supported_backward_dtypes("cpu") and re.search(only, op.full_name):
+        if (
+            op.supports_autograd
+            and torch.float64 in op.supported_backward_dtypes("cpu")
+            and re.search(only, op.full_name)
+        ):
             forked(lambda op=op: mutations(op, 0), op.full_name)
 
 
