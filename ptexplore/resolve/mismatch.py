@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from ptexplore.model.observed import RecordedTensor
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import ComparedValue
 
 Given = Sequence[tuple[str, RecordedTensor]]  # the tensors of an operator call by argument, a list's one by one

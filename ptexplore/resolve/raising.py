@@ -17,13 +17,13 @@ from ptexplore.model.observed import (
     LeftFrame,
     PythonPlace,
     RaisedError,
-    RecordedTensor,
     SavedTensorWrites,
     ThrownError,
     UserCall,
     records,
 )
 from ptexplore.model.places import SourceRef
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import (
     Ending,
     Hop,
