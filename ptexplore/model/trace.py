@@ -295,6 +295,29 @@ class MissingKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class InPlaceWriter:
+    """A write in place to a saved tensor, by its line."""
+
+    text: str  # what is written there
+    function: str  # the Python function that it is in
+    source: SourceRef  # the line
+    before: int  # how many writes the tensor had seen before
+    after: int  # and after
+    operators: tuple[str, ...] = ()  # the operators that wrote to it there, in order
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSaver:
+    """Who saved a tensor for backward."""
+
+    node: str | None  # the node of the graph
+    operators: tuple[str, ...] = ()  # the operators that record such a node
+    text: str = ""  # what is written where it was saved
+    function: str = ""  # the Python function that this is in
+    source: SourceRef | None = None  # the line
+
+
+@dataclass(frozen=True, slots=True)
 class ModifiedTensor:
     """A tensor that was written to after a node of the graph had saved it."""
 
@@ -306,6 +329,17 @@ class ModifiedTensor:
     makers: tuple[str, ...] = ()  # the operators that record such a node
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
     certain: bool = False  # whether only one tensor of the expression was written to in this way
+    saver: TensorSaver | None = None  # who saved it; null where no further run told
+    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where a further run told
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedValue:
+    """A value that a failed check compared."""
+
+    text: str  # as the message has it: `3`, `[2, 2]`, `Float`
+    what: str  # what it is: `the size of dimension 1`, `the index asked for`
+    argument: str | None = None  # the operator's argument that has it; null where not exactly one does
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +360,8 @@ class Ending:
     modified: ModifiedTensor | None = None  # where a saved tensor was written to
     why: tuple[str, ...] = ()  # sentences: what it is concluded from
     close: tuple[str, ...] = ()  # names near the one that was not found
+    check: str = ""  # the condition that did not hold, as the text at that line has it
+    compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,8 +270,12 @@ def memory(tensor: Any) -> int | None:
 
 
 def kind_and_sizes(tensor: Any) -> str:
-    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"."""
-    return f"{TENSOR_BASE.type(tensor)} {list(tensor.shape)}"
+    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"; without a type that torch has none of."""
+    try:
+        kind = TENSOR_BASE.type(tensor)
+    except RuntimeError:  # a compressed sparse tensor
+        kind = ""
+    return f"{kind} {list(tensor.shape)}"
 
 
 def marker(name: str) -> AbstractContextManager[Any]:
@@ -314,6 +318,38 @@ def records_all_threads() -> bool:
 def event_roots(profile: Any) -> list[Any]:
     """The finished profile's event tree: its top events."""
     return list(profile.kineto_results.experimental_event_tree())
+
+
+def operator_writing_to(event: Any, memory: int) -> str | None:
+    """The operator of a tree event, if its schema says that it writes to a tensor of this memory; None if it does not.
+
+    With its overload where the profiler records that; else every overload is asked.
+    """
+    fields = operator_fields(event)
+    if fields is None or "::" not in event.name:
+        return None
+    overload = getattr(event, "overload_name", None) if records_overloads() else None
+    for schema in torch._C._jit_get_schemas_for_operator(event.name):
+        if overload is not None and schema.overload_name != overload:
+            continue
+        for argument, value in zip(schema.arguments, fields.inputs, strict=False):
+            if argument.alias_info is None or not argument.alias_info.is_write:
+                continue
+            given = value if isinstance(value, (list, tuple)) else (value,)
+            if any(is_tensor_metadata(one) and (one.storage_data_ptr or 0) == memory for one in given):
+                return f"{event.name}.{overload}" if overload else str(event.name)
+    return None
+
+
+def running_node() -> str | None:
+    """The name of the node that autograd's engine runs now in this thread; None where it runs none."""
+    node = torch._C._current_autograd_node()
+    return str(node.name()) if node is not None else None
+
+
+def saved_tensors_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> AbstractContextManager[None]:
+    """Torch's own hooks on what nodes save. Inside functorch's transforms torch refuses them."""
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)  # type: ignore[no-any-return]
 
 
 def operator_fields(event: Any) -> Any | None:
