@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+from ptexplore.safe_text import clean_json
+
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
 
 
@@ -98,8 +100,8 @@ class Child:
 
 def _decode(line: bytes) -> dict[str, Any]:
     try:
-        message = json.loads(line)
-    except ValueError as error:
+        message = json.loads(clean_json(line))
+    except (ValueError, RecursionError) as error:
         raise ChannelError(f"not JSON: {error}") from error
     if not isinstance(message, dict):
         raise ChannelError("a message is not an object")

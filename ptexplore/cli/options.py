@@ -67,5 +67,4 @@ def warn(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """What `--json` prints."""
-    json.dump(document, sys.stdout)
-    print()
+    print(json.dumps(document).replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
