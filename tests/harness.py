@@ -114,6 +114,13 @@ def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def with_tree(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments of a command; of a trace that names no view, with the tree: what most tests read."""
+    other = ("--view", "--json", "--explain", "--open", "--full", "--depth", "--only", "--native")
+    is_trace = arguments[:1] == ("trace",) and not {argument.partition("=")[0] for argument in arguments} & set(other)
+    return (*arguments, "--view", "tree") if is_trace else arguments
+
+
 @dataclass(frozen=True)
 class Cli:
     """The command with one cache folder, started as a user would: by module name, from a folder of its own."""
@@ -132,6 +139,7 @@ class Cli:
     ) -> Result:
         if target and arguments and arguments[0] in WITH_PYTHON:
             arguments = (*arguments, "--python", target)
+        arguments = with_tree(arguments)
         started, used = time.monotonic(), _cpu()
         done = subprocess.run(
             [self.python, "-m", "ptexplore", *arguments],
@@ -203,6 +211,7 @@ class InProcess:
 
         if target and arguments and arguments[0] in WITH_PYTHON:
             arguments = (*arguments, "--python", target)
+        arguments = with_tree(arguments)
         self.capture.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             for name, value in (env or {}).items():

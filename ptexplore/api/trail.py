@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
-from ptexplore.view.trace.rows import Options, view
+from ptexplore.view.trace.page import Options, ViewName
+from ptexplore.view.trace.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +42,21 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return self.text()
 
     def text(
-        self, *, full: bool = False, depth: int | None = None, only: str | None = None, native: str | None = None
+        self,
+        *,
+        view: ViewName | None = None,
+        verbose: bool = False,
+        opened: str | None = None,
+        full: bool = False,
+        depth: int | None = None,
+        only: str | None = None,
     ) -> str:
-        """The same with the views of `ptexplore trace`, each as its option there.
+        """The same with the options of `ptexplore trace`, each as it is called there (`opened` is `--open`).
 
-        `full` shows every hop with its reasons, `depth` at most so many levels, `only` the hops whose name or path
-        holds a text, `native` opens what ran whose name holds a text. Raises PtexploreError if nothing holds it.
+        `view` is one of "path", "modules", "operators" and "tree"; `verbose` adds what `-v` adds. `opened` opens what
+        ran whose name holds a text. Of the tree, `full` shows every hop with its reasons, `depth` at most so many
+        levels, `only` the hops whose name or path holds a text. Raises PtexploreError if nothing holds what is to be
+        opened, or if the trace has not what the view shows.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
@@ -56,7 +66,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from rich.console import Console
 
         out = io.StringIO()
-        draw = self._draw(Options(full, depth, only, native))
+        draw = self._draw(Options(full, depth, only, opened, view, verbose))
         draw(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
         return out.getvalue()
 
@@ -152,7 +162,14 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         save_trace(Path(file), self.record, self.session)
 
     def svg(
-        self, *, full: bool = False, depth: int | None = None, only: str | None = None, native: str | None = None
+        self,
+        *,
+        view: ViewName | None = None,
+        verbose: bool = False,
+        opened: str | None = None,
+        full: bool = False,
+        depth: int | None = None,
+        only: str | None = None,
     ) -> str:
         """What `ptexplore trace` shows, as an SVG picture that loads nothing; the views are those of `text`.
 
@@ -162,7 +179,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         """
         from ptexplore.render.terminal.console import picture
 
-        return picture(self._draw(Options(full, depth, only, native)), self.expression)
+        return picture(self._draw(Options(full, depth, only, opened, view, verbose)), self.expression)
 
     def _draw(self, options: Options) -> Callable[[Console], None]:
         from ptexplore.render.terminal.trace import print_trail

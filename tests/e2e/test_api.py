@@ -46,7 +46,7 @@ def test_the_trail_is_the_commands(cli: Cli, tmp_path: Path) -> None:
         "trail = ptexplore.trace('torch.add(a, b)', grad=True, native=False)\n"
         "trail.save('x.trail')\n"
         "open('x.json', 'w').write(trail.to_json())\n"
-        "open('x.txt', 'w').write(str(trail))\n"
+        "open('x.txt', 'w').write(trail.text(view='tree'))\n"
         "assert 'torch' not in sys.modules\n"
     )
     run(cli, "-c", code, cwd=tmp_path)

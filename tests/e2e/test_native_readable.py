@@ -104,7 +104,7 @@ def operators(hops: list[dict]) -> list[str]:  # type: ignore[type-arg]
 
 def test_what_is_left_out_is_said_and_to_be_had(saved: dict[str, tuple[InProcess, str]]) -> None:
     brief = shown(saved, "add").out
-    said = re.search(r"(\d+) of (\d+) native frames are not shown .*--full .*--native NAME", brief)
+    said = re.search(r"(\d+) of (\d+) native frames are not shown .*--full .*--open NAME", brief)
     assert said, brief
     full = shown(saved, "add", "--full", env={"COLUMNS": "400"}).out
     assert "native frames are not shown" not in full

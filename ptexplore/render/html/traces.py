@@ -14,7 +14,9 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.site.site import Site, between
-from ptexplore.view.trace.rows import Options, TraceRow, TrailView, stops_to_read, view
+from ptexplore.view.trace.page import Options, TraceRow, TrailView
+from ptexplore.view.trace.rows import stops_to_read
+from ptexplore.view.trace.views import view
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
@@ -130,7 +132,7 @@ class Traces:
     def write(self) -> None:
         """The page of each, and the list."""
         for name, trail, session in self.given:
-            shown, url = view(trail, Options(), session), self.url(name)
+            shown, url = view(trail, Options(view="tree"), session), self.url(name)
             stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,

@@ -12,13 +12,14 @@ from rich.text import Text
 
 from ptexplore.model.observed import Remark, records
 from ptexplore.render.terminal.console import Locate, drawn, folded, print_command
+from ptexplore.render.terminal.screen import print_screen
 from ptexplore.safe_text import clean
 from ptexplore.view.line import place_spans
 
 if TYPE_CHECKING:
     from ptexplore.model.trace import Session
     from ptexplore.view.trace.explain import Explanation
-    from ptexplore.view.trace.rows import TraceRow, TrailView
+    from ptexplore.view.trace.page import TraceRow, TrailView
 
 COUNTS = "instr"  # the heading of the column of instructions
 
@@ -75,8 +76,11 @@ def _column(rows: Sequence[TraceRow]) -> int:
     return max((max(len(f"{row.instructions or 0:,}") + 1, _column(row.children)) for row in rows), default=0)
 
 
-def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
-    """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
+def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: bool = False) -> None:
+    """The whole view: what was asked and bound, the rows, findings, what was left out, what to type next."""
+    if view.view != "tree":
+        print_screen(console, view, locate, plain=plain)
+        return
     for fact in view.facts:
         folded(console, Text(clean(fact), style="dim"), "", "  ")
     if view.ending:
@@ -95,7 +99,7 @@ def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
     console.print()
     for line in view.left_out:
         folded(console, Text(line, style="dim"), "", "  ")
-    for label, steps in (("next:", view.next_steps), ("read:", view.read)):
+    for label, steps in (("next:", [step.command for step in view.next_steps]), ("read:", view.read)):
         for number, step in enumerate(steps):
             print_command(console, step, f"{'' if number else label:5} ")
 

@@ -18,7 +18,8 @@ from ptexplore.tui.places import TRAIL, Place
 from ptexplore.tui.widgets.colours import cut_to, label
 from ptexplore.view.line import Span, place_spans
 from ptexplore.view.opening import first_to_open, in_words
-from ptexplore.view.trace.rows import Options, TraceRow, view
+from ptexplore.view.trace.page import Options, TraceRow
+from ptexplore.view.trace.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +79,7 @@ class TrailTree(Tree[Node]):
     def build(self, *, full: bool) -> None:
         """Every hop, or the readable ones."""
         self.full = full
-        self.page = view(self.trail, Options(full=full))
+        self.page = view(self.trail, Options(full=full, view="tree"))
         self.clear()
         self._left = OPENED
         self._add(self.root, self.page.rows)

@@ -134,15 +134,17 @@ def _is_range(node: _Node) -> bool:
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     """The hops whose name holds `wanted`, whole, inside the landmarks that lead to them; and which hops those are.
 
-    Raises PtexploreError (usage) where no name holds it.
+    "add.Tensor#2" is the second call of an operator, counted as `--native-op` counts them: in the order of entry.
+    Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
     """
+    call = _numbered(trail, wanted)
     root = _Node(_ROOT, None, strict=False)
     order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
     matching: set[int] = set()
     while pending:
         node = pending.pop()
         order.append(node)
-        if any(wanted.lower() in name.lower() for name in _names(node.hop)):
+        if node.hop.id == call or (call is None and any(wanted.lower() in name.lower() for name in _names(node.hop))):
             matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
@@ -157,6 +159,34 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         elif node.shown:
             node.caller.shown.append(replace(node.hop, children=tuple(reversed(node.shown))))
     return tuple(reversed(root.shown)), frozenset(matching)
+
+
+def operator_name(hop: Hop) -> str:
+    """An operator's name as `--open` and `--native-op` take it: with the overload, without the namespace aten."""
+    return (hop.op or hop.name).removeprefix("aten::")
+
+
+def _numbered(trail: Trail, wanted: str) -> int | None:
+    """The hop that "add.Tensor#2" means; None where no call of an operator is asked for."""
+    name, mark, number = wanted.rpartition("#")
+    if not mark or not (number.isascii() and number.isdigit()):
+        return None
+    calls = [hop for hop in walk(trail.hops) if hop.kind == "op" and _is_operator(hop, name)]
+    if not calls:
+        return None
+    count = 0
+    for hop in calls:
+        count += hop.calls
+        if count >= int(number) > 0:
+            return hop.id
+    why = f"this trace has {count} call{'s' * (count != 1)} of it, numbered from 1"
+    raise PtexploreError(f"there is no call {number} of {name}", why, f"--open {name}#{count}", USAGE)
+
+
+def _is_operator(hop: Hop, name: str) -> bool:
+    """Whether a hop is a call of the operator of that name, with or without its namespace and its overload."""
+    full = operator_name(hop)
+    return name.removeprefix("aten::") in (full, full.partition(".")[0])
 
 
 def _names(hop: Hop) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptexplore.annotations.blocks import STOP
-from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
-from ptexplore.view.line import Line, Span
+from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import ending_lines, left_by_error
 from ptexplore.view.trace.lines import (
@@ -22,50 +22,22 @@ from ptexplore.view.trace.lines import (
     reasoning,
     short,
 )
+from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 
 TO_READ = 3  # stops that a trace suggests
 LONG = 200  # characters of a command that are worth repeating
 IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text.
-
-    `native` opens the hops whose name holds it: everything below them, and what leads to them.
-    """
-
-    full: bool = False
-    depth: int | None = None
-    only: str | None = None
-    native: str | None = None
-    command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next commands to type
-
-
-@dataclass(frozen=True, slots=True)
-class TrailView:
-    """Everything a renderer needs of one trace. `counted` tells whether rows have instructions."""
-
-    title: str
-    facts: tuple[str, ...]
-    rows: tuple[TraceRow, ...]
-    findings: tuple[str, ...]
-    left_out: tuple[str, ...]
-    counted: bool = False
-    next_steps: tuple[str, ...] = field(default=())
-    read: tuple[str, ...] = field(default=())  # commands that show the stops about these hops
-    ending: tuple[Line, ...] = field(default=())  # what the expression raised, where and why
-
-
-def view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
+def tree_view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
     """Choose and word the rows of a trail; `session`, where it is at hand, tells how the native frames were recorded.
 
-    Raises PtexploreError (usage) where no hop is what `options.native` asks for.
+    Raises PtexploreError (usage) where no hop is what `options.opened` asks for.
     """
     frames = native.frames(trail.hops)
     place, hops = RowContext(left=frozenset(left_by_error(trail))), trail.hops
-    if options.native:
-        hops, opened = native.opened(trail, options.native)
+    if options.opened:
+        hops, opened = native.opened(trail, options.opened)
         place = replace(place, opened=opened)
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
@@ -84,7 +56,7 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     written = _generators(rows, trail)
     return TrailView(
         title=trail.expression,
-        facts=(*_facts(trail), *native.facts(trail, session)),
+        facts=(*facts_of(trail), *native.facts(trail, session)),
         rows=rows,
         findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings),
         left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
@@ -99,7 +71,7 @@ def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
     """What the tree does not show, in words, and how to see it."""
     out = []
     if hidden > 0:
-        how = "--full shows all, --native NAME opens what holds NAME"
+        how = "--full shows all, --open NAME opens what holds NAME"
         out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row): {how}")
     if helpers:
         calls = "calls that ran no operator are" if helpers > 1 else "call that ran no operator is"
@@ -107,7 +79,8 @@ def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _facts(trail: Trail) -> tuple[str, ...]:
+def facts_of(trail: Trail) -> tuple[str, ...]:
+    """The torch that ran, the trees that are looked into, what was bound, what the expression gave."""
     torch = trail.torch
     facts = [f"torch {torch.version} (git {torch.git_version[:8]}, {torch.build})"]
     facts += [tree_fact(tree, torch.version) for tree in trail.trees if tree.relation != "runtime"]
@@ -123,21 +96,25 @@ def _facts(trail: Trail) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _next_steps(trail: Trail, options: Options) -> tuple[str, ...]:
+def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
     """The next commands worth typing, with this trace's own names in them."""
     steps: list[str] = []
-    again = shlex.join(options.command)
-    if "\n" in again or len(again) > LONG:
-        again = "the same command with"
+    repeated = again(options)
     operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
             steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps.append(f"{again} --explain {key.id}")
+        steps.append(f"{repeated} --explain {key.id}")
     if not options.full and not native.frames(trail.hops):  # of native frames it is said where they are counted
-        steps.append(f"{again} --full")
-    return tuple(steps)
+        steps.append(f"{repeated} --full")
+    return tuple(map(NextStep, steps))
+
+
+def again(options: Options) -> str:
+    """What was typed, to type it again with more options."""
+    repeated = shlex.join(options.command)
+    return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
 
 
 def _same_torch(command: Sequence[str]) -> Sequence[str]:
@@ -168,80 +145,6 @@ def stops_to_read(trail: Trail) -> list[str]:
     """Every stop that a hop of the trail names, in reading order, once."""
     names = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
     return [name for name in names if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
-
-
-@dataclass(frozen=True, slots=True)
-class TraceRow:
-    """One shown hop: title, what it is, how it is known, its lines; `times` equal rows are shown as one.
-
-    `instructions` are those from entry to exit, of all the joined rows; `inside` counts the frames below a row without
-    children that are not shown, `frames` those that the row itself stands for.
-    """
-
-    hop: int
-    title: str
-    kind: str
-    status: str
-    lines: tuple[Line, ...] = ()
-    children: tuple[TraceRow, ...] = ()
-    times: int = 1
-    hidden: int = 0
-    instructions: int | None = None
-    inside: int = 0
-    frames: int = 1
-
-    def heading(self, *, counted: bool) -> tuple[Span, ...]:
-        """Its first line: name, what it is, how it is known, its number, its instructions, what is not shown of it.
-
-        Among counted frames, which are many, nothing is said of a native frame that was seen but its name.
-        """
-        frame = counted and self.kind == "native"
-        spans = [Span(self.title, "" if frame else "title")]
-        if self.times > 1:
-            spans.append(Span(f" ×{self.times}", "times"))
-        if not frame:
-            spans.append(Span(f"  {self.kind}", "kind"))
-        if not counted or self.status != "observed":
-            spans.append(Span(f" {self.status}", self.status))
-        spans.append(Span(f"  [{self.hop}]", "hop"))
-        if self.instructions is not None:
-            spans.append(Span(f"  {self.instructions:,} instr", "count"))
-        if self.inside:
-            spans.append(Span(f"  +{self.inside}", "inside"))
-        if self.hidden:
-            spans.append(Span(f"  +{self.hidden} below", "below"))
-        return tuple(spans)
-
-    @property
-    def beside(self) -> Line | None:
-        """The place that stands beside its first line, where there is room."""
-        return self.lines[0] if self.lines and self.lines[0].ref is not None else None
-
-    @property
-    def further(self) -> tuple[Line, ...]:
-        """The lines that never stand beside the first."""
-        return self.lines[1:] if self.beside is not None else self.lines
-
-    @property
-    def candidates(self) -> tuple[SourceRef, ...]:
-        """The places that the one beside its first line can be, where there are several."""
-        return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
-
-    def brief(self, *, skew: bool) -> TraceRow:
-        """The row without reasons that nobody needs beside so many others: those that --explain gives for one frame.
-
-        With `skew` also without that for a place in a tree of another version, which is the same in all.
-        """
-        dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
-        lines = tuple(self._without_reason(line, dropped) for line in self.lines)
-        return replace(self, lines=lines, children=tuple(child.brief(skew=skew) for child in self.children))
-
-    def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
-        ref = line.ref
-        if ref is None or ref.reason is None or ref.precision not in dropped:
-            return line
-        is_own_name = self.kind == "native" and "::" in ref.reason
-        return replace(line, ref=replace(ref, reason=None)) if ref.precision == "version-skew" or is_own_name else line
 
 
 def _generators(rows: Iterable[TraceRow], trail: Trail) -> str | None:

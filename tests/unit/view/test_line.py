@@ -8,7 +8,7 @@ import pytest
 
 from ptexplore.model.places import SourceRef
 from ptexplore.view.line import Line, Span
-from ptexplore.view.trace.rows import TraceRow
+from ptexplore.view.trace.page import TraceRow
 
 HERE = SourceRef("aten/a.cpp", 7, "checkout", "located", tree="v1")
 LOST = SourceRef(None, None, None, "unknown", tree="v1", reason="no such name")

@@ -1,0 +1,187 @@
+"""What every renderer draws of one trace: the view that was asked for, its rows, what stands above and below them.
+
+Two forms of rows: a tree of `TraceRow`s (the view `tree`), and the table of `ScreenRow`s of the views that fit a
+screen (`path`, `modules`, `operators`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+from ptexplore.model.places import SourceRef
+from ptexplore.view.line import Line, Span
+
+ViewName = Literal["path", "modules", "operators", "tree"]
+VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
+Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text.
+
+    `opened` opens the hops whose name holds it: everything below them, and what leads to them. `view` is None where
+    the reader left the choice to us. `verbose` adds key sets, tables of arguments, numbers of hops, words of precision.
+    """
+
+    full: bool = False
+    depth: int | None = None
+    only: str | None = None
+    opened: str | None = None
+    view: ViewName | None = None
+    verbose: bool = False
+    command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next commands to type
+
+    @property
+    def of_the_tree(self) -> bool:
+        """Whether something was asked that only the tree can show."""
+        return self.full or self.depth is not None or self.only is not None or self.opened is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One shown hop: title, what it is, how it is known, its lines; `times` equal rows are shown as one.
+
+    `instructions` are those from entry to exit, of all the joined rows; `inside` counts the frames below a row without
+    children that are not shown, `frames` those that the row itself stands for.
+    """
+
+    hop: int
+    title: str
+    kind: str
+    status: str
+    lines: tuple[Line, ...] = ()
+    children: tuple[TraceRow, ...] = ()
+    times: int = 1
+    hidden: int = 0
+    instructions: int | None = None
+    inside: int = 0
+    frames: int = 1
+
+    def heading(self, *, counted: bool) -> tuple[Span, ...]:
+        """Its first line: name, what it is, how it is known, its number, its instructions, what is not shown of it.
+
+        Among counted frames, which are many, nothing is said of a native frame that was seen but its name.
+        """
+        frame = counted and self.kind == "native"
+        spans = [Span(self.title, "" if frame else "title")]
+        if self.times > 1:
+            spans.append(Span(f" ×{self.times}", "times"))
+        if not frame:
+            spans.append(Span(f"  {self.kind}", "kind"))
+        if not counted or self.status != "observed":
+            spans.append(Span(f" {self.status}", self.status))
+        spans.append(Span(f"  [{self.hop}]", "hop"))
+        if self.instructions is not None:
+            spans.append(Span(f"  {self.instructions:,} instr", "count"))
+        if self.inside:
+            spans.append(Span(f"  +{self.inside}", "inside"))
+        if self.hidden:
+            spans.append(Span(f"  +{self.hidden} below", "below"))
+        return tuple(spans)
+
+    @property
+    def beside(self) -> Line | None:
+        """The place that stands beside its first line, where there is room."""
+        return self.lines[0] if self.lines and self.lines[0].ref is not None else None
+
+    @property
+    def further(self) -> tuple[Line, ...]:
+        """The lines that never stand beside the first."""
+        return self.lines[1:] if self.beside is not None else self.lines
+
+    @property
+    def candidates(self) -> tuple[SourceRef, ...]:
+        """The places that the one beside its first line can be, where there are several."""
+        return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
+
+    def brief(self, *, skew: bool) -> TraceRow:
+        """The row without reasons that nobody needs beside so many others: those that --explain gives for one frame.
+
+        With `skew` also without that for a place in a tree of another version, which is the same in all.
+        """
+        dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
+        lines = tuple(self._without_reason(line, dropped) for line in self.lines)
+        return replace(self, lines=lines, children=tuple(child.brief(skew=skew) for child in self.children))
+
+    def _without_reason(self, line: Line, dropped: tuple[str, ...]) -> Line:
+        ref = line.ref
+        if ref is None or ref.reason is None or ref.precision not in dropped:
+            return line
+        is_own_name = self.kind == "native" and "::" in ref.reason
+        return replace(line, ref=replace(ref, reason=None)) if ref.precision == "version-skew" or is_own_name else line
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenRow:
+    """One row of a view that fits a screen: a step of the path, an operator, a module; or the heading of a section.
+
+    `level` says how far it is inside of what stands above it. `share` is a part of the whole, 0 to 1, None where
+    nothing was counted. `cells` stand under the headings of `TrailView.columns`. `opens` is what `--open` takes.
+    """
+
+    name: str
+    level: int = 0
+    share: float | None = None
+    instructions: int | None = None
+    cells: tuple[str, ...] = ()
+    what: str = ""  # one phrase: what it is, or why it was chosen
+    place: SourceRef | None = None
+    times: int = 1
+    status: str = "observed"
+    hop: int | None = None
+    opens: str = ""
+    heading: bool = False
+    is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
+    lines: tuple[Line, ...] = ()  # what a verbose view adds below it
+
+    @property
+    def mark(self) -> Mark:
+        """How certain its place is, as a sign; nothing for a place that is certain."""
+        return mark_of(self.place)
+
+
+def mark_of(ref: SourceRef | None) -> Mark:
+    """How certain a place is, as a sign; nothing for a place that is certain, and where no place is named."""
+    if ref is None or ref.precision in ("registered", "located", "consistent"):
+        return ""
+    return "~" if ref.precision == "version-skew" else "?"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A command worth typing, and what it shows."""
+
+    command: str
+    shows: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrailView:
+    """Everything a renderer needs of one view of a trace. `counted` tells whether rows have instructions.
+
+    The view `tree` has `rows`, each other one has `table`.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    rows: tuple[TraceRow, ...] = ()
+    findings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    counted: bool = False
+    next_steps: tuple[NextStep, ...] = field(default=())
+    read: tuple[str, ...] = field(default=())  # commands that show the stops about these hops
+    ending: tuple[Line, ...] = field(default=())  # what the expression raised, where and why
+    view: ViewName = "tree"
+    table: tuple[ScreenRow, ...] = ()
+    columns: tuple[str, ...] = ()  # headings of the rows' cells
+    legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """A view as `--view NAME --json` prints it."""
+
+    format: int = field(default=1, kw_only=True)
+    view: TrailView
