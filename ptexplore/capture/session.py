@@ -16,6 +16,9 @@ from ptexplore.safe_text import clean_json
 
 MAX_OBSERVATIONS = 2_000_000
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
+MAX_DIGITS = 18  # of a number
+_DIGITS = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
+_TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)
 MAX_DEPTH = 24  # lists and objects within one another, in one observation
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 
@@ -89,6 +92,8 @@ def unpacked(data: bytes, name: str) -> bytes:
             raise refused(name, f"it cannot be unpacked: {error}") from error
     if len(data) > MAX_BYTES:
         raise refused(name, f"it is longer than {MAX_BYTES} bytes")
+    if _DIGITS.search(data) is not None and any(match[0][:1] != b'"' for match in _TEXTS_AND_DIGITS.finditer(data)):
+        raise refused(name, "it holds a number of more digits than any real one has")
     return clean_json(data)
 
 

@@ -41,7 +41,7 @@ Notes = Annotated[
 
 def at_most(limit: int) -> int:
     """`--limit 0` means all."""
-    return limit or 1 << 30
+    return min(limit, 1 << 30) or 1 << 30
 
 
 def open_workspace(python: str | None = None, tree: str | None = None, notes: Sequence[str] | None = None) -> Workspace:

@@ -34,8 +34,9 @@ from ptexplore.source.fetch.project_file import find_project
 from ptexplore.tui.widgets.colours import content, cut_to, label
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace.explain import explain
-from ptexplore.view.trace.rows import Options, view
+from ptexplore.view.trace.page import Options
 from ptexplore.view.trace.saved import trail_from_json
+from ptexplore.view.trace.views import view
 from tests.unit.view.test_saved import SAVED, a_trail, document, places, put
 
 # One of each kind: an escape that sets a title, C0, DEL, C1, bidi, a line end, what is not seen, a tag, a half.
