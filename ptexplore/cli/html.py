@@ -86,7 +86,7 @@ def html(
 
 
 def _port(text: str) -> int:
-    if text and (not text.isdecimal() or int(text) > 65535):
+    if text and (not text.isdecimal() or len(text) > 5 or int(text) > 65535):
         raise PtexploreError(f"--serve {text} is no port", "0 to 65535", f"--serve {PORT}", USAGE)
     return int(text or PORT)
 

@@ -41,7 +41,7 @@ Notes = Annotated[
 
 def at_most(limit: int) -> int:
     """`--limit 0` means all."""
-    return limit or 1 << 30
+    return min(limit, 1 << 30) or 1 << 30
 
 
 def open_workspace(python: str | None = None, tree: str | None = None, notes: Sequence[str] | None = None) -> Workspace:
@@ -85,8 +85,7 @@ def warn(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """What `--json` prints."""
-    json.dump(document, sys.stdout)
-    print()
+    print(json.dumps(document).replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
 
 
 def fetch_if_none(workspace: Workspace) -> None:

@@ -333,7 +333,7 @@ class TerminalWalk:
         labs = self._walk.stop.labs
         if not labs:
             self._tell("this stop has no lab")
-        elif rest and not (rest.isdigit() and 1 <= int(rest) <= len(labs)):
+        elif rest and not (rest.isdecimal() and len(rest) < 6 and 1 <= int(rest) <= len(labs)):
             self._tell(f"this stop has {len(labs)} lab{'s' if len(labs) > 1 else ''}: l 1")
         else:
             for lab in [labs[int(rest) - 1]] if rest else labs:
