@@ -107,10 +107,10 @@ def _known_format(number: int, name: str) -> int:
 
 
 def portable(session: Session) -> Session:
-    """The session without the folders of the machine it was made on."""
+    """The session without the folders of the machine it was made on, and without the program, which its Trail has."""
     folder = os.path.dirname(session.torch.torch_dir).rstrip("/")
     observations = tuple(_portable(observation, folder) for observation in session.observations)
-    return replace(session, torch=replace(session.torch, torch_dir=""), observations=observations)
+    return replace(session, torch=replace(session.torch, torch_dir=""), observations=observations, program=None)
 
 
 def checked(session: Session, name: str) -> Session:

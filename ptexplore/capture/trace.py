@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.capture.failures import failure, is_told, no_native
-from ptexplore.capture.probing import Stopped, TraceRequest, ask
+from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model.places import Runtime
+from ptexplore.model.program import Program
 from ptexplore.model.trace import (
     BoundName,
     Captured,
@@ -87,6 +88,8 @@ def capture(
     check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
+    if request.script is not None:
+        return gather(ask_of_program(runtime, asked, request.timeout), request, runtime, raising=raising)
     session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
@@ -131,9 +134,11 @@ class _Heard:
     request: TraceRequest
     raising: bool = False  # whether what raises has a session
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
+    late: bool = False  # whether the program was stopped since it took too long
     first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
@@ -145,6 +150,8 @@ class _Heard:
         kind, recorder = message.get("type"), str(message.get("recorder"))
         if kind == "begin":
             self.running = recorder
+        elif kind == "stopped":
+            self.late = message["by"] == "timeout"
         elif kind == "first":
             self.first = FirstCall(message["imported"], str(message["why"]))
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
@@ -156,14 +163,31 @@ class _Heard:
         elif kind == "output" and not self.passes and message.get("text"):
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
-            self.passes[recorder] = message
-            raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
-            if raised is not None and not (self.raising and is_told(raised)):
-                raise failure({"type": "raised", **raised}, self.request)
-            for seen in message["observations"] if recorder != AGAIN else ():
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+            self._pass(recorder, message)
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
+
+    def _pass(self, recorder: str, message: dict[str, Any]) -> None:
+        """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
+        self.passes[recorder] = message
+        if "program" in message:
+            self._program(message["program"])
+        raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
+        if raised is not None and not (self.raising and is_told(raised)):
+            raise failure({"type": "raised", **raised}, self.request)
+        for seen in message["observations"] if recorder != AGAIN else ():
+            if self.late and seen["kind"] == "raised":
+                continue  # that is our own interrupt
+            self.add(seen["recorder"], seen["kind"], seen["data"])
+
+    def _program(self, told: dict[str, Any]) -> None:
+        from ptexplore.capture.program import observed, program_of
+
+        self.program, seen = observed(program_of(told))
+        self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
+        if self.late:
+            text = f"the script was stopped after {self.request.timeout:g} s: --timeout S gives it longer"
+            self.add("program", "stopped", {"text": text})
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":
@@ -211,7 +235,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     captured = Captured(
         ops=True,
         frames=True,
-        dispatch=request.script is None,
+        dispatch=heard.program is None,
         native=heard.stepped,
         cold=heard.stepped and request.first,
         reason=heard.why_not_native,
@@ -226,4 +250,5 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         captured=captured,
         result=ResultInfo(**first["result"]),
         observations=tuple(heard.observations),
+        program=heard.program,
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.page import Options
 
 DAY = 86400  # seconds
+INTERRUPTED = 130  # as a shell tells of Ctrl-C
 DIGITS = 10  # of a hop's number
 RUN = "What is run"
 SHOWN = "What is shown"
@@ -164,7 +165,7 @@ def trace(
             _print_json(trail, session, replace(options, command=command))
         else:
             _show(trail, session, replace(options, command=command), locate, svg, plain=plain)
-        return FAILED if trail.ending is not None else 0
+        return _exit_code(trail)
 
     if load is not None:  # no tree is beside it to link into
         return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
@@ -187,6 +188,13 @@ def trace(
     )
     with open_workspace(python) as workspace:
         return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))
+
+
+def _exit_code(trail: Trail) -> int:
+    """0 for what ran to its end, 130 for a script that was interrupted."""
+    if trail.program is not None and trail.ending is not None and trail.ending.exception == "KeyboardInterrupt":
+        return INTERRUPTED
+    return FAILED if trail.ending is not None or any(f.kind == "stopped" for f in trail.findings) else 0
 
 
 def _check_one(sources: dict[str, str | None]) -> None:

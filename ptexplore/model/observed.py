@@ -11,10 +11,11 @@ structs in a fifth of the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct, convert
 
+from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
 from ptexplore.model.trace import Observation, Phase
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -40,37 +41,6 @@ def record_of(observation: Observation, record: type[RecordedT]) -> RecordedT:
 def records(observations: Iterable[Observation], kind: str, record: type[RecordedT]) -> list[RecordedT]:
     """The observations of one kind as records, in the order they were made."""
     return [record_of(observation, record) for observation in observations if observation.kind == kind]
-
-
-class RecordedTensor(Struct, frozen=True):
-    """A tensor that an operator was given, as the profiler records it."""
-
-    impl: int = 0  # the address of its TensorImpl
-    device: str = "cpu"  # `cpu`, `cuda:0`
-    layout: str = "strided"  # `strided`, `sparse_coo`, …
-    dtype: str = ""  # `float32`
-    sizes: tuple[int, ...] = ()  # its shape
-
-
-# A tensor, a list, a number or a short text; None for anything else. Lists deeper than those hold nothing that is read.
-RecordedItem: TypeAlias = RecordedTensor | tuple[Any, ...] | bool | int | float | str | None
-RecordedInput: TypeAlias = RecordedTensor | tuple[RecordedItem, ...] | bool | int | float | str | None
-
-
-class Transform(Struct, frozen=True):
-    """A function transform of torch.func that is on."""
-
-    level: int  # 1 is the outermost
-    kind: str  # `Vmap`, `Grad`, `Jvp`, `Functionalize`
-
-
-class TensorLayer(Struct, frozen=True):
-    """A tensor, or a wrapper that a transform put around it."""
-
-    impl: int  # the address of its TensorImpl
-    raw: Count  # its key set as a number
-    level: int | None = None  # of a wrapper: the level of its transform
-    dim: int | None = None  # of a wrapper: the batch dimension that it hides
 
 
 # What an event has besides, by its type.
@@ -338,6 +308,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "table": ChangedTable,
     "output": Remark,
     "cut": Remark,
+    "stopped": Remark,
     "calls": SteppedCalls,
     "result": SteppedResult,
     "libraries": LibraryCalls,

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.program import Program
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
@@ -120,6 +121,7 @@ class Session:
     captured: Captured  # which passes there are
     result: ResultInfo  # what the expression gave
     observations: tuple[Observation, ...]  # what the recorders saw
+    program: Program | None = field(default=None, kw_only=True)  # of a program: what ran, recorded as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +409,7 @@ class TrailFacts:
     findings: tuple[Finding, ...]  # what must be known beside the steps
     generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: what writes it
     ending: Ending | None = field(default=None, kw_only=True)  # what the expression raised
+    program: Program | None = field(default=None, kw_only=True)  # of a program: what ran, with the hop of each route
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,11 +85,11 @@ def _data(event: Any, marked: Mapping[str, dict[str, Any]]) -> dict[str, Any] | 
         "name": name,
         "overload": getattr(event, "overload_name", None) if api.records_overloads() else None,
         "sequence": fields.sequence_number,
-        "inputs": [_input(value) for value in fields.inputs],
+        "inputs": [recorded_input(value) for value in fields.inputs],
     }
 
 
-def _input(value: Any) -> Any:
+def recorded_input(value: Any) -> Any:
     """One recorded input: a tensor's metadata, a list of them, a number or a short text; None for anything else."""
     if api.is_tensor_metadata(value):
         return {
@@ -100,7 +100,7 @@ def _input(value: Any) -> Any:
             "sizes": list(value.sizes),
         }
     if isinstance(value, (list, tuple)):
-        return [_input(item) for item in value[:4096]]
+        return [recorded_input(item) for item in value[:4096]]
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (bool, int)):

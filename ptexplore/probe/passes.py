@@ -69,7 +69,7 @@ def run(recorder: str, request: dict[str, Any], known: dict[str, str]) -> dict[s
         seen.append((recorder, "raised", running.raised.told(running.calls.left if running.calls is not None else ())))
     sequence, called = _sequence(next(iter(trees.values())))
     if recorder in ("ops", "once") and known:
-        seen += [("ops", "table", table) for table in _changed_tables(called, known)]
+        seen += [("ops", "table", table) for table in changed_tables(called, known)]
     return {
         "sequence": sequence,
         "imported": warm or running.imported,
@@ -224,7 +224,7 @@ def _sequence(tree: list[dict[str, Any]]) -> tuple[str, set[str]]:
     return digest, {event["name"] for event in tree if event["type"] == "op"}
 
 
-def _changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str, Any]]:
+def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Registrations of operators that were called and are not as the catalogue knows them."""
     for op in api.operator_names():
         if op.partition(".")[0] in called:

@@ -435,6 +435,59 @@ def sequence_number(node: Any) -> int:
     return number if 0 <= number < 1 << 62 else -1
 
 
+def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
+    """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
+
+    Nothing is checked or unpacked where a torch has `_raw_saved_*` with `data` (2.13). 2.6 has neither: what it saved
+    is asked for by `_saved_*`, and what was written to since is left out. What leaves hold is left out, and so are
+    views of it: parameters are there anyway. No node over `limit` is looked at.
+    """
+    told: list[tuple[int, int, int]] = []
+    known: set[Any] = set()
+    of_leaves: set[int] = set()
+    pending = list(starts)
+    with without_overrides():
+        while pending and len(known) < limit:
+            node = pending.pop()
+            if node is None or node in known:
+                continue
+            known.add(node)
+            pending += [following for following, _ in node.next_functions]
+            leaf = getattr(node, "variable", None)
+            with suppress(RuntimeError, NotImplementedError):
+                of_leaves.add(int(TENSOR_BASE.untyped_storage(leaf)._cdata) if leaf is not None else 0)
+            number = sequence_number(node)
+            for tensor in _saved_tensors(node) if number >= 0 else ():
+                with suppress(RuntimeError, NotImplementedError):
+                    storage = TENSOR_BASE.untyped_storage(tensor)
+                    told.append((number, int(storage._cdata), int(storage.nbytes())))
+    return [saved for saved in told if saved[1] not in of_leaves]
+
+
+@functools.cache
+def _saved_names(kind: type) -> tuple[str, ...]:
+    """The attributes of a node's class by which it tells the tensors that it saved, raw where that can be."""
+    names = dir(kind)
+    raw = tuple(name for name in names if name.startswith("_raw_saved_"))
+    if raw and hasattr(torch._C._autograd.SavedTensor, "data"):
+        return raw
+    return tuple(name for name in names if name.startswith("_saved_"))
+
+
+def _saved_tensors(node: Any) -> Iterator[Any]:
+    kind: Any = type(node)
+    for name in _saved_names(kind):
+        try:
+            held = getattr(node, name)
+        except RuntimeError:  # it was freed, or written to since
+            continue
+        for saved in held if isinstance(held, (list, tuple)) else (held,):
+            with suppress(RuntimeError):
+                tensor = getattr(saved, "data", None) if name.startswith("_raw_") else saved
+                if isinstance(tensor, torch.Tensor):
+                    yield tensor
+
+
 def decomposition_tables() -> dict[str, dict[Any, Any]]:
     """Tables of Python implementations by operator, by their role; filled by importing torch._decomp.
 

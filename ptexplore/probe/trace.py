@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from . import dispatch, libraries, native, passes, raising, thrown
+from . import dispatch, libraries, native, passes, program, raising, thrown
 from .expression import Refused
 from .isolate import Channel, ChildOutcome, isolated
 from .stepper import Unavailable
@@ -24,8 +25,15 @@ PASSED = re.compile(  # a good answer
 
 
 def run_passes(request: dict[str, Any], known: dict[str, str], channel: Channel) -> None:
-    """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is."""
-    wanted = ("once",) if request["once"] else PASSES if request.get("script") is None else PASSES[:2]
+    """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
+
+    A script is run once, under a recorder of its own.
+    """
+    if request.get("script") is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
+        _told(program.RECORDER, _forked(program.RECORDER, request, known, channel), channel)
+        return
+    wanted = ("once",) if request["once"] else PASSES
     first, request = _warmed(wanted[0], request, known, channel)
     passed = PASSED.match(first.answer)
     request = {**request, "raises": passed is not None and passed[3] == b"true"}
@@ -54,7 +62,7 @@ def _step(request: dict[str, Any], known: dict[str, str], channel: Channel) -> N
     """
     outcome = _forked(native.RECORDER, request, known, channel)
     _told(native.RECORDER, outcome, channel)
-    whole = request.get("script") is None and request.get("sample") is None and not request.get("native_op")
+    whole = request.get("sample") is None and not request.get("native_op")
     if whole and outcome.answer.startswith(b'{"type":"pass"'):
         _told(libraries.RECORDER, _forked(libraries.RECORDER, request, known, channel), channel)
 
@@ -72,7 +80,7 @@ def _warmed(
     outcome = _forked(recorder, request, known, channel)
     passed = PASSED.match(outcome.answer)
     imported = int(passed[2] or 0) if passed else 0
-    if not imported or request["once"] or request.get("first") or request.get("script") is not None:
+    if not imported or request["once"] or request.get("first"):
         return outcome, request
     limit = float(request["timeout"])
     second = _forked(recorder, {**request, "warm": imported}, known, channel, limit)
@@ -121,6 +129,8 @@ def answer(recorder: str, request: dict[str, Any], known: dict[str, str]) -> byt
     """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
     own = {native.RECORDER: native.run, libraries.RECORDER: libraries.run, thrown.RECORDER: thrown.run}
     run = partial(own[recorder], request) if recorder in own else partial(passes.run, recorder, request, known)
+    if recorder == program.RECORDER:
+        run = partial(program.run, request, known)
     return encoded(lambda: {"type": "pass", "recorder": recorder, **run()}, recorder)
 
 

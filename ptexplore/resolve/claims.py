@@ -9,9 +9,10 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import UNSEEN, Event, RecordedTensor, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, Event, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Finding, Hop, Session, walk
 from ptexplore.resolve.keyset import BACKENDS, KeySets
 from ptexplore.resolve.places.lookup import Lookup

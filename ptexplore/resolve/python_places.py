@@ -6,10 +6,14 @@ import ast
 import builtins
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+
+from msgspec import structs
 
 from ptexplore.model.operators import Binding
 from ptexplore.model.places import SourceRef
+from ptexplore.model.program import CallPath
 from ptexplore.model.trace import BindingRef, PythonCall
 from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.places.precision import in_runtime, unknown
@@ -51,6 +55,24 @@ def function_place(context: Context, file: str, first: int, function: str) -> So
     if path is None:
         return unknown(f"outside torch: {file}", None, first)
     return in_runtime(context.tree, path, _def_line(context, path, first, function))
+
+
+def of_paths(context: Context, paths: Iterable[CallPath]) -> Iterator[CallPath]:
+    """The paths of a recorded program, each with the `def` line of the function or module at its end.
+
+    Of a function of yours that is the line which Python itself tells; its file is named as Python has it.
+    """
+    known: dict[tuple[str, int, str], SourceRef] = {}
+    for path in paths:
+        if path.kind not in ("torch", "user", "module") or path.file is None or path.first is None:
+            yield path
+            continue
+        name = "forward" if path.kind == "module" else path.name.rpartition(".")[2]
+        key = (path.file, path.first, name)
+        if key not in known:
+            inside = installed_path(path.file, InstalledFolders(context.session.torch.torch_dir)) is not None
+            known[key] = function_place(context, *key) if inside else SourceRef(path.file, path.first, None, "located")
+        yield structs.replace(path, source=known[key])
 
 
 def is_torchs_or_yours(context: Context, file: str) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import replace
 from functools import partial
 
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.observed import CppFunction, LeftFrame, RaisedError, RecordedTensor, ThrownError, UserCall, records
+from ptexplore.model.observed import CppFunction, LeftFrame, RaisedError, ThrownError, UserCall, records
 from ptexplore.model.places import SourceRef
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Ending, LeftFunction, MissingKernel, walk
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema

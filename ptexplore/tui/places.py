@@ -7,10 +7,11 @@ import json
 import os
 from collections import deque
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ptexplore.locations import recent_file
-from ptexplore.writing import keep_whole
+from ptexplore.writing import changing, keep_whole
 
 FOLDER = 0  # the line of a place that is a folder
 TRAIL = -1  # that of a place that is the tree of what ran last
@@ -105,7 +106,11 @@ def keep_recent(place: Recent) -> None:
 
     The file is read anew first: another terminal may have written. Raises OSError.
     """
-    file = recent_file()
+    with changing(recent_file()):
+        _keep_recent(recent_file(), place)
+
+
+def _keep_recent(file: Path, place: Recent) -> None:
     known = load_recent()
     if not known and file.exists():
         with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ptexplore.cpp.text import Text
-from ptexplore.model.observed import RecordedInput, RecordedTensor
+from ptexplore.model.tensors import RecordedInput, RecordedTensor
 
 _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
 _SCALARS = {

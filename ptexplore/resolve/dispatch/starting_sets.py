@@ -24,16 +24,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
 
-from ptexplore.model.observed import (
-    Event,
-    HeldTensors,
-    RecordedInput,
-    RecordedTensor,
-    TensorLayer,
-    Transform,
-    operators,
-    records,
-)
+from ptexplore.model.observed import Event, HeldTensors, operators, records
+from ptexplore.model.program import LocalSets
+from ptexplore.model.tensors import RecordedInput, RecordedTensor, TensorLayer, Transform
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.keyset import BACKENDS, KeySets, union
@@ -45,6 +38,7 @@ MAKERS = {"aten::_conj": "Conjugate", "aten::_neg_view": "Negative", "aten::_eff
 FRESH = (
     "the tensor was made during the call, or no Python object was it; one of its device and layout carries these keys"
 )
+NOT_READ = "no recorder read the tensor; one of its device and layout carries these keys"
 UNDEFINED = "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView"
 VIEW = "what it is a view of may"
 GENERATOR = "a torch.Generator, if one was given: the key of its device counts, and nothing tells"
@@ -102,6 +96,8 @@ class KnownTensors:
     made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
     generators: bool = False  # whether an operator may have been given one
+    inference: bool = False  # whether a program ran something in inference mode
+    nothing_read: bool = False  # whether no tensor was read at all
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
@@ -119,7 +115,9 @@ class KnownTensors:
                     by_impl.setdefault(argument.impl, (argument.raw, start, call.observation))
         inputs = [event.inputs for event in dispatched]
         made, layered = _made(context), _layered(context.base)
-        return cls(context.keys, by_impl, inputs, position, made, layered, context.may_give_generators)
+        generators, program = context.may_give_generators, context.session.program
+        inference = any(not sets.include & context.keys.functionality("ADInplaceOrView") for sets in _sets(context))
+        return cls(context.keys, by_impl, inputs, position, made, layered, generators, inference, program is not None)
 
     def arguments(
         self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
@@ -167,7 +165,7 @@ class KnownTensors:
         doubt |= self.keys.raw(("CPU",)) if generators else 0
         doubtful |= dict.fromkeys(generators, GENERATOR)
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
-        why = (f"{', '.join(certain)}: {FRESH}",) if certain else ()
+        why = (f"{', '.join(certain)}: {NOT_READ if self.nothing_read else FRESH}",) if certain else ()
         if unread:
             why = (*why, f"{', '.join(dict.fromkeys(unread))}: not read, and {WRAPPED}")
         seen_in = tuple(dict.fromkeys(evidence))
@@ -242,7 +240,7 @@ class KnownTensors:
     def _of_inference(self) -> bool:
         """Whether a tensor that was read was made in inference mode: no other lacks ADInplaceOrView."""
         bit = self.keys.functionality("ADInplaceOrView")
-        return any(not raw & bit for raw, _, _ in self.by_impl.values())
+        return self.inference or any(not raw & bit for raw, _, _ in self.by_impl.values())
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
         """The keys that a tensor may have from a tensor that it is a view of."""
@@ -282,6 +280,11 @@ def _held(context: Context) -> list[HeldTensors]:
     return records(context.session.observations, "held", HeldTensors)
 
 
+def _sets(context: Context) -> tuple[LocalSets, ...]:
+    """The thread-local sets of a recorded program."""
+    return context.session.program.sets if context.session.program is not None else ()
+
+
 def _starts(events: Sequence[Event]) -> dict[int | None, int]:
     """For each of your calls, the position of the first operator that ran after the call began."""
     starts: dict[int | None, int] = {}
@@ -303,6 +306,8 @@ def _made(context: Context) -> dict[str, int]:
                 first |= {key: -1 for key in MAKERS.values() if argument.raw & context.keys.functionality(key)}
     for raw in {tensor.raw for held in _held(context) for tensor in held.tensors}:
         first |= {key: -1 for key in MAKERS.values() if raw & context.keys.functionality(key)}
+    if context.session.program is not None:  # its calls are not told in their order
+        first = dict.fromkeys(first, -1)
     dispatched = _dispatched_in_python(context)
     return first | dict.fromkeys(PYTHON, dispatched) if dispatched is not None else first
 
@@ -310,6 +315,12 @@ def _made(context: Context) -> dict[str, int]:
 def _dispatched_in_python(context: Context) -> int | None:
     """The position of the first operator that came after Python had begun to dispatch; None if it never did."""
     python, position = context.keys.functionality(PYTHON[0]), 0
+    program = context.session.program
+    paths = program.paths if program is not None else ()
+    if any(path.name.endswith("__torch_dispatch__") for path in paths):
+        return -1
+    if any(sets.include & python for sets in _sets(context)):
+        return -1
     for event in context.base:
         if event.function == "__torch_dispatch__" or (event.tls_include or 0) & python:
             return position - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -9,6 +10,9 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
+from msgspec import structs
+
+from ptexplore.capture.program import flaw_of, portable_program
 from ptexplore.capture.session import (
     MAX_DEPTH,
     checked,
@@ -21,6 +25,7 @@ from ptexplore.capture.session import (
     unpacked,
 )
 from ptexplore.model.places import SourceRef
+from ptexplore.model.program import CallPath, Program
 from ptexplore.model.trace import TRAIL_FORMAT, Ending, Hop, HopFacts, HopRow, SavedTrail, Session, Trail, TrailFacts
 
 MAX_HOPS = 2_000_000
@@ -39,6 +44,8 @@ def trail_to_json(trail: Trail, session: Session | None = None) -> str:
     The session inside it is what lets it be explained and resolved again.
     """
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
+    if trail.program is not None:
+        facts["program"] = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
     hops = tuple(rows(trail.hops))
     return to_json(SavedTrail(**facts, hops=hops, session=portable(session) if session is not None else None))
 
@@ -67,7 +74,28 @@ def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
     ending = _checked(saved.ending, name) if saved.ending is not None else None
     trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, name))
-    return trail, checked(saved.session, name) if saved.session is not None else None
+    if trail.program is not None:
+        trail = replace(trail, program=_checked_program(trail.program, name))
+    session = replace(saved.session, program=trail.program) if saved.session is not None else None
+    return trail, checked(session, name) if session is not None else None
+
+
+def _checked_program(program: Program, name: str) -> Program:
+    """The program, if every number in it leads to something before it, without what leads out of a tree.
+
+    Raises PtexploreError where one does not.
+    """
+    flaw = flaw_of(program)
+    if flaw is not None:
+        raise refused(name, flaw)
+    for path in program.paths:
+        if path.source is not None:
+            _check_reference(path.source, 0, name)
+    return structs.replace(program, paths=tuple(_without_url(path) for path in program.paths))
+
+
+def _without_url(path: CallPath) -> CallPath:
+    return structs.replace(path, source=_without_links(path.source)) if path.source is not None else path
 
 
 def _tree(rows: tuple[HopRow, ...], name: str) -> tuple[Hop, ...]:
@@ -90,12 +118,16 @@ def _checked(row: Checked, name: str) -> Checked:
     """The record without links that are not `https`. Raises PtexploreError for a path that leads out of a tree."""
     spoilt = False
     for ref, depth in _references(row, 0):
-        if depth > MAX_DEPTH:
-            raise refused(name, "its references nest deeper than any real trace")
-        if ref.path is not None and _OUTSIDE.match(ref.path):
-            raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
+        _check_reference(ref, depth, name)
         spoilt = spoilt or not _is_web(ref.url)
     return cast("Checked", _without_links(row)) if spoilt else row
+
+
+def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
+    if depth > MAX_DEPTH:
+        raise refused(name, "its references nest deeper than any real trace")
+    if ref.path is not None and _OUTSIDE.match(ref.path):
+        raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
 
 
 def _is_web(url: str | None) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.model.observed import RecordedTensor
+from ptexplore.model.tensors import RecordedTensor
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.dispatch.starting_sets import Arguments, KnownTensors
 from ptexplore.resolve.merge import build

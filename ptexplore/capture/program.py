@@ -1,0 +1,184 @@
+"""A recorded program as observations: of each route by which operators were called, the events of one such call."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, takewhile
+from typing import Any
+
+from msgspec import convert, structs, to_builtins
+
+from ptexplore.model.program import HOLE, CallPath, OperatorKind, OperatorRoute, Program
+from ptexplore.model.trace import Observation
+
+RECORDER = "frames"  # the events are like that pass's: builtins, and the operators that they called
+APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
+NODES = ("engine", "node")
+
+
+def program_of(told: Mapping[str, Any]) -> Program:
+    """What a probe says of a program it recorded, as records. Raises msgspec.ValidationError."""
+    return convert(told, Program)
+
+
+@dataclass
+class _Events:
+    """Events of one tree as they are made, numbered as observations are."""
+
+    observations: list[Observation] = field(default_factory=list)
+
+    def add(self, parent: int | None, phase: str, data: dict[str, Any]) -> int:
+        """Add an event inside of another; its number."""
+        number = len(self.observations)
+        event = {"event": number, "parent": parent, **data, "thread": 0, "phase": phase}
+        self.observations.append(Observation(number + 1, RECORDER, "event", event))
+        return number
+
+
+def observed(program: Program) -> tuple[Program, list[Observation]]:
+    """The observations of one call of every route, and the program whose routes know the first of theirs."""
+    events = _Events()
+    routes = []
+    for number, route in enumerate(program.routes):
+        routes.append(structs.replace(route, observation=len(events.observations) + 1))
+        _route(program, number, route, events)
+    return structs.replace(program, routes=tuple(routes)), events.observations
+
+
+def _route(program: Program, number: int, route: OperatorRoute, events: _Events) -> None:
+    kind, sets = program.kinds[route.kind], program.sets[route.sets]
+    is_node = kind.type in NODES
+    phase = "backward" if is_node else "forward"
+    read: dict[str, Any] = {"tls_include": sets.include, "tls_exclude": sets.exclude}
+    read |= {"transforms": to_builtins(sets.transforms)} if sets.transforms else {}
+    if route.method is not None and not is_node:
+        name = _python_name(program, route)
+        data = {"type": "builtin", "table": route.table, "method": route.method, "qualname": name, **read}
+    else:
+        data = {"type": "sets", **read}
+    parent = events.add(None, phase, data)
+    maker = route.recorded if is_node else number
+    base = (maker + 1) * APART + (route.offset or 0 if is_node else 0) if maker is not None else None
+    _kind(program, kind, base, (number + 1) * APART, phase, parent, events)
+
+
+def _python_name(program: Program, route: OperatorRoute) -> str | None:
+    """The builtin's name in Python, which every path that ends with it has."""
+    return next((p.name for p in program.paths if (p.table, p.method) == (route.table, route.method)), None)
+
+
+def _kind(
+    program: Program, kind: OperatorKind, sequence: int | None, own: int, phase: str, parent: int, events: _Events
+) -> None:
+    """The events of a kind and of all that it called.
+
+    `sequence` is its autograd sequence number, or that which its parts count from. What a node calls has no part in
+    that of the call that recorded the node: it counts from `own`.
+    """
+    data: dict[str, Any] = {"type": kind.type, "name": kind.name}
+    if kind.type == "op":
+        own = sequence if kind.counted and sequence is not None else -1
+        data |= {"overload": kind.overload, "sequence": own, "inputs": to_builtins(kind.inputs)}
+    elif kind.type in NODES:
+        data |= {"sequence": sequence if sequence is not None else -1}
+    event = events.add(parent, phase, data)
+    for inner, offset in kind.inside:
+        if inner != HOLE:
+            called = program.kinds[inner]
+            from_node = kind.type in NODES and called.type not in NODES
+            counts_from = own if from_node else sequence
+            counts_from = counts_from + offset if counts_from is not None and offset is not None else counts_from
+            _kind(program, called, counts_from, own, phase, event, events)
+
+
+def portable_program(program: Program, folder: str) -> Program:
+    """The program without the folders of the machine it ran on: `folder` is the one that holds torch's package."""
+    return structs.replace(program, paths=tuple(_portable_path(path, folder) for path in program.paths))
+
+
+def _portable_path(path: CallPath, folder: str) -> CallPath:
+    if path.file is None:
+        return path
+    inside = folder and path.file.startswith(f"{folder}/")
+    file = path.file.removeprefix(f"{folder}/") if inside else os.path.basename(path.file)
+    ours = path.source is not None and path.source.path == path.file
+    source = replace(path.source, path=file) if ours and path.source is not None else path.source
+    return structs.replace(path, file=file, source=source)
+
+
+def flaw_of(program: Program) -> str | None:
+    """What is wrong with a program that was read from a file; None if each of its numbers leads to something.
+
+    What a number leads to comes before it, but for the calls that recorded a node, so that nothing goes in circles.
+    """
+    if not program.paths or any(
+        (path.parent is None) != (number == 0) or (path.parent or 0) > max(number - 1, 0)
+        for number, path in enumerate(program.paths)
+    ):
+        return "its paths are no tree"
+    kinds, routes = len(program.kinds), len(program.routes)
+    if any(inner != HOLE and not 0 <= inner < n for n, kind in enumerate(program.kinds) for inner, _ in kind.inside):
+        return "a kind of its operators calls one that is not there"
+    if any(
+        route.kind >= kinds or route.sets >= len(program.sets) or (route.recorded or 0) >= routes
+        for route in program.routes
+    ):
+        return "a route of its operators leads nowhere"
+    if any(
+        call.path >= len(program.paths) or call.route >= routes or (call.recorded or 0) >= len(program.calls)
+        for call in program.calls
+    ):
+        return "calls of its operators lead nowhere"
+    if (program.failed or 0) >= len(program.paths):
+        return "what raised is on no path"
+    return None
+
+
+def in_order(program: Program) -> Iterator[OperatorKind]:
+    """Every operator call and node of backward, in the order in which they were made: the kind of each.
+
+    Raises ValueError if the order cannot be read.
+    """
+    numbers = _numbers(program)
+    yield from chain.from_iterable(_called_in(program, number, numbers) for number in numbers)
+
+
+def last_calls(program: Program) -> int | None:
+    """The number of the calls that the program made last; None if it made none, or the order cannot be read."""
+    try:
+        numbers = list(_numbers(program))
+    except ValueError:
+        return None
+    return next((number - 1 for number in reversed(numbers) if number), None)
+
+
+def _numbers(program: Program) -> Iterator[int]:
+    """The row numbers of the order, from 1; 0 where what Python ran inside a call ends."""
+    limit = 4 * program.ordered
+    packed = zlib.decompressobj()
+    try:
+        data = packed.decompress(base64.b64decode(program.order, validate=True), limit + 1)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"the order of the calls cannot be unpacked: {error}") from error
+    if len(data) != limit or any(number > len(program.calls) for (number,) in struct.iter_unpack("<I", data)):
+        raise ValueError("the order of the calls names calls that are not there")
+    return (number for (number,) in struct.iter_unpack("<I", data))
+
+
+def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[OperatorKind]:
+    """The calls that one call holds, itself first; `further` are the numbers behind its own."""
+    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
+    while pending:
+        kind = pending.pop()
+        if kind == HOLE:
+            for inner in takewhile(bool, further):
+                yield from _called_in(program, inner, further)
+            continue
+        yield program.kinds[kind]
+        pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]

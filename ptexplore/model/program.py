@@ -1,0 +1,99 @@
+"""A whole program as it was recorded: paths of Python calls, kinds of operator calls, and how often each was made.
+
+What is kept grows with what differs, not with what repeats. `probe/recording.py` folds the calls; these records are
+the schema of what it sends and of saved traces, and `scripts/json-docs` makes tables of docs/json.md from them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from ptexplore.model.places import SourceRef
+from ptexplore.model.tensors import RecordedInput, Transform
+
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Nanoseconds: TypeAlias = Annotated[int, Meta(ge=0)]
+PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
+HOLE = -1  # among what a kind called: Python ran there
+
+
+class CallPath(Struct, frozen=True):
+    """One path of Python calls: what is at its end, and how often it was taken from the path before it."""
+
+    kind: PathKind  # a function of `torch`, of the `user`'s, a `module`, a `builtin`, `imports`, a `thread`
+    name: str  # qualified: of a function its own, of a module that within the outermost one, of a builtin Python's
+    calls: Count  # how often; of `imports` how many modules
+    time: Nanoseconds  # from entry to exit, of all calls
+    parent: Count | None = None  # the number of the path that it goes on from
+    line: Count | None = None  # the caller's line
+    file: str | None = None  # where the function, or the module's forward, is written
+    first: Count | None = None  # the first line of its code, that of its first decorator
+    source: SourceRef | None = None  # the line of its `def`, of what has a row in the view of modules
+    type: str | None = None  # of a module: its class
+    table: str | None = None  # of a builtin: the PyMethodDef table that has it
+    method: str | None = None  # of a builtin: its name in that table
+
+
+class LocalSets(Struct, frozen=True):
+    """Thread-local sets of dispatch keys that calls were made with, as they were read at them."""
+
+    include: Count  # the include set as a number
+    exclude: Count  # the exclude set as a number
+    transforms: tuple[Transform, ...] = ()  # the function transforms that were on, outermost first
+
+
+class OperatorKind(Struct, frozen=True):
+    """An operator, or a node of backward, with what it called: all calls of the kind differ by their sizes alone."""
+
+    type: Literal["op", "node", "engine", "user", "script"]  # what the profiler recorded
+    name: str  # as the profiler has it
+    overload: str | None = None  # of an `op`, where torch records it
+    counted: bool = False  # of an `op`: autograd gave it a sequence number
+    inputs: tuple[RecordedInput, ...] = ()  # of an `op`: those of the first such call
+    inside: tuple[tuple[int, int | None], ...] = ()  # what it called: the kind (-1: Python ran), and sequence numbers
+    # above that of the innermost counted call around it
+    sizes: tuple[tuple[tuple[int, ...], ...], ...] = ()  # the sizes of its tensors that were seen, in this order
+
+
+class OperatorRoute(Struct, frozen=True):
+    """One way by which operators were called: the kind, the builtin that Python came by, the thread-local sets."""
+
+    kind: Count  # the number of the kind
+    sets: Count  # the number of the sets
+    table: str | None = None  # the PyMethodDef table of the builtin; null where Python came by operator syntax
+    method: str | None = None  # the builtin's name in that table
+    recorded: Count | None = None  # of a node: the number of the route of the call that recorded it
+    offset: int | None = None  # and which of the sequence numbers of that call the node has
+    observation: Count | None = None  # the first observation of the session that it was concluded from
+    hops: tuple[Count, ...] = ()  # the ids of the hops that show what such a call does
+
+
+class OperatorCalls(Struct, frozen=True):
+    """Calls of one route, of the same sizes, from one path."""
+
+    path: Count  # the number of the path
+    route: Count  # the number of the route
+    shape: Count  # which of the kind's sizes
+    calls: Count  # how many
+    time: Nanoseconds  # from entry to exit, of all of them
+    saved: Count = 0  # bytes of what they saved for backward, each storage counted once
+    recorded: Count | None = None  # of nodes of backward: the number of the calls that recorded them
+
+
+class Program(Struct, frozen=True):
+    """What a program ran, recorded in one run and folded by what differs."""
+
+    paths: tuple[CallPath, ...]  # every path, each behind the one that it goes on from
+    sets: tuple[LocalSets, ...]  # every pair of thread-local sets that was read
+    kinds: tuple[OperatorKind, ...]  # every kind of operator call
+    routes: tuple[OperatorRoute, ...]  # every route by which an operator was called from Python, or a node ran
+    calls: tuple[OperatorCalls, ...]  # how often each route was taken, from where
+    order: str  # in which order, packed: row numbers of `calls` from 1, 0 where what Python ran inside a call ends
+    ordered: Count  # how many numbers that are
+    wall: Nanoseconds  # how long the recorded run took
+    overhead: Nanoseconds  # about how much of that recording took
+    backwards: Count = 0  # how often backward was called
+    failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
+    cuts: tuple[str, ...] = ()  # what is not told, in words

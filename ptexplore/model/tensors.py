@@ -1,0 +1,40 @@
+"""What recorders tell of tensors: those that operators were given, and what function transforms put around them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, Struct
+
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+
+
+class RecordedTensor(Struct, frozen=True):
+    """A tensor that an operator was given, as the profiler records it."""
+
+    impl: int = 0  # the address of its TensorImpl
+    device: str = "cpu"  # `cpu`, `cuda:0`
+    layout: str = "strided"  # `strided`, `sparse_coo`, …
+    dtype: str = ""  # `float32`
+    sizes: tuple[int, ...] = ()  # its shape
+
+
+# A tensor, a list, a number or a short text; None for anything else. Lists deeper than those hold nothing that is read.
+RecordedItem: TypeAlias = RecordedTensor | tuple[Any, ...] | bool | int | float | str | None
+RecordedInput: TypeAlias = RecordedTensor | tuple[RecordedItem, ...] | bool | int | float | str | None
+
+
+class Transform(Struct, frozen=True):
+    """A function transform of torch.func that is on."""
+
+    level: int  # 1 is the outermost
+    kind: str  # `Vmap`, `Grad`, `Jvp`, `Functionalize`
+
+
+class TensorLayer(Struct, frozen=True):
+    """A tensor, or a wrapper that a transform put around it."""
+
+    impl: int  # the address of its TensorImpl
+    raw: Count  # its key set as a number
+    level: int | None = None  # of a wrapper: the level of its transform
+    dim: int | None = None  # of a wrapper: the batch dimension that it hides

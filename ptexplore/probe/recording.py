@@ -1,0 +1,833 @@
+"""Record a whole program in one run, folded as it goes: what is kept grows with what differs, not with what repeats.
+
+Three recorders run together. A profile function sees Python's calls and keeps the path of those that matter: your
+functions, modules, torch's own functions, builtins. A marker in the profiler's event tree stands for each, so that
+operators nest in it exactly. Where no operator is open the profiler is stopped and started again, and its tree is
+folded: an operator call becomes one of its path's operator kinds, a count and a time, and the tree is dropped.
+
+A kind is an operator with what it called, whatever the sizes: name, overload, each input's dtype, device, layout and
+number of dimensions, whether autograd counted it, and the same of each operator inside. A route is a kind with the
+builtin that Python came by, the thread-local sets, and, of a node of backward, the route that recorded it.
+
+What the hooks found is put back by leaving the context. Nothing here calls an operator.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import functools
+import hashlib
+import importlib
+import inspect
+import os
+import site
+import struct
+import sys
+import sysconfig
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from types import CodeType, FrameType, ModuleType
+from typing import Any, ClassVar
+
+import torch
+
+from . import events
+from . import torch_api as api
+
+RECORDER = "recording"
+MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
+SLICE = 4_000  # markers after which the profiler is started anew
+TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
+EVENTS = 20_000  # operators and markers that one slice should hold
+PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
+DEPTH = 150  # functions within one another that are told apart
+KINDS = 20_000  # kinds of operator calls
+SHAPES = 64  # sizes that are told apart of one kind
+COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more
+END = 0  # in the order of calls: what Python ran inside an operator ends here
+HOLE = (-1, None)  # among a kind's operators: Python ran here
+COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
+BACKWARDS = 3  # calls of backward whose saved tensors are looked at
+SAMPLED = 64  # of so many calls of the profile function one is timed
+OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+LIBRARIES = tuple(
+    {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
+    | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
+)
+CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+FOLDED = {torch.nn.Module._call_impl.__code__}
+BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
+FRAME, BUILTIN = False, True
+BOOTSTRAP: Any = importlib._bootstrap
+
+
+class Path:
+    """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
+
+    __slots__ = ("calls", "children", "depth", "hot", "index", "label", "line", "parent", "seen", "time")
+
+    def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
+        self.index, self.parent, self.label, self.line = index, parent, label, line
+        self.children: dict[Any, Path] = {}
+        self.depth: int = parent.depth + 1 if parent is not None else 0
+        self.calls = self.time = self.seen = 0
+        self.hot = label.timed or label.kind in ("module", "user", "imports", "thread", "program")  # its time is wanted
+
+    def told(self) -> dict[str, Any]:
+        parent = self.parent.index if self.parent is not None else None
+        return {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`."""
+
+    kind: str
+    name: str  # qualified: of a function its own, of a module that within the outermost module
+    file: str | None = None
+    first: int | None = None  # the line of its def
+    type: str | None = None  # of a module its class
+    table: str | None = None  # of a builtin
+    method: str | None = None
+    timed: bool = False  # a function of torch's that has a row of its own
+
+    def told(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if value is not None and key != "timed"}
+
+
+@dataclass
+class Slot:
+    """An open path of one thread: its frame, whether a builtin that the frame calls, and its marker, if it has one."""
+
+    frame: FrameType | None
+    builtin: bool
+    path: Path
+    sets: int
+    mark: Any = None
+
+
+@dataclass
+class Thread:
+    """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on."""
+
+    stack: list[Slot]
+    sets: int = 0
+    importing: int = 0
+    names: dict[int, tuple[Any, str]] = field(default_factory=dict)
+
+
+class Recorder:
+    """Records from `start` to `stop`; `told` then has everything, as plain data."""
+
+    active: ClassVar[Recorder | None] = None  # the one that records now
+
+    def __init__(self, user_files: Iterable[str] = ()) -> None:
+        self._user_files = frozenset(map(os.path.realpath, user_files))
+        self._labels: dict[CodeType, Label | None] = {}
+        self._builtins: dict[Any, Label | None] = {}
+        self._module_labels: dict[tuple[str, type], Label] = {}
+        self._paths: list[Path] = []
+        self._marks: dict[str, tuple[Path, int]] = {}
+        self._free: dict[tuple[int, int], list[Any]] = {}
+        self._sets: dict[Any, int] = {}
+        self._local = threading.local()
+        self._threads: list[Thread] = []
+        self._main = threading.get_ident()
+        self._busy = False
+        self._left = SLICE
+        self._asked, self._hook_calls_before = False, 0
+        self._stopped = threading.Event()
+        self._pending: Any = None
+        self._failed: Path | None = None  # the builtin that has just raised
+        self._profile: Any = None
+        self._before: tuple[Any, Any] = (None, None)
+        self._fold = Fold()
+        self.cuts: list[str] = []
+        self.began = self.ended = 0
+        self._hook_calls = self._hook_timed = self._hook_time = 0
+        self.slicing = 0  # nanoseconds
+        self._backwards = 0
+        self.root = self._new_path(None, Label("program", "program"), None)
+
+    # --- paths ---
+
+    def _new_path(self, parent: Path | None, label: Label, line: int | None) -> Path:
+        path = Path(len(self._paths), parent, label, line)
+        self._paths.append(path)
+        return path
+
+    def _below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
+        """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
+        path = parent.children.get(key)
+        if path is None:
+            if len(self._paths) >= PATHS or parent.depth >= DEPTH:
+                what = f"calls nest over {DEPTH} deep" if parent.depth >= DEPTH else f"there are over {PATHS} paths"
+                self._cut(f"{what}: what lies deeper is counted for the call it lies in")
+                return parent
+            path = parent.children[key] = self._new_path(parent, label, line())
+        return path
+
+    def _cut(self, text: str) -> None:
+        if text not in self.cuts:
+            self.cuts.append(text)
+
+    # --- the profile function ---
+
+    def hook(self, frame: FrameType, event: str, argument: Any) -> None:
+        """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+        self._hook_calls += 1
+        timed = self._hook_calls % SAMPLED == 0
+        began = time.perf_counter_ns() if timed else 0
+        compiler = api.set_frame_compiler(None)
+        self._busy = True
+        try:
+            self._happened(frame, event, argument)
+        finally:
+            self._busy = False
+            if compiler is not None:
+                api.set_frame_compiler(compiler)
+        if timed:
+            self._hook_timed += 1
+            self._hook_time += time.perf_counter_ns() - began
+
+    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
+        try:
+            thread: Thread = self._local.thread
+        except AttributeError:
+            thread = self._new_thread()
+        innermost = thread.stack[-1]
+        if event == "call":
+            code = frame.f_code
+            try:
+                label = self._labels[code]
+            except KeyError:
+                label = self._labels[code] = self._classified(code)
+            if label is not None:
+                self._called(thread, frame, code, label)
+        elif event == "return":
+            if innermost.frame is frame:
+                self._leave(thread)
+            elif self._labels.get(frame.f_code) is not None:
+                self._unwind(thread, frame)
+        elif event == "c_call":
+            self._builtin_called(thread, frame, argument)
+        elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
+            self._failed = innermost.path if event == "c_exception" else None
+            self._builtin_left(thread, innermost)
+
+    def _builtin_called(self, thread: Thread, frame: FrameType, builtin: Any) -> None:
+        kind = type(getattr(builtin, "__self__", None))
+        key = builtin if kind is ModuleType else (kind, builtin.__name__)
+        try:
+            label = self._builtins[key]
+        except KeyError:
+            label = self._builtins[key] = self._builtin(builtin)
+        if label is not None:
+            self._enter_builtin(thread, frame, label)
+
+    def _builtin_left(self, thread: Thread, slot: Slot) -> None:
+        self._leave(thread)
+        if not slot.path.label.name:  # one of torch's own helpers, which may have changed the sets
+            self._look_at_sets(thread)
+        if self._left <= 0:
+            self._slice_if_safe()
+
+    def _new_thread(self) -> Thread:
+        path = self.root
+        if threading.get_ident() != self._main:
+            name = threading.current_thread().name
+            path = self._below(self.root, ("thread", name), Label("thread", name), lambda: None)
+        thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)])
+        thread.sets = self._read_sets()
+        self._threads.append(thread)
+        return thread
+
+    def _classified(self, code: CodeType) -> Label | None:
+        """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
+        file, name = code.co_filename, code.co_name
+        if code is CALL:
+            return Label("module", "")
+        if code in FOLDED or (name.startswith("<") and name not in ("<module>", "<lambda>")):
+            return None
+        if not code.co_flags & inspect.CO_NEWLOCALS and name != "<module>":
+            return None  # the body of a class
+        qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
+        if file.startswith((OURS, "<frozen")):
+            return None
+        if file.startswith(api.TORCH_DIR + os.sep):
+            return Label("torch", qualname, file, code.co_firstlineno, timed=_is_timed(file, name))
+        real = os.path.realpath(file)
+        if real not in self._user_files and real.startswith(LIBRARIES) and name != "forward":
+            return None
+        return Label("user", qualname, file, code.co_firstlineno)
+
+    def _builtin(self, builtin: Any) -> Label | None:
+        known = api.identify(builtin)
+        if known is None:
+            return None
+        table, method = known
+        internal = api.is_internal(table)  # its name is empty then: the sets may be others after it
+        return Label("builtin", "" if internal else api.public_name(table, method), table=table, method=method)
+
+    def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
+        outer, back = thread.stack[-1], frame.f_back
+        direct = back is not None and back is outer.frame
+        key: Any = (code, back.f_lasti if direct and back is not None else None)
+        if code is CALL:
+            label = self._module(thread, frame)
+            key = (label, key[1])
+        elif label.timed:
+            label = self._of_class(frame, label)
+            key = (label, key[1])
+            if code in BACKWARD:
+                self._saved(frame.f_locals.get(BACKWARD[code]))
+        path = self._below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
+        path.calls += path is not outer.path
+        self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False)))
+
+    def _of_class(self, frame: FrameType, label: Label) -> Label:
+        """The label of a method with the class of the object that it is called on."""
+        owner = frame.f_locals.get("self")
+        return replace(label, type=type(owner).__qualname__) if owner is not None else label
+
+    def _module(self, thread: Thread, frame: FrameType) -> Label:
+        """A module by its name within the outermost one that is running; "" for that one itself."""
+        module = frame.f_locals.get("self")
+        kind = type(module)
+        if not any(slot.path.label.kind == "module" for slot in thread.stack):
+            thread.names = {}
+        held = thread.names.get(id(module))
+        if held is None and not thread.names and isinstance(module, torch.nn.Module):
+            thread.names = _names(module)
+            held = thread.names.get(id(module))
+        name = held[1] if held is not None and held[0] is module else "?"
+        known = self._module_labels.get((name, kind))
+        if known is None:
+            forward = getattr(getattr(kind, "forward", None), "__code__", None)
+            file, first = (forward.co_filename, forward.co_firstlineno) if forward is not None else (None, None)
+            known = Label("module", name, file, first, type=kind.__qualname__)
+            self._module_labels[name, kind] = known
+        return known
+
+    def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label) -> None:
+        outer = thread.stack[-1]
+        sets = self._look_at_sets(thread)
+        back = frame if frame is outer.frame else None
+        line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
+        path = self._below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
+        path.calls += path is not outer.path
+        self._enter(thread, Slot(frame, BUILTIN, path, sets))
+
+    def _enter(self, thread: Thread, slot: Slot) -> None:
+        self._failed = None  # something else runs
+        thread.stack.append(slot)
+        path = slot.path
+        if path.hot or path.seen < COLD:
+            self._open(slot)
+
+    def _open(self, slot: Slot) -> None:
+        """Open a slot's marker, anew or one that was closed before."""
+        key = (slot.path.index, slot.sets)
+        free = self._free.get(key)
+        if free:
+            mark = free.pop()
+        else:
+            name = f"{MARK}{key[0]}.{key[1]}"
+            self._marks[api.MARK + name] = slot.path, slot.sets
+            mark = api.marker(name)
+        slot.mark = mark
+        slot.path.seen += 1
+        self._left -= 1
+        mark.__enter__()
+
+    def _close(self, slot: Slot) -> None:
+        if slot.mark is not None:
+            slot.mark.__exit__(None, None, None)
+            self._free.setdefault((slot.path.index, slot.sets), []).append(slot.mark)
+            slot.mark = None
+
+    def _leave(self, thread: Thread) -> None:
+        if len(thread.stack) > 1:
+            self._close(thread.stack.pop())
+
+    def _unwind(self, thread: Thread, frame: FrameType) -> None:
+        """A function ends whose own calls' ends were not seen: code took the hook away meanwhile."""
+        if any(slot.frame is frame for slot in thread.stack):
+            while thread.stack[-1].frame is not frame or thread.stack[-1].builtin:
+                self._leave(thread)
+            self._leave(thread)
+
+    # --- thread-local sets ---
+
+    def _read_sets(self) -> int:
+        transforms = api.transforms()
+        read = (*api.local_bits(), tuple((layer["level"], layer["kind"]) for layer in transforms))
+        return self._sets.setdefault(read, len(self._sets))
+
+    def _look_at_sets(self, thread: Thread, *, around: bool = True) -> int:
+        """The thread-local sets now; `around`: the open function's marker tells them from here on, if they changed."""
+        sets = self._read_sets()
+        if sets != thread.sets:
+            thread.sets = sets
+            slot = thread.stack[-1]
+            if around and slot.mark is not None and not slot.builtin:
+                self._close(slot)
+                slot.sets = sets
+                self._open(slot)
+        return sets
+
+    # --- slices ---
+
+    def _slice_if_safe(self) -> None:
+        """Fold what the profiler has, if no builtin is at work in any thread."""
+        if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
+            if self._left < -50 * SLICE and self._left % SLICE == 0:
+                self._cut("the profiler could not be stopped for long, since an operator was always at work")
+            return
+        self._slice()
+
+    def _slice(self) -> None:
+        began = time.perf_counter_ns()
+        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
+        for slot in reversed(open_slots):
+            self._close(slot)
+        self._profile.__exit__(None, None, None)
+        self._fold.take(self._profile, self._marks, self.root)
+        self._left = SLICE
+        self._profile = api.profiler()
+        self._profile.__enter__()
+        self._main_marker()
+        for slot in open_slots:
+            self._open(slot)
+        self.slicing += time.perf_counter_ns() - began
+
+    def _main_marker(self) -> None:
+        with api.marker(events.MAIN):
+            pass
+
+    def _tick(self, *_: Any) -> int:
+        """Called by Python's main thread between two of its instructions, however little it calls."""
+        self._asked = False
+        hook = sys.getprofile()
+        if self._profile is not None and not self._busy and hook is not None:
+            # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
+            sys.setprofile(None)
+            try:
+                self._slice_if_safe()
+            finally:
+                sys.setprofile(hook)
+        return 0
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(TICK):
+            if not self._asked and self._hook_calls == self._hook_calls_before:
+                self._asked = True
+                ctypes.pythonapi.Py_AddPendingCall(self._pending, None)
+            self._hook_calls_before = self._hook_calls
+
+    # --- saved tensors ---
+
+    def _saved(self, given: Any) -> None:
+        """Before a backward: the bytes of every tensor that its graph saved, by the operator call that saved it."""
+        self._backwards += 1
+        if self._backwards > BACKWARDS or self._profile is None or threading.get_ident() != self._main:
+            return
+        starts = given if isinstance(given, (list, tuple)) else (given,)
+        nodes = [t.grad_fn for t in starts if isinstance(t, torch.Tensor) and t.grad_fn is not None]
+        if nodes:
+            self._slice_if_safe()
+            self._fold.saved(nodes)
+
+    # --- the run ---
+
+    @property
+    def digest(self) -> str:
+        """A hash of the names of all operators and nodes in the order in which they were folded."""
+        return self._fold.digest.hexdigest()
+
+    @property
+    def overhead(self) -> int:
+        """About how many nanoseconds recording itself took: the folding exactly, the profile function by samples."""
+        each = self._hook_time / self._hook_timed if self._hook_timed else 0.0
+        return self.slicing + int(each * self._hook_calls)
+
+    def start(self) -> None:
+        """Begin to record this thread, and threads that it starts."""
+        Recorder.active = self
+        api.compile_never(Recorder.hook.__code__)
+        self._before = sys.getprofile(), threading.getprofile()
+        self._profile = api.profiler()
+        self._profile.__enter__()
+        self._main_marker()
+        self._new_thread()
+        self._pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._tick)
+        self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
+        self._watcher.start()
+        self._find_and_load = BOOTSTRAP._find_and_load
+        BOOTSTRAP._find_and_load = _import_function(self)
+        threading.setprofile(self.hook)
+        self.began = time.perf_counter_ns()
+        sys.setprofile(self.hook)
+
+    def stop(self) -> None:
+        """End, and put back what was found."""
+        Recorder.active = None
+        sys.setprofile(self._before[0])
+        self.ended = time.perf_counter_ns()
+        threading.setprofile(self._before[1])
+        BOOTSTRAP._find_and_load = self._find_and_load
+        self._stopped.set()
+        for thread in self._threads:
+            for slot in reversed(thread.stack):
+                self._close(slot)
+        profile, self._profile = self._profile, None
+        profile.__exit__(None, None, None)
+        self._fold.take(profile, self._marks, self.root)
+        self._watcher.join()
+        self.root.calls, self.root.time = 1, self.ended - self.began
+
+    def imported(self, load: Callable[..., Any], *given: Any) -> Any:
+        """Import a module without looking at what that calls: one row says that it was, and how long it took."""
+        thread: Thread | None = getattr(self._local, "thread", None)
+        if thread is None or thread.importing:
+            return load(*given)
+        thread.importing = 1
+        hook = sys.getprofile()
+        sys.setprofile(None)
+        label = self._labels.setdefault(_IMPORTS, Label("imports", "imports"))
+        assert label is not None
+        path = self._below(thread.stack[-1].path, "imports", label, lambda: None)
+        before, slot = len(sys.modules), Slot(None, FRAME, path, thread.sets)
+        thread.stack.append(slot)
+        self._open(slot)
+        try:
+            return load(*given)
+        finally:
+            if thread.stack[-1] is slot:
+                self._leave(thread)
+            path.calls += max(len(sys.modules) - before, 0)
+            thread.importing = 0
+            self._look_at_sets(thread)
+            sys.setprofile(hook)
+
+    def told(self) -> dict[str, Any]:
+        """Everything that was recorded, as plain data: model/recording.py has the records."""
+        fold = self._fold
+        sets = [
+            {"include": include, "exclude": exclude, "transforms": [{"level": n, "kind": kind} for n, kind in layers]}
+            for include, exclude, layers in self._sets
+        ]
+        cuts = [*self.cuts, *fold.cuts]
+        return {
+            "paths": [path.told() for path in self._paths],
+            "sets": sets,
+            "wall": self.ended - self.began,
+            "overhead": self.overhead,
+            "backwards": self._backwards,
+            **({"failed": self._failed.index} if self._failed is not None else {}),
+            "cuts": cuts,
+            **fold.told(self._paths),
+        }
+
+
+def _is_timed(file: str, name: str) -> bool:
+    """Whether a function of torch's has a row of its own: an optimizer's, backward, what loads data."""
+    inside = file.removeprefix(api.TORCH_DIR + os.sep)
+    if inside.startswith("optim" + os.sep):
+        return name in ("step", "zero_grad")
+    if inside.startswith(os.path.join("utils", "data")):
+        return name == "__next__"
+    return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
+
+
+_IMPORTS = (lambda: None).__code__  # stands for what is imported among the functions that have a label
+
+
+def _forked() -> None:
+    """A child that the program forked is not recorded."""
+    recorder, Recorder.active = Recorder.active, None
+    if recorder is not None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+        BOOTSTRAP._find_and_load = recorder._find_and_load
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def _import_function(recorder: Recorder) -> Callable[..., Any]:
+    """What stands in for importlib's own function meanwhile; its frame is left out of tracebacks like importlib's."""
+    names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
+    text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
+    exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
+    found: Callable[..., Any] = names["_find_and_load"]
+    return found
+
+
+def _names(root: Any) -> dict[int, tuple[Any, str]]:
+    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
+    return {id(module): (module, name) for name, module in root.named_modules()}
+
+
+# --- folding ---
+
+
+@dataclass
+class Row:
+    """Calls of one kind, of one size, from one path: how many, and their nanoseconds together."""
+
+    calls: int = 0
+    time: int = 0
+    saved: int = 0
+
+
+@dataclass
+class Kind:
+    """An operator (or node of backward) with what it called. `first`: the first such call's own data.
+
+    `inside`: of each operator in it the kind, and by how much its autograd sequence number is above that of what is
+    around it, None where it has none; HOLE for a place where Python ran.
+    """
+
+    first: dict[str, Any]
+    inside: tuple[tuple[int, int | None], ...]
+    shapes: dict[Any, int] = field(default_factory=dict)
+
+
+class Fold:
+    """Folds event trees: kinds, rows of calls, and the order in which they were made."""
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = []
+        self._kinds: dict[Any, int] = {}
+        self.rows: list[Row] = [Row()]  # 0 is END
+        self._rows: dict[Any, int] = {(): END}
+        self._order: list[int] = []
+        self._packed: list[bytes] = []
+        self._packer = zlib.compressobj(6)
+        self._count = 0
+        self._sequences: dict[int, tuple[int, int]] = {}  # of the call that has a number: its row, the number in it
+        self._seen: list[int] = []
+        self._first: int | None = None  # the first sequence number of the call that is being folded
+        self.digest = hashlib.sha1(usedforsecurity=False)
+        self.cuts: list[str] = []
+        self._marks: dict[str, tuple[Path, int]] = {}
+
+    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
+        """Fold what one profile saw."""
+        self._marks = marks
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
+        try:
+            roots = api.event_roots(profile)
+            main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
+            roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+            self._walk(roots, root, 0)
+        finally:
+            sys.setrecursionlimit(limit)
+        packed = self._packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
+        self._count += len(self._order)
+        if packed:
+            self._packed.append(packed)
+        self._order.clear()
+        if len(self._sequences) > 1 << 20:
+            self._sequences.clear()
+
+    def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
+        for event in trees:
+            fields = api.operator_fields(event)
+            name = event.name
+            if name.startswith(api.MARK):
+                marked = self._marks.get(name)
+                if marked is not None:
+                    inner = marked[0]
+                    inner.time += event.duration_time_ns if inner.label.kind != "program" else 0
+                    self._walk(event.children, *marked)
+            elif fields is None or _scope(fields) == "USER_SCOPE":
+                self._walk(event.children, path, sets)
+            else:
+                self._unit(event, fields, path, sets)
+
+    def _unit(self, event: Any, fields: Any, path: Path, sets: int) -> None:
+        """One operator call, or one node that the engine ran, with all that it called."""
+        position = len(self._order)
+        self._order.append(END)
+        outer, self._seen, self._first = (self._seen, self._first), [], None
+        path.hot = True
+        inputs: list[Any] = []
+        kind, sequence = self._kind(event, fields, path, sets, inputs, None)
+        recorded = self._sequences.get(sequence) if self.kinds[kind].first["type"] in NODES else None
+        key = (path.index, sets, kind, self._shape(kind, inputs), recorded)
+        number = self._rows.get(key)
+        if number is None:
+            number = self._rows[key] = len(self.rows)
+            self.rows.append(Row())
+        row = self.rows[number]
+        row.calls += 1
+        row.time += event.duration_time_ns
+        self._order[position] = number
+        for seen in self._seen:
+            self._sequences[seen] = number, seen - min(self._seen)
+        self._seen, self._first = outer
+
+    def _kind(
+        self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
+    ) -> tuple[int, int]:
+        """The kind of a call, and its sequence number. `around`: the number of the innermost call around that has one.
+
+        What Python ran inside it is folded as calls of its own, from its own paths.
+        """
+        name = event.name
+        self.digest.update(name.encode(errors="replace"))
+        sequence = int(fields.sequence_number)
+        type_ = "engine" if name.startswith(events.ENGINE) else TYPES.get(_scope(fields), "op")
+        given: Any = ()
+        overload = None
+        counted = type_ == "op" and 0 <= sequence < COUNTED
+        if type_ == "op":
+            overload = getattr(event, "overload_name", None) if api.records_overloads() else None
+            given = tuple(_signature(value, sizes) for value in fields.inputs)
+            if counted:
+                self._seen.append(sequence)
+                self._first = sequence if self._first is None else self._first
+                around = sequence
+        inside: list[tuple[int, int | None]] = []
+        for child in event.children:
+            of_child = api.operator_fields(child)
+            if child.name.startswith(api.MARK):
+                length = len(self._order)
+                self._walk((child,), path, sets)
+                if len(self._order) > length:
+                    self._order.append(END)
+                    inside.append(HOLE)
+            elif of_child is not None:
+                inside.append(self._inside(child, of_child, path, sets, around))
+        key = (type_, name, overload, given, counted, tuple(inside))
+        number = self._kinds.get(key)
+        if number is None:
+            first: dict[str, Any] = {"type": type_, "name": name}
+            if type_ == "op":
+                inputs = [events.recorded_input(value) for value in fields.inputs]
+                first |= {"overload": overload, "counted": counted, "inputs": inputs}
+            number = self._kinds[key] = len(self.kinds)
+            self.kinds.append(Kind(first, tuple(inside)))
+        return number, sequence
+
+    def _inside(self, event: Any, fields: Any, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
+        """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
+        kind, sequence = self._kind(event, fields, path, sets, [], around)
+        if not self.kinds[kind].first.get("counted"):
+            return kind, None
+        base = around if around is not None else self._first
+        return kind, sequence - (base if base is not None else sequence)
+
+    def _shape(self, kind: int, sizes: list[Any]) -> int:
+        """Which of a kind's sizes these are; all after the first so many are one."""
+        shapes = self.kinds[kind].shapes
+        known = tuple(sizes)
+        number = shapes.get(known)
+        if number is None:
+            number = min(len(shapes), SHAPES)
+            if number < SHAPES:
+                shapes[known] = number
+            elif f"sizes beyond the first {SHAPES} of an operator are counted as one" not in self.cuts:
+                self.cuts.append(f"sizes beyond the first {SHAPES} of an operator are counted as one")
+        return number
+
+    def saved(self, nodes: list[Any]) -> None:
+        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""
+        told = sorted(api.saved_storages(nodes), key=lambda one: one[0])
+        counted = set()
+        for sequence, address, size in told:
+            known = self._sequences.get(sequence)
+            if known is not None and address not in counted:
+                counted.add(address)
+                self.rows[known[0]].saved += size
+
+    def told(self, paths: list[Path]) -> dict[str, Any]:
+        packed = b"".join(self._packed) + self._packer.flush()
+        routes: dict[Any, int] = {}
+        route_of: list[int] = [-1]  # by row
+        calls = []
+        for key, row in zip(self._rows, self.rows, strict=True):
+            if not key:
+                continue
+            path, sets, kind, shape, recorded = key
+            label = paths[path].label
+            builtin = (label.table, label.method) if label.kind == "builtin" and label.name else None
+            maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
+            route = routes.setdefault((builtin, sets, kind, maker), len(routes))
+            route_of.append(route)
+            call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
+            call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
+            calls.append(call | ({"saved": row.saved} if row.saved else {}))
+        kinds = [
+            {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}
+            for kind in self.kinds
+        ]
+        return {
+            "kinds": kinds,
+            "routes": [_route(*key) for key in routes],
+            "calls": calls,
+            "order": base64.b64encode(packed).decode(),
+            "ordered": self._count,
+        }
+
+
+def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None) -> dict[str, Any]:
+    table, method = builtin or (None, None)
+    recorded, offset = maker or (None, None)
+    told = {"sets": sets, "kind": kind, "table": table, "method": method, "recorded": recorded, "offset": offset}
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _scope(fields: Any) -> str:
+    known = _SCOPES.get(fields.scope)
+    return known if known is not None else _SCOPES.setdefault(fields.scope, str(fields.scope).rpartition(".")[2])
+
+
+_SCOPES: dict[Any, str] = {}
+TYPES = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
+NODES = ("engine", "node")
+
+
+@functools.cache
+def _word(value: Any) -> str:
+    return str(value)
+
+
+def _signature(value: Any, sizes: list[Any]) -> Any:
+    """What of an input decides the kind: a tensor's dtype, device, layout and dimensions; of others the type alone.
+
+    The sizes go to `sizes`.
+    """
+    if api.is_tensor_metadata(value):
+        size = tuple(value.sizes)
+        sizes.append(size)
+        return (_word(value.dtype), _word(value.device), _word(value.layout), len(size))
+    if isinstance(value, (list, tuple)):
+        inner = [_signature(item, sizes) for item in value[:4096]]
+        return (tuple(dict.fromkeys(inner)), "list")
+    return type(value).__name__
+
+
+@contextmanager
+def recording(user_files: Iterable[str] = ()) -> Iterator[Recorder]:
+    """Record this thread, and those that it starts, while the context is open."""
+    recorder = Recorder(user_files)
+    recorder.start()
+    try:
+        yield recorder
+    finally:
+        with suppress(Exception) if sys.exc_info()[0] is not None else _nothing():
+            recorder.stop()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

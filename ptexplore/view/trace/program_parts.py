@@ -1,0 +1,259 @@
+"""A recorded program as parts to read: its modules, your functions, backward, the optimizer, what loads data, imports.
+
+Torch's own functions are folded into the part that called them. Parts that ran the same operators on the same sizes
+side by side are one part with several names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ptexplore.model.places import SourceRef
+from ptexplore.model.program import CallPath, OperatorKind, Program
+
+PartKind = Literal["program", "thread", "imports", "user", "module", "backward", "optimizer", "data"]
+NODES = ("engine", "node")
+_DIGITS = re.compile(r"\d+")
+TORCH = "/torch/"
+ENGINE = "autograd::engine::evaluate_function: "
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOperators:
+    """Calls of one operator, or runs of one node of backward, that a part made itself: `routes` are their numbers."""
+
+    name: str
+    calls: int
+    time: int  # nanoseconds
+    routes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a program, of all its calls: times in nanoseconds, from entry to exit.
+
+    `backward` is the time of the nodes that its operators recorded, `operators` how many operators it called from
+    Python, or nodes called, those of its parts included; `saved` the bytes that these keep for backward.
+    """
+
+    kind: PartKind
+    name: str  # of a module within the outermost one: `blocks.0.attn`
+    type: str | None
+    calls: int
+    time: int
+    backward: int
+    operators: int
+    saved: int
+    source: SourceRef | None
+    own: tuple[OwnOperators, ...] = ()
+    parts: tuple[Part, ...] = ()
+    names: tuple[str, ...] = ()  # of parts alike, which are shown as one: all their names
+
+    @property
+    def own_time(self) -> int:
+        """The time that its parts did not take."""
+        return max(self.time - sum(part.time for part in self.parts), 0)
+
+    def walk(self) -> Iterator[Part]:
+        """The part and all inside of it, outermost first."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+
+@dataclass(eq=False)
+class _Gathered:
+    """A part while it is gathered. `inside`: its parts by what tells them apart, in the order of their first calls."""
+
+    kind: PartKind
+    path: CallPath
+    name: str
+    outer: _Gathered | None = None
+    calls: int = 0
+    time: int = 0
+    backward: int = 0
+    saved: int = 0
+    operators: int = 0
+    source: SourceRef | None = None
+    inside: dict[object, _Gathered] = field(default_factory=dict)
+    own: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)  # route, calls, time
+    sizes: list[tuple[int, int, int]] = field(default_factory=list)  # route, shape, calls
+
+
+def parts_of(program: Program, script: str) -> Part:
+    """The parts of a program, the program itself outermost; `script` is its name."""
+    root = _Gathered("program", program.paths[0], script)
+    owners = [root]
+    for path in program.paths[1:]:
+        outer = owners[path.parent or 0]
+        owners.append(_owner(path, outer))
+    root.calls, root.time = 1, program.wall
+    for calls in program.calls:
+        _count(program, owners, calls.path, calls.route, (calls.shape, calls.calls, calls.time, calls.saved))
+        if calls.recorded is not None and calls.recorded < len(program.calls):
+            recorder = program.calls[calls.recorded].path
+            for part in _outwards(owners[recorder]):
+                part.backward += calls.time
+    return _finished(root)[0]
+
+
+def _outwards(part: _Gathered | None) -> Iterator[_Gathered]:
+    while part is not None:
+        yield part
+        part = part.outer
+
+
+def _count(
+    program: Program, owners: Sequence[_Gathered], path: int, route: int, told: tuple[int, int, int, int]
+) -> None:
+    shape, calls, time, saved = told
+    owner, kind = owners[path], program.kinds[program.routes[route].kind]
+    if kind.type not in ("user", "script"):
+        owner.own.setdefault(operator_name(kind), []).append((route, calls, time))
+    owner.sizes.append((route, shape, calls))
+    called = calls * (_called_by_node(program, kind) if kind.type in NODES else int(kind.type == "op"))
+    for part in _outwards(owner):
+        part.operators += called
+        part.saved += saved
+
+
+def operator_name(kind: OperatorKind) -> str:
+    """The name of an operator without `aten::`, of a node without what stands around it."""
+    return kind.name.removeprefix(ENGINE).removeprefix("aten::").rpartition("::")[2]
+
+
+def _called_by_node(program: Program, kind: OperatorKind) -> int:
+    """How many operators a node calls itself: not those that these call."""
+    called = (program.kinds[number] for number, _ in kind.inside if number >= 0)
+    return sum(_called_by_node(program, inner) if inner.type in NODES else int(inner.type == "op") for inner in called)
+
+
+def _owner(path: CallPath, outer: _Gathered) -> _Gathered:
+    """The part that a path's end is, or belongs to; made on first sight."""
+    kind = _kind(path)
+    if kind is None or (path.kind == "user" and _is_forward(path, outer)):
+        return outer
+    if kind == outer.kind and kind != "module" and (outer.name, outer.path.file) == (_name(path), path.file):
+        outer.calls += path.calls  # it called itself: its time is in that of the outer call
+        return outer
+    if kind == outer.kind == "backward":
+        return outer
+    if outer.kind == "program" and path.name == "<module>":
+        outer.source = path.source
+        return outer
+    key = (kind, path.name, path.type, path.file, path.first)
+    part = outer.inside.get(key)
+    if part is None:
+        part = outer.inside[key] = _Gathered(kind, path, _name(path), outer)
+        part.source = path.source
+    part.calls += path.calls
+    part.time += path.time
+    return part
+
+
+def _kind(path: CallPath) -> PartKind | None:
+    """What part a path's end is; None for what is folded into the part that called it."""
+    if path.kind in ("thread", "imports", "user", "module"):
+        return path.kind
+    if path.kind != "torch":
+        return None
+    file, name = path.file or "", path.name.rpartition(".")[2]
+    if f"{TORCH}optim/" in f"/{file}":
+        return "optimizer" if name in ("step", "zero_grad") else None
+    if f"{TORCH}utils/data/" in f"/{file}":
+        return "data" if name == "__next__" else None
+    return (
+        "backward" if name in ("backward", "grad") and file.endswith(("_tensor.py", "autograd/__init__.py")) else None
+    )
+
+
+def _name(path: CallPath) -> str:
+    if path.kind == "torch" and (path.file or "").endswith("autograd/__init__.py"):
+        return f"torch.autograd.{path.name}"
+    return path.name
+
+
+def _is_forward(path: CallPath, outer: _Gathered) -> bool:
+    """Whether a function of the user's is the forward of the module around it: it is the module's part."""
+    return outer.kind == "module" and (path.file, path.first) == (outer.path.file, outer.path.first)
+
+
+Signature = tuple[object, ...]  # what parts have in common that ran the same operators on the same sizes
+
+
+def _finished(part: _Gathered) -> tuple[Part, Signature]:
+    """A part with its parts, alike ones joined; and its signature."""
+    inside = [_finished(inner) for inner in part.inside.values()]
+    own = [
+        OwnOperators(
+            name, sum(c for _, c, _ in told), sum(t for *_, t in told), tuple(dict.fromkeys(r for r, *_ in told))
+        )
+        for name, told in part.own.items()
+    ]
+    finished = Part(
+        kind=part.kind,
+        name=part.name,
+        type=part.path.type,
+        calls=part.calls,
+        time=part.time,
+        backward=part.backward,
+        operators=part.operators,
+        saved=part.saved,
+        source=part.source,
+        own=tuple(sorted(own, key=lambda operators: -operators.time)),
+        parts=tuple(_joined(inside)),
+    )
+    same = (part.kind, part.path.type if part.kind == "module" else part.name, part.source)
+    return finished, (*same, part.calls, tuple(sorted(part.sizes)), tuple(signature for _, signature in inside))
+
+
+def _joined(parts: Iterable[tuple[Part, Signature]]) -> Iterator[Part]:
+    """The parts in the order of their first calls; those that are alike as one, where the first of them stands.
+
+    Modules are joined if they stand side by side, or if their names differ by a number alone.
+    """
+    alike: list[tuple[Signature, list[Part]]] = []
+    for part, signature in parts:
+        same = next((held for other, held in alike if other == signature and _may_join(held, part, alike)), None)
+        if same is not None:
+            same.append(part)
+        else:
+            alike.append((signature, [part]))
+    for _, held in alike:
+        yield held[0] if len(held) == 1 else _as_one(held)
+
+
+def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature, list[Part]]]) -> bool:
+    if part.kind != "module":
+        return False
+    return alike[-1][1] is held or _DIGITS.sub("", held[-1].name) == _DIGITS.sub("", part.name)
+
+
+def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
+    """Parts of the same structure as one: sums, and the names of all, or those of the first."""
+    first = parts[0]
+    names = tuple(name for part in parts for name in part.names or (part.name,))
+    return replace(
+        first,
+        names=names if named else first.names,
+        calls=sum(part.calls for part in parts),
+        time=sum(part.time for part in parts),
+        backward=sum(part.backward for part in parts),
+        operators=sum(part.operators for part in parts),
+        saved=sum(part.saved for part in parts),
+        own=tuple(_sum_of_own(part.own for part in parts)),
+        parts=tuple(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False)),
+    )
+
+
+def _sum_of_own(given: Iterable[tuple[OwnOperators, ...]]) -> Iterator[OwnOperators]:
+    by_name: dict[str, list[OwnOperators]] = {}
+    for operators in given:
+        for own in operators:
+            by_name.setdefault(own.name, []).append(own)
+    for name, held in by_name.items():
+        routes = dict.fromkeys(route for own in held for route in own.routes)
+        yield OwnOperators(name, sum(own.calls for own in held), sum(own.time for own in held), tuple(routes))

@@ -1,0 +1,334 @@
+"""A recorded program holds what the plain profiler, hooks of modules and the sequence numbers of autograd tell."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ptexplore.capture.program import flaw_of, in_order, program_of
+from ptexplore.model.program import Program
+
+torch = pytest.importorskip("torch")
+nn, F = torch.nn, torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks() -> Iterator[None]:
+    before = held()
+    yield
+    assert held() == before
+
+
+def held() -> tuple[object, ...]:
+    """What a recorder hooks: Python's own functions, and torch's profiler and thread-local sets."""
+    return (
+        sys.getprofile(), sys.gettrace(), threading.getprofile(), importlib._bootstrap._find_and_load,
+        torch._C._autograd._profiler_enabled(), repr(torch._C._dispatch_tls_local_include_set()),
+        repr(torch._C._dispatch_tls_local_exclude_set()), threading.active_count(),
+    )  # fmt: skip
+
+
+def recorder() -> Any:
+    return importlib.import_module("ptexplore.probe.recording")
+
+
+def recorded(run: Callable[[], object]) -> Program:
+    torch.manual_seed(0)
+    with recorder().recording() as seen:
+        run()
+    program = program_of(seen.told())
+    assert flaw_of(program) is None
+    return program
+
+
+def plain(run: Callable[[], object]) -> list[str]:
+    """The operators and nodes that the profiler alone records, in order."""
+    torch.manual_seed(0)
+    with torch.autograd.profiler.profile(record_shapes=True) as profile:
+        run()
+    roots = list(profile.kineto_results.experimental_event_tree())
+    roots.sort(key=lambda event: event.start_time_ns)
+    return list(_names(roots))
+
+
+def _names(events: list[Any]) -> Iterator[str]:
+    for event in events:
+        if getattr(event.tag, "name", "") == "TorchOp" and "USER_SCOPE" not in str(event.extra_fields.scope):
+            yield event.name
+        yield from _names(event.children)
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad * 2 + x.detach() * 0
+
+
+class Net(nn.Module):
+    """A module called twice, a module inside of another one's list, operators of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = self.norm(layer(x)).relu() + x
+        return x
+
+
+def step(model: Any, *given: Any) -> Callable[[], None]:
+    def run() -> None:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(*given).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return run
+
+
+def hooked() -> None:
+    model = nn.Linear(3, 3)
+    model.register_forward_hook(lambda _m, _i, out: out * 2)
+    model.weight.register_hook(lambda grad: grad.clone())
+    model(torch.ones(2, 3)).sum().backward()
+
+
+def checkpointed() -> None:
+    model = Net()
+    x = torch.ones(2, 4, requires_grad=True)
+    torch.utils.checkpoint.checkpoint(model, x, use_reentrant=False).sum().backward()
+
+
+def twice() -> None:
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(3):
+        Twice.apply(x * 1).sum().backward()
+
+
+def double() -> None:
+    x = torch.ones(3, requires_grad=True)
+    (grad,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    grad.sum().backward()
+
+
+def loaded() -> None:
+    data = torch.utils.data.TensorDataset(torch.arange(6.0).view(6, 1))
+    for (x,) in torch.utils.data.DataLoader(data, batch_size=2):
+        x + 1
+
+
+def mapped() -> None:
+    torch.func.vmap(lambda x: torch.sin(x) + 1)(torch.ones(2, 3))
+
+
+def slots() -> None:
+    x = torch.ones(4)
+    for _ in range(300):
+        x = (x + 1) * 0.5
+
+
+def raised() -> None:
+    with contextlib.suppress(RuntimeError):
+        torch.ones(2) @ torch.ones(3)
+    torch.ones(2) + 1
+
+
+PROGRAMS = {
+    "net": step(Net(), torch.ones(2, 4)),
+    "encoder": step(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.ones(1, 3, 8)),
+    "lstm": lambda: nn.LSTM(3, 4)(torch.ones(5, 1, 3))[0].sum().backward(),
+    **{run.__name__: run for run in (hooked, checkpointed, twice, double, loaded, mapped, slots, raised)},
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("size", ["whole", "sliced"])
+def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str, monkeypatch) -> None:
+    run = PROGRAMS[name]
+    run()  # what only a first call does is done
+    if size == "sliced":
+        monkeypatch.setattr(recorder(), "SLICE", 5)
+    assert [kind.name for kind in in_order(recorded(run))] == plain(run)
+
+
+# --- modules, pairs of forward and backward, saved bytes ---
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 1))
+        self.short = nn.Identity()
+
+    def forward(self, x: Any) -> Any:
+        return torch.relu(self.body(x) + self.short(x))
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(7, 4)
+        self.inner = nn.Linear(4, 4)
+        self.again = self.inner  # one module under two names
+        self.head = nn.Linear(4, 7, bias=False)
+        self.head.weight = self.tokens.weight
+
+    def forward(self, ids: Any) -> Any:
+        return self.head(self.again(torch.tanh(self.inner(self.tokens(ids)))))
+
+
+class Down(nn.Module):
+    """A small U-Net: what the way down keeps is joined on the way up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down, self.up = nn.Conv2d(1, 2, 2, stride=2), nn.ConvTranspose2d(2, 1, 2, stride=2)
+        self.join = nn.Conv2d(2, 1, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.join(torch.cat([x, self.up(F.gelu(self.down(x)))], 1))
+
+
+class Recursive(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x: Any, depth: int = 2) -> Any:
+        return self.linear(x) if depth == 0 else self(x, depth - 1).sigmoid()
+
+
+MODELS: dict[str, tuple[Callable[[], Any], Callable[[], tuple[Any, ...]]]] = {
+    "net": (Net, lambda: (torch.ones(2, 4),)),
+    "residual": (Residual, lambda: (torch.ones(1, 2, 4, 4),)),
+    "tied": (Tied, lambda: (torch.tensor([[1, 2, 3]]),)),
+    "u-net": (Down, lambda: (torch.ones(1, 1, 4, 4),)),
+    "recursive": (Recursive, lambda: (torch.ones(2, 3),)),
+    "encoder": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), lambda: (torch.ones(1, 3, 8),)),
+    "decoder": (lambda: nn.TransformerDecoderLayer(8, 2, 16), lambda: (torch.ones(3, 1, 8), torch.ones(2, 1, 8))),
+    "sequential": (
+        lambda: nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.Tanh(), nn.Dropout(0.5)), nn.Linear(4, 1)),
+        lambda: (torch.ones(2, 3),),
+    ),
+    "attention": (lambda: nn.MultiheadAttention(4, 2), lambda: (torch.ones(3, 1, 4),) * 3),
+    "bilinear": (lambda: nn.Bilinear(2, 3, 4), lambda: (torch.ones(5, 2), torch.ones(5, 3))),
+}
+
+
+# A Python number that became a tensor is saved too, 8 bytes, and is given to no such hook: SavedVariable's constructor.
+NUMBERS = {"attention": 8}
+
+
+def backward_of(model: Any, given: tuple[Any, ...]) -> None:
+    out = model(*given)
+    (out[0] if isinstance(out, tuple) else out).sum().backward()
+
+
+def nodes_by_module(model: Any, given: tuple[Any, ...]) -> Counter[tuple[str, str]]:
+    """How often each node ran that a module's own operators recorded: by hooks of modules, and sequence numbers."""
+    names = {id(module): name for name, module in model.named_modules()}
+    sequence = torch._C._autograd._get_sequence_nr
+    running: list[str] = []
+    owner: dict[int, str] = {}
+    at = [0]
+
+    def so_far() -> None:
+        owner.update(dict.fromkeys(range(at[0], sequence()), running[-1] if running else "-"))
+        at[0] = sequence()
+
+    def entered(module: Any, _given: Any) -> None:
+        so_far()
+        running.append(names[id(module)])
+
+    def left(*_: Any) -> None:
+        so_far()
+        running.pop()
+
+    hooks = torch.nn.modules.module
+    held = [hooks.register_module_forward_pre_hook(entered), hooks.register_module_forward_hook(left)]
+    at[0] = sequence()
+    try:
+        with torch.autograd.profiler.profile() as profile:
+            backward_of(model, given)
+    finally:
+        for hook in held:
+            hook.remove()
+    events = list(profile.kineto_results.experimental_event_tree())
+    ran = Counter[tuple[str, str]]()
+    while events:
+        event = events.pop()
+        events += event.children
+        fields = event.extra_fields
+        if "BACKWARD_FUNCTION" in str(getattr(fields, "scope", "")) and fields.sequence_number in owner:
+            ran[owner[fields.sequence_number], event.name] += 1
+    return ran
+
+
+def nodes_of(program: Program) -> Counter[tuple[str, str]]:
+    """The same, as the program has it."""
+    ran = Counter[tuple[str, str]]()
+    for calls in program.calls:
+        if calls.recorded is None:
+            continue
+        pending, nodes = [program.routes[calls.route].kind], []
+        while pending:
+            kind = program.kinds[pending.pop()]
+            nodes += [kind.name] if kind.type == "node" else []
+            pending += [inner for inner, _ in kind.inside if kind.type == "engine" and inner >= 0]
+        at: int | None = program.calls[calls.recorded].path
+        while at is not None and program.paths[at].kind != "module":
+            at = program.paths[at].parent
+        for node in nodes:
+            ran[program.paths[at].name if at is not None else "-", node] += calls.calls
+    return ran
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nodes_of_backward_belong_to_the_modules_that_recorded_them(name: str) -> None:
+    make, inputs = MODELS[name]
+    torch.manual_seed(0)
+    model, given = make(), inputs()
+    told = nodes_by_module(model, given)
+    assert told
+    assert +Counter(
+        {k: n for k, n in nodes_of(recorded(lambda: backward_of(model, given))).items() if k[0] != "-"}
+    ) == (+Counter({k: n for k, n in told.items() if k[0] != "-"}))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) -> None:
+    make, inputs = MODELS[name]
+    torch.manual_seed(0)
+    model, given = make(), inputs()
+    leaves = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    packed: dict[int, int] = {}
+    kept = []
+
+    def pack(tensor: Any) -> Any:
+        kept.append(tensor)  # so that no address is used twice
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in leaves:
+            packed[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    torch.manual_seed(1)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        backward_of(model, given)
+    torch.manual_seed(1)
+    program = recorded(lambda: backward_of(model, given))
+    assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
