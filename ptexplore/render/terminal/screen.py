@@ -11,7 +11,7 @@ from rich.text import Text
 from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, print_command
 from ptexplore.safe_text import clean
-from ptexplore.view.trace.page import ScreenRow, TrailView
+from ptexplore.view.trace.page import ScreenRow, TrailView, percent
 
 WIDEST = 100  # columns of a row into a pipe, whose own width is none
 WIDE = 110  # columns: a wider terminal has places in a column of their own
@@ -224,16 +224,6 @@ def indent(level: int) -> int:
 
 def _wrapped(console: Console, text: Text, room: int) -> list[Text]:
     return list(text.wrap(console, max(room, 20))) or [Text()]
-
-
-def percent(share: float | None) -> str:
-    """A share in words: "43%"; never 0% for something, never 100% for less than all."""
-    if share is None:
-        return ""
-    whole = round(share * 100)
-    if share > 0 and whole == 0:
-        return "<1%"
-    return f"{99 if whole == 100 and share < 1 else whole}%"
 
 
 def bar(share: float | None) -> str:
