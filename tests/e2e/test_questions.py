@@ -40,8 +40,11 @@ def test_there_are_sixty() -> None:
 
 
 @pytest.mark.parametrize("trace", BY_TRACE)
-def test_the_first_screen_answers_or_names_what_does(trace: str, command: InProcess, tmp_path: Path) -> None:
-    file = str(tmp_path / "x.trail")
+def test_the_first_screen_answers_or_names_what_does(
+    trace: str, command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = "x.trail"
     done = command("trace", *shlex.split(trace), "--save", file)
     assert Path(file).is_file(), done
 
@@ -57,7 +60,9 @@ def test_the_first_screen_answers_or_names_what_does(trace: str, command: InProc
     unanswered = []
     for question in BY_TRACE[trace]:
         where = question.where
-        assert where == FIRST or re.search(rf"ptexplore trace .*{re.escape(where)}", first.replace("\\\n", "")), where
+        assert where == FIRST or re.search(rf"ptexplore trace .*{re.escape(where)}", re.sub(r"\\\n\s*", "", first)), (
+            where
+        )
         told = first if where == FIRST else shown(*shlex.split(where))
         if not re.search(question.shows, told):
             unanswered.append((question, told))
