@@ -103,8 +103,12 @@ class _Columns:
         """The headings, then each row on one line, or on as many as it needs."""
         if self.has_shares or self.view.columns:
             cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
-            share = f" {'share':>5}{' ' * (self.bar + 1)}" if self.has_shares else "  "
-            self.console.print(Text(f"{share}{cells}".rstrip(), style="dim"))
+            share = f" {'share':>5} {' ' * self.bar}" if self.has_shares else "  "
+            heading = f"{share}{cells}{'what ran':<{self.name}}"
+            room = self.width - len(heading) - 2 * len(_GAP) - len("where")
+            told = "what it is, or why"
+            heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""
+            self._print(Text(heading.rstrip(), style="dim"))
         for row in self.view.table:
             self._row(row)
 

@@ -361,7 +361,9 @@ class _Steps:
             return _status(hop, f"kernel, {told} code" if (told := _capability(hop)) else "kernel of a stub")
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             names = {child.name for child in walk(hop.children)}
-            allocates = any(name.startswith("at::detail::empty_") or name == "c10::alloc_cpu" for name in names)
+            base, _, overload = (hop.op or "").partition(".")
+            is_new = not base.endswith("_") and overload != "out"  # else the result was given
+            allocates = is_new and any(name.startswith("at::detail::empty_") for name in names)
             return _status(hop, "makes the result, empty" if allocates else "the result's shape")
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _status(hop, "computes the result")

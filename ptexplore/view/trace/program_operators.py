@@ -15,11 +15,12 @@ from ptexplore.view.trace.program_parts import NODES, operator_name
 
 ROWS = 60  # of operators: those that took longest
 LINES = 2  # places of yours that a row names
-COLUMNS = ("time", "calls", "keys", "kernel", "called from")
+COLUMNS = ("time", "calls", "saved")
 LEGEND = (
     ("the bar and %", "the share of the recorded run's time, from entry to exit, with all that it called"),
-    ("keys", "the dispatch keys that it goes through, first to last"),
+    ("A → B → kernel", "the dispatch keys that it goes through, first to last, and the last kernel"),
     ("called from", "the lines of yours that called it most often"),
+    ("saved", "bytes kept for backward"),
 )
 
 
@@ -110,10 +111,11 @@ def _row(operator: _Operator, wall: int) -> ScreenRow:
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
     more = f" +{len(lines) - LINES}" if len(lines) > LINES else ""
-    cells = (seconds(operator.time), f"{operator.calls:,}", " > ".join(keys), what, f"{told}{more}")
+    cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
+    way = " → ".join(filter(None, (*keys, what)))
     return ScreenRow(
         name=operator.name, share=operator.time / wall, cells=cells, place=place, opens=operator.name,
-        what=f"{size(operator.saved)} saved" if operator.saved else "",
+        what="; ".join(filter(None, (way, f"called from {told}{more}" if told else ""))),
     )  # fmt: skip
 
 
