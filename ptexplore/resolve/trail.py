@@ -50,6 +50,7 @@ PASSES: tuple[Pass, ...] = (
     reasoning.reason,
     autograd.link,
     raising.cut,
+    raising.reach,
     report,
     join.join,
     libraries.attach,

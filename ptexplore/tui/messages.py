@@ -32,9 +32,13 @@ class ShowFolder(Message):
 
 @dataclass
 class OpenOperator(Message):
-    """Show the card of the operator of this full name ("aten::add.Tensor")."""
+    """Show the card of the operator of this full name ("aten::add.Tensor").
+
+    `back` is how the card was left, where going back leads to it.
+    """
 
     name: str
+    back: Place | None = None
 
 
 @dataclass
@@ -59,6 +63,10 @@ class StepCall(Message):
 
     session: Session
     call: str
+
+
+class GoBack(Message):
+    """Show the place before, as the reading screen's own key does."""
 
 
 class ShowTrail(Message):

@@ -20,6 +20,16 @@ _OF_ROWS = {
     "the only key left": "no other key was left to choose",
 }
 
+_OF_PROGRAMS = (
+    ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
+    ("time", "of all calls together; what recording took is part of it"),
+    ("backward", "the time of those nodes of backward that its operators recorded"),
+    ("calls", "how often it was called"),
+    ("ops", "operators that Python called inside of it; of backward, those that its nodes called"),
+    ("saved", "bytes kept for backward; each storage counts once, for the operator that saved it first"),
+    ("×n", "so many parts that ran the same operators on the same sizes, as one row: its figures are their sums"),
+)
+
 
 def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
     """The signs and words of this view, each with what it means; of a tree those of its rows."""
@@ -28,11 +38,13 @@ def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
     words = " ".join(row.what for row in page.table)
-    if any(row.share is not None for row in page.table):
+    if "time" in page.columns:
+        yield from _OF_PROGRAMS
+    elif any(row.share is not None for row in page.table):
         yield "share", "of the instructions of all that was stepped, with what the row called; the bar is the same"
     if page.table:
         yield "indent", "inside of the row above that stands further left; rows stand in the order in which they ran"
-    if any(row.times > 1 for row in page.table):
+    if any(row.times > 1 for row in page.table) and "time" not in page.columns:
         yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
     if "instr" in page.columns:
         yield "instr", "instructions of these calls, with what they called; (n stepped): only so many were counted"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,14 +12,13 @@ from ptexplore.model.trace import Trail
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of
+from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-COLUMNS = ("time", "backward", "calls", "operators", "saved")
-KINDS = {"backward": "runs the nodes that were recorded", "data": "loads the next batch", "imports": "modules imported"}
-_NUMBER = re.compile(r"\d+")
+COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
 def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
@@ -30,29 +27,22 @@ def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     root = whole if options.opened is None else opened(whole, options.opened)
     rows, least = _fitting(root, program.wall, opened=options.opened is not None)
     left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
+    if any(part.backward or part.saved for part in root.walk()):
+        left_out.append(
+            "backward: the time of the nodes that a row's operators recorded; saved: the bytes kept for them"
+        )
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
-        findings=(*(f"{f.kind}: {f.text}" for f in trail.findings), *(f"cut: {text}" for text in program.cuts)),
+        findings=(*findings(trail), *(f"cut: {text}" for text in program.cuts)),
         left_out=(*left_out, *_costliest(root)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
         table=rows,
         columns=COLUMNS,
-        legend=LEGEND,
+        legend=legend(trail, rows),
     )
-
-
-LEGEND = (
-    ("the bar and %", "the share of the recorded run's time, from entry to exit, with all that it called"),
-    ("time", "of all its calls together; recording is part of it"),
-    ("backward", "the time of those nodes of backward that its operators recorded"),
-    ("calls", "how often it was called; of imports, how many modules"),
-    ("operators", "operators called from Python, and by the nodes of backward"),
-    ("saved", "bytes kept for backward, each storage counted once, for the operator that saved it first"),
-    ("×12", "so many parts that ran the same operators on the same sizes, as one row: their sums"),
-)
 
 
 def script_name(trail: Trail) -> str:
@@ -120,7 +110,7 @@ def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[Scre
     cells = (
         seconds(part.time) if part.time else "",
         seconds(part.backward) if part.backward else "",
-        f"{part.calls:,}",
+        f"{part.calls:,}" if part.kind != "imports" else "",
         f"{part.operators:,}" if part.operators else "",
         size(part.saved) if part.saved else "",
     )
@@ -129,7 +119,6 @@ def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[Scre
         level=level,
         share=share,
         cells=cells,
-        what=_what(part),
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
@@ -156,19 +145,12 @@ def _names(part: Part, module: str) -> str:
     names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
     if part.kind == "optimizer" and part.type is not None:
         return f"{part.type}.{part.name.rpartition('.')[2]}"
+    if part.kind == "imports":
+        return f"imports  {part.calls:,} module{'s' * (part.calls != 1)}"
     if part.kind == "module" and not part.name:
         return part.type or "module"
-    if len(names) == 1:
-        return names[0]
-    return ", ".join(names) if len(names) == 2 else f"{names[0]} … {names[-1]}"
-
-
-def _what(part: Part) -> str:
-    if part.kind == "module":
-        kind = part.type if part.name else ""
-        own = [operators.name for operators in part.own[:3]] if part.parts else []
-        return "; ".join(filter(None, (kind, f"calls {', '.join(own)}" if own else "")))
-    return KINDS.get(part.kind, "")
+    name = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]}"
+    return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
 def _costliest(root: Part) -> Iterator[str]:
@@ -184,13 +166,11 @@ def _costliest(root: Part) -> Iterator[str]:
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
-    command = shlex.join(options.command)
-    widest = max(
-        (p for part in root.parts for p in part.walk() if p.kind == "module" and p.name), key=_time, default=None
-    )
+    modules = [p for part in root.parts for p in part.walk() if p.kind == "module" and p.name]
+    widest = max(modules, key=_time, default=None)
     if widest is not None:
-        yield NextStep(f"{command} --open {shlex.quote(widest.name)}", "one module with its operators")
-    yield NextStep(f"{command} --view operators", "operators by cost: keys, kernel, formula")
+        yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
+    yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
 
 
 def _time(part: Part) -> int:

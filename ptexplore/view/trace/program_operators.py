@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ptexplore.model.places import SourceRef
 from ptexplore.model.program import OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.trace.modules import script_name, seconds, size
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.operators import kernel_of
+from ptexplore.view.trace.page import Options, ScreenRow, TrailView
+from ptexplore.view.trace.path import keys_of
 from ptexplore.view.trace.program_parts import NODES, operator_name
+from ptexplore.view.trace.screen import bare, findings, legend, place_of, typed
 
-ROWS = 60  # of operators: those that took longest
+ROWS = 30  # of operators: those that took longest
 LINES = 2  # places of yours that a row names
 COLUMNS = ("time", "calls", "saved")
-LEGEND = (
-    ("the bar and %", "the share of the recorded run's time, from entry to exit, with all that it called"),
-    ("A → B → kernel", "the dispatch keys that it goes through, first to last, and the last kernel"),
-    ("called from", "the lines of yours that called it most often"),
-    ("saved", "bytes kept for backward"),
-)
 
 
 @dataclass(eq=False)
@@ -43,20 +38,19 @@ def program_operators(trail: Trail, program: Program, options: Options) -> Trail
     operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
     rows = tuple(_row(operator, max(program.wall, 1)) for operator in operators[:ROWS])
     hidden = len(operators) - len(rows)
-    names = next((row.opens for row in rows), "")
-    command = shlex.join(options.command)
+    opens = next((row.opens for row in rows), "")
     return TrailView(
         title=script_name(trail),
-        facts=(f"torch {trail.torch.version}; one run, {seconds(program.wall)}",),
-        findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings),
+        facts=(
+            f"torch {trail.torch.version}; one run, {seconds(program.wall)}; time of all calls, with what they call",
+        ),
+        findings=findings(trail),
         left_out=(f"{hidden} more that took less time are not shown",) if hidden > 0 else (),
-        next_steps=(NextStep(f"{command} --open {shlex.quote(names)}", "one with all that it went through"),)
-        if names
-        else (),
+        next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
         view="operators",
         table=rows,
         columns=COLUMNS,
-        legend=LEGEND,
+        legend=legend(trail, rows),
     )
 
 
@@ -101,45 +95,28 @@ def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | Non
 
 
 def _row(operator: _Operator, wall: int) -> ScreenRow:
-    steps = list(walk(operator.hops))
-    chain = () if operator.is_node else tuple(_chain(operator.hops))
-    keys = dict.fromkeys(hop.key for hop in chain if hop.key)
-    kernels = [hop for hop in chain if hop.kind == "kernel"]
-    node = next((hop for hop in steps if hop.kind == "node" and hop.derivative is not None), None)
-    what = _formulas(node) if operator.is_node else kernels[-1].name.rpartition("::")[2] if kernels else ""
-    place = (node.derivative.source if node and node.derivative else None) if operator.is_node else _place(kernels)
+    """One operator or node: its way through the dispatcher or its formula, and the lines of yours that came to it."""
+    call = next((hop for hop in walk(operator.hops) if hop.kind == "op"), None) if not operator.is_node else None
+    node = next((hop for hop in walk(operator.hops) if hop.kind == "node" and hop.derivative is not None), None)
+    what, place = [""], None
+    if call is not None:
+        kernel = kernel_of(call)
+        what = [" → ".join(filter(None, [keys_of(call), bare(kernel.name) if kernel is not None else ""]))]
+        place = place_of(kernel) if kernel is not None else None
+    elif node is not None and node.derivative is not None:
+        what, place = [f"node; {_formulas(node)}"], node.derivative.source
     lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
     told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
-    more = f" +{len(lines) - LINES}" if len(lines) > LINES else ""
+    what += [f"{told}{f' +{len(lines) - LINES}' if len(lines) > LINES else ''}"] if told else []
     cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
-    way = " → ".join(filter(None, (*keys, what)))
     return ScreenRow(
         name=operator.name, share=operator.time / wall, cells=cells, place=place, opens=operator.name,
-        what="; ".join(filter(None, (way, f"called from {told}{more}" if told else ""))),
+        what="; ".join(filter(None, what)), hop=operator.hops[0].id if operator.hops else None,
     )  # fmt: skip
 
 
-def _chain(hops: Sequence[Hop]) -> Iterator[Hop]:
-    """The keys and kernels that one operator call goes through itself: not those of the operators that it calls."""
-    pending = list(hops)[::-1]
-    started = False
-    while pending:
-        hop = pending.pop()
-        if hop.kind == "op":
-            if started:
-                continue
-            started = True
-        if hop.kind in ("key", "kernel"):
-            yield hop
-        pending += reversed(hop.children)
-
-
-def _formulas(node: Hop | None) -> str:
+def _formulas(node: Hop) -> str:
     """Which inputs of the operator that recorded a node have a formula."""
-    formulas = node.derivative.formulas if node is not None and node.derivative is not None else ()
+    formulas = node.derivative.formulas if node.derivative is not None else ()
     inputs = [f.inputs for f in formulas if f.mode == "backward" and f.text.strip() != "non_differentiable"]
     return f"formula for {', '.join(inputs)}" if inputs else ""
-
-
-def _place(kernels: Sequence[Hop]) -> SourceRef | None:
-    return next((hop.source for hop in reversed(kernels) if hop.source.path is not None), None)
