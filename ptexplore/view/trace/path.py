@@ -46,7 +46,7 @@ _ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 _ENTRIES = {
-    "math kernel": "one kernel for all, made of other operators",
+    "math kernel": "one kernel for all keys",
     "default backend kernel": "one kernel for all backends",
     "backend fallback": "one kernel for all operators",
 }
@@ -327,12 +327,18 @@ class _Steps:
             return _status(hop, "")
         if around.key:
             why = f"{around.key} hands on to it"
+        elif dispatch.unread and dispatch.observed_raw is None:
+            why = f"the highest of {dispatch.set} and of what {', '.join(dispatch.unread)} carries"
         elif ", " in dispatch.set:
             why = f"the highest of {dispatch.set}"
         else:
             why = "the only key left"
         name = hop.key or hop.name
         told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
+        if dispatch.entry == "math kernel" and any(outermost_operators(hop.children)):
+            told = "one kernel for all, made of other operators"
+        if name == "FuncTorchBatched" and dispatch.entry == "backend fallback":
+            told = "vmap: the operator has no rule of its own"
         if dispatch.entry == "autograd kernel" and kernel is not None:
             told = self._recorded(kernel, around)
         if not told:
