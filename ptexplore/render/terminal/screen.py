@@ -194,6 +194,7 @@ class _Columns:
 
     def _print(self, text: Text) -> None:
         text.rstrip()
+        text.truncate(self.width, overflow="ellipsis")  # a name alone can be longer than a terminal is wide
         self.console.print(text, soft_wrap=True)
 
 
