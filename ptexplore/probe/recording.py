@@ -38,6 +38,7 @@ import torch
 
 from . import events
 from . import torch_api as api
+from .raising import OURS
 
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
@@ -48,13 +49,14 @@ PATHS = 20_000  # paths that are told apart; what lies deeper counts for the pat
 DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
 SHAPES = 64  # sizes that are told apart of one kind
-COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more
+COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
+# once they were folded, which tells that there was none
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
-SAMPLED = 64  # of so many calls of the profile function one is timed
-OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+TIMED = 2_000  # calls of the profile function that are timed, the first ones
+SAMPLED = 64  # of so many later ones one is timed
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
@@ -69,14 +71,16 @@ BOOTSTRAP: Any = importlib._bootstrap
 class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
-    __slots__ = ("calls", "children", "depth", "hot", "index", "label", "line", "parent", "seen", "time")
+    __slots__ = ("calls", "children", "cold", "depth", "hot", "index", "label", "line", "parent", "seen", "time")
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.seen = 0
-        self.hot = label.timed or label.kind in ("module", "user", "imports", "thread", "program")  # its time is wanted
+        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
+        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
+        self.cold = False
 
     def told(self) -> dict[str, Any]:
         parent = self.parent.index if self.parent is not None else None
@@ -142,13 +146,13 @@ class Recorder:
         self._left = SLICE
         self._asked, self._hook_calls_before = False, 0
         self._stopped = threading.Event()
-        self._pending: Any = None
+        self.is_over = False
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_timed = self._hook_time = 0
+        self._hook_calls = self._hook_time = 0
         self.slicing = 0  # nanoseconds
         self._backwards = 0
         self.root = self._new_path(None, Label("program", "program"), None)
@@ -179,9 +183,13 @@ class Recorder:
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+        if self.is_over:  # a thread goes on that was started meanwhile
+            sys.setprofile(self._before[1])
+            return
         self._hook_calls += 1
-        timed = self._hook_calls % SAMPLED == 0
-        began = time.perf_counter_ns() if timed else 0
+        counts = 1 if self._hook_calls <= TIMED else SAMPLED  # how many calls this one's time stands for
+        timed = counts == 1 or self._hook_calls % SAMPLED == 0
+        began, sliced = time.perf_counter_ns() if timed else 0, self.slicing
         compiler = api.set_frame_compiler(None)
         self._busy = True
         try:
@@ -191,8 +199,7 @@ class Recorder:
             if compiler is not None:
                 api.set_frame_compiler(compiler)
         if timed:
-            self._hook_timed += 1
-            self._hook_time += time.perf_counter_ns() - began
+            self._hook_time += (time.perf_counter_ns() - began - (self.slicing - sliced)) * counts
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         try:
@@ -324,7 +331,7 @@ class Recorder:
     def _enter(self, thread: Thread, slot: Slot) -> None:
         thread.stack.append(slot)
         path = slot.path
-        if path.hot or path.seen < COLD:
+        if not path.cold:
             self._open(slot)
 
     def _open(self, slot: Slot) -> None:
@@ -393,21 +400,26 @@ class Recorder:
         open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
         for slot in reversed(open_slots):
             self._close(slot)
-        self._profile.__exit__(None, None, None)
+        with api.quiet_profiler():
+            self._profile.__exit__(None, None, None)
         self._fold.take(self._profile, self._marks, self.root)
+        for path in self._paths:
+            path.cold = not path.hot and path.seen >= COLD
         self._left = SLICE
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
+        self._profile = self._new_profile()
         for slot in open_slots:
             self._open(slot)
         self.slicing += time.perf_counter_ns() - began
 
-    def _main_marker(self) -> None:
+    def _new_profile(self) -> Any:
+        profile = api.profiler()
+        with api.quiet_profiler():
+            profile.__enter__()
         with api.marker(events.MAIN):
             pass
+        return profile
 
-    def _tick(self, *_: Any) -> int:
+    def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
         self._asked = False
         hook = sys.getprofile()
@@ -418,13 +430,12 @@ class Recorder:
                 self._slice_if_safe()
             finally:
                 sys.setprofile(hook)
-        return 0
 
     def _watch(self) -> None:
         while not self._stopped.wait(TICK):
             if not self._asked and self._hook_calls == self._hook_calls_before:
                 self._asked = True
-                ctypes.pythonapi.Py_AddPendingCall(self._pending, None)
+                ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
             self._hook_calls_before = self._hook_calls
 
     # --- saved tensors ---
@@ -449,44 +460,53 @@ class Recorder:
 
     @property
     def overhead(self) -> int:
-        """About how many nanoseconds recording itself took: the folding exactly, the profile function by samples."""
-        each = self._hook_time / self._hook_timed if self._hook_timed else 0.0
-        return self.slicing + int(each * self._hook_calls)
+        """About how many nanoseconds of the run recording took.
 
-    def start(self) -> None:
-        """Begin to record this thread, and threads that it starts."""
-        Recorder.active = self
+        That is folding, and the profile function, which is timed by samples. What markers and the profiler add to an
+        operator is not in it.
+        """
+        return min(self.slicing + self._hook_time, max(self.ended - self.began, 0))
+
+    def start(self, frame: FrameType | None = None) -> None:
+        """Begin to record this thread, and threads that it starts; `frame` is a function that is running already."""
         api.compile_never(Recorder.hook.__code__)
         self._before = sys.getprofile(), threading.getprofile()
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
-        self._new_thread()
-        self._pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._tick)
+        self._profile, Recorder.active = self._new_profile(), self
+        thread = self._new_thread()
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
         self._watcher.start()
         self._find_and_load = BOOTSTRAP._find_and_load
         BOOTSTRAP._find_and_load = _import_function(self)
         threading.setprofile(self.hook)
         self.began = time.perf_counter_ns()
+        if frame is not None:
+            self._runs_already(thread, frame)
         sys.setprofile(self.hook)
 
+    def _runs_already(self, thread: Thread, frame: FrameType) -> None:
+        """Record what a function calls from here on as calls from it."""
+        label = self._labels[frame.f_code] = self._classified(frame.f_code)
+        if label is not None and label.kind == "user":
+            path = self._below(thread.stack[-1].path, (frame.f_code, None), label, lambda: None)
+            path.calls += 1
+            self._enter(thread, Slot(frame, FRAME, path, thread.sets))
+
     def stop(self) -> None:
-        """End, and put back what was found."""
+        """End, and put back what was found. A thread that goes on loses the profile function when it calls next."""
         Recorder.active = None
         sys.setprofile(self._before[0])
-        self.ended = time.perf_counter_ns()
+        self.is_over = True
         threading.setprofile(self._before[1])
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
         for thread in self._threads:
             for slot in reversed(thread.stack):
                 self._close(slot)
+        self.ended = time.perf_counter_ns()
         profile, self._profile = self._profile, None
-        profile.__exit__(None, None, None)
-        began = time.perf_counter_ns()
+        with api.quiet_profiler():
+            profile.__exit__(None, None, None)
         self._fold.take(profile, self._marks, self.root)
-        self.slicing += time.perf_counter_ns() - began
         self._watcher.join()
         self.root.calls, self.root.time = 1, self.ended - self.began
 
@@ -556,6 +576,15 @@ def _forked() -> None:
 
 
 os.register_at_fork(after_in_child=_forked)
+
+
+def _tick(_: object) -> int:
+    if Recorder.active is not None:
+        Recorder.active.tick()
+    return 0
+
+
+_PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
 
 
 def _import_function(recorder: Recorder) -> Callable[..., Any]:

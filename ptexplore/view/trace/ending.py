@@ -8,7 +8,12 @@ from ptexplore.model.trace import Ending, MissingKernel, ModifiedTensor, Trail, 
 from ptexplore.view.line import Line
 from ptexplore.view.trace.causes import cause_of
 
-STAGES = {"expression": "the expression", "backward": "its backward", "script": "the script"}
+STAGES = {
+    "expression": "the expression",
+    "backward": "its backward",
+    "script": "the script",
+    "block": "what was recorded",
+}
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
 # The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
