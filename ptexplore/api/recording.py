@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ptexplore.api.trail import PublicTrail
-    from ptexplore.capture.here import BlockRecorder, RecordedBlock
+    from ptexplore.capture.own_process import BlockRecorder, RecordedBlock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -136,7 +136,7 @@ class PublicRecording:  # `ptexplore.Recording`
         self.trail.save(Path(file))
 
     def _begin(self) -> BlockRecorder:
-        from ptexplore.capture.here import BlockRecorder
+        from ptexplore.capture.own_process import BlockRecorder
 
         if self._recorder is not None:
             why, hint = "it goes on already", "record() gives another one, for when this one is over"

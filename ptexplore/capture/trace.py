@@ -163,18 +163,22 @@ class _Heard:
         elif kind == "output" and not self.passes and message.get("text"):
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
-            self.passes[recorder] = message
-            if "program" in message:
-                self._program(message["program"])
-            raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
-            if raised is not None and not (self.raising and is_told(raised)):
-                raise failure({"type": "raised", **raised}, self.request)
-            for seen in message["observations"] if recorder != AGAIN else ():
-                if self.late and seen["kind"] == "raised":
-                    continue  # that is our own interrupt
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+            self._pass(recorder, message)
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
+
+    def _pass(self, recorder: str, message: dict[str, Any]) -> None:
+        """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
+        self.passes[recorder] = message
+        if "program" in message:
+            self._program(message["program"])
+        raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
+        if raised is not None and not (self.raising and is_told(raised)):
+            raise failure({"type": "raised", **raised}, self.request)
+        for seen in message["observations"] if recorder != AGAIN else ():
+            if self.late and seen["kind"] == "raised":
+                continue  # that is our own interrupt
+            self.add(seen["recorder"], seen["kind"], seen["data"])
 
     def _program(self, told: dict[str, Any]) -> None:
         from ptexplore.capture.program import observed, program_of

@@ -95,4 +95,5 @@ class Program(Struct, frozen=True):
     wall: Nanoseconds  # how long the recorded run took
     overhead: Nanoseconds  # about how much of that recording took
     backwards: Count = 0  # how often backward was called
+    failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words

@@ -147,6 +147,7 @@ class Recorder:
         self._asked, self._hook_calls_before = False, 0
         self._stopped = threading.Event()
         self.is_over = False
+        self._failed: Path | None = None  # the builtin that has just raised
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -164,7 +165,7 @@ class Recorder:
         self._paths.append(path)
         return path
 
-    def _below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
+    def _path_below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
         """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
         path = parent.children.get(key)
         if path is None:
@@ -223,6 +224,7 @@ class Recorder:
         elif event == "c_call":
             self._builtin_called(thread, frame, argument)
         elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
+            self._failed = innermost.path if event == "c_exception" else None
             self._builtin_left(thread, innermost)
 
     def _builtin_called(self, thread: Thread, frame: FrameType, builtin: Any) -> None:
@@ -246,7 +248,7 @@ class Recorder:
         path = self.root
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
-            path = self._below(self.root, ("thread", name), Label("thread", name), lambda: None)
+            path = self._path_below(self.root, ("thread", name), Label("thread", name), lambda: None)
         thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)])
         thread.sets = self._read_sets()
         self._threads.append(thread)
@@ -291,7 +293,7 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
+        path = self._path_below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
         path.calls += path is not outer.path
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False)))
 
@@ -324,11 +326,12 @@ class Recorder:
         sets = self._look_at_sets(thread)
         back = frame if frame is outer.frame else None
         line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
-        path = self._below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
+        path = self._path_below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
         path.calls += path is not outer.path
         self._enter(thread, Slot(frame, BUILTIN, path, sets))
 
     def _enter(self, thread: Thread, slot: Slot) -> None:
+        self._failed = None  # something else runs
         thread.stack.append(slot)
         path = slot.path
         if not path.cold:
@@ -487,7 +490,7 @@ class Recorder:
         """Record what a function calls from here on as calls from it."""
         label = self._labels[frame.f_code] = self._classified(frame.f_code)
         if label is not None and label.kind == "user":
-            path = self._below(thread.stack[-1].path, (frame.f_code, None), label, lambda: None)
+            path = self._path_below(thread.stack[-1].path, (frame.f_code, None), label, lambda: None)
             path.calls += 1
             self._enter(thread, Slot(frame, FRAME, path, thread.sets))
 
@@ -520,7 +523,7 @@ class Recorder:
         sys.setprofile(None)
         label = self._labels.setdefault(_IMPORTS, Label("imports", "imports"))
         assert label is not None
-        path = self._below(thread.stack[-1].path, "imports", label, lambda: None)
+        path = self._path_below(thread.stack[-1].path, "imports", label, lambda: None)
         before, slot = len(sys.modules), Slot(None, FRAME, path, thread.sets)
         thread.stack.append(slot)
         self._open(slot)
@@ -548,6 +551,7 @@ class Recorder:
             "wall": self.ended - self.began,
             "overhead": self.overhead,
             "backwards": self._backwards,
+            **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             **fold.told(self._paths),
         }

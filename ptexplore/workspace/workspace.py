@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.annotations.topics import Topic
-    from ptexplore.capture.here import RecordedBlock
+    from ptexplore.capture.own_process import RecordedBlock
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
@@ -283,7 +283,7 @@ class Workspace:
 
         Raises PtexploreError if another torch ran than the one looked at here.
         """
-        from ptexplore.capture.here import session_of
+        from ptexplore.capture.own_process import session_of
         from ptexplore.resolve.trail import resolve
         from ptexplore.view.notes.notes_about import with_notes
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import Program
@@ -14,55 +12,62 @@ from ptexplore.model.trace import Trail
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
 from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of
-from ptexplore.view.trace.rows import again
+from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-COLUMNS = ("time", "backward", "calls", "operators", "saved")
-KINDS = {"backward": "runs the nodes that were recorded", "data": "loads the next batch", "imports": "modules imported"}
-_NUMBER = re.compile(r"\d+")
+COLUMNS = ("time", "backward", "calls", "ops", "saved")
 
 
 def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
     """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
-    whole = parts_of(program, os.path.basename(trail.expression.removeprefix("--script ")))
+    whole = parts_of(program, script_name(trail))
     root = whole if options.opened is None else opened(whole, options.opened)
     rows, least = _fitting(root, program.wall, opened=options.opened is not None)
     left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
+    if any(part.backward or part.saved for part in root.walk()):
+        left_out.append(
+            "backward: the time of the nodes that a row's operators recorded; saved: the bytes kept for them"
+        )
     return TrailView(
         title=whole.name,
         facts=tuple(_facts(trail, program, whole)),
-        findings=(*(f"{f.kind}: {f.text}" for f in trail.findings), *(f"cut: {text}" for text in program.cuts)),
+        findings=(*findings(trail), *(f"cut: {text}" for text in program.cuts)),
         left_out=(*left_out, *_costliest(root)),
         next_steps=tuple(_next_steps(root, options)),
         ending=ending_lines(trail, None),
         view="modules",
         table=rows,
         columns=COLUMNS,
-        legend=LEGEND,
+        legend=legend(trail, rows),
     )
 
 
-LEGEND = (
-    ("the bar and %", "the share of the recorded run's time, from entry to exit, with all that it called"),
-    ("time", "of all its calls together; recording is part of it"),
-    ("backward", "the time of those nodes of backward that its operators recorded"),
-    ("calls", "how often it was called; of imports, how many modules"),
-    ("operators", "operators called from Python, and by the nodes of backward"),
-    ("saved", "bytes kept for backward, each storage counted once, for the operator that saved it first"),
-    ("×12", "so many parts that ran the same operators on the same sizes, as one row: their sums"),
-)
+def script_name(trail: Trail) -> str:
+    """How a program is called: the name of its script."""
+    return os.path.basename(trail.expression.removeprefix("--script "))
+
+
+def is_part(trail: Trail, program: Program, name: str) -> bool:
+    """Whether a part of the program is called that."""
+    return _part(parts_of(program, script_name(trail)), name) is not None
+
+
+def _part(whole: Part, name: str) -> Part | None:
+    """The part of that name, or whose name ends with it; None where there is none."""
+    parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
+    found = next((part for part, names in parts if name in names), None)
+    ends = (part for part, names in parts if any((known or "").endswith(f".{name}") for known in names))
+    return found or next(ends, None)
 
 
 def opened(whole: Part, name: str) -> Part:
-    """The part of that name, or whose name ends with it. Raises PtexploreError (usage) where there is none."""
-    parts = list(whole.walk())
-    found = next((p for p in parts if name in (p.name, *p.names)), None)
-    found = found or next((p for p in parts if any(n.endswith(f".{name}") for n in (p.name, *p.names))), None)
+    """The part of that name. Raises PtexploreError (usage) where there is none."""
+    found = _part(whole, name)
     if found is None:
-        known = ", ".join(dict.fromkeys(part.name for part in parts[1:6]))
+        known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
         raise PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
     return found
 
@@ -84,7 +89,7 @@ def _fitting(root: Part, wall: int, *, opened: bool) -> tuple[tuple[ScreenRow, .
     rows: tuple[ScreenRow, ...] = ()
     least = 0.0
     for least in LEAST:
-        rows = tuple(_rows(root, None, _Wanted(max(wall, 1), least, opened), 0))
+        rows = tuple(_rows(root, "", _Wanted(max(wall, 1), least, opened), 0))
         if len(rows) <= ROWS:
             break
     return rows[:ROWS], least
@@ -99,21 +104,21 @@ class _Wanted:
     operators: bool
 
 
-def _rows(part: Part, outer: Part | None, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
+def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
+    """The rows of a part and all inside of it. `module` is the name of the innermost module around it."""
     share = part.time / wanted.wall
     cells = (
         seconds(part.time) if part.time else "",
         seconds(part.backward) if part.backward else "",
-        f"{part.calls:,}",
+        f"{part.calls:,}" if part.kind != "imports" else "",
         f"{part.operators:,}" if part.operators else "",
         size(part.saved) if part.saved else "",
     )
     yield ScreenRow(
-        name=_names(part, outer),
+        name=_names(part, module),
         level=level,
         share=share,
         cells=cells,
-        what=_what(part),
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
@@ -124,7 +129,7 @@ def _rows(part: Part, outer: Part | None, wanted: _Wanted, level: int) -> Iterat
             yield _operator_row(own, wanted.wall, level + 1)
     for inner in part.parts:
         if inner.time / wanted.wall >= wanted.least and (inner.operators or inner.time / wanted.wall >= NOTHING):
-            yield from _rows(inner, part, wanted, level + 1)
+            yield from _rows(inner, part.name if part.kind == "module" else module, wanted, level + 1)
 
 
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
@@ -135,32 +140,17 @@ def _operator_row(own: OwnOperators, wall: int, level: int) -> ScreenRow:
     return ScreenRow(name=own.name, level=level, share=own.time / wall, cells=cells, opens=own.name)
 
 
-def _names(part: Part, outer: Part | None) -> str:
-    """The name of a part within the one around it; of several that are alike, the first and the last."""
-    names = [_within(name, outer) for name in part.names or (part.name,)]
+def _names(part: Part, module: str) -> str:
+    """The name of a part within the module around it; of several that are alike, the first and the last."""
+    names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
+    if part.kind == "optimizer" and part.type is not None:
+        return f"{part.type}.{part.name.rpartition('.')[2]}"
+    if part.kind == "imports":
+        return f"imports  {part.calls:,} module{'s' * (part.calls != 1)}"
     if part.kind == "module" and not part.name:
         return part.type or "module"
-    if len(names) == 1:
-        return names[0]
-    return ", ".join(names) if len(names) == 2 else f"{names[0]} … {names[-1]}"
-
-
-def _within(name: str, outer: Part | None) -> str:
-    while outer is not None and outer.kind == "module" and outer.name:
-        if name.startswith(f"{outer.name}."):
-            return name.removeprefix(f"{outer.name}.")
-        break
-    return name
-
-
-def _what(part: Part) -> str:
-    if part.kind == "module":
-        kind = part.type if part.name else ""
-        own = [operators.name for operators in part.own[:3]] if part.parts else []
-        return ", ".join(filter(None, (kind, f"itself {', '.join(own)}" if own else "")))
-    if part.kind == "optimizer":
-        return ""
-    return KINDS.get(part.kind, "")
+    name = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]}"
+    return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
 def _costliest(root: Part) -> Iterator[str]:
@@ -176,13 +166,11 @@ def _costliest(root: Part) -> Iterator[str]:
 
 
 def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
-    command = again(options)
-    widest = max(
-        (p for part in root.parts for p in part.walk() if p.kind == "module" and p.name), key=_time, default=None
-    )
+    modules = [p for part in root.parts for p in part.walk() if p.kind == "module" and p.name]
+    widest = max(modules, key=_time, default=None)
     if widest is not None:
-        yield NextStep(f"{command} --open {shlex.quote(widest.name)}", "one module with its operators")
-    yield NextStep(f"{command} --view operators", "operators by cost: keys, kernel, formula")
+        yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
+    yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
 
 
 def _time(part: Part) -> int:

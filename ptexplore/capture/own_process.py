@@ -115,8 +115,8 @@ def _check_torch() -> None:
     except ImportError as error:
         raise PtexploreError("torch cannot be imported here", str(error), INSTALL, MISSING) from error
     if release_of(version) < OLDEST:
-        found = f"torch {version} is too old" if version else "the torch that is imported here has no version"
-        raise PtexploreError(found, "ptexplore records torch 2.6 and later", INSTALL, MISSING)
+        stated = f"torch {version} is too old" if version else "the torch that is imported here has no version"
+        raise PtexploreError(stated, "ptexplore records torch 2.6 and later", INSTALL, MISSING)
 
 
 def _yours(frame: FrameType) -> FrameType:
