@@ -71,20 +71,23 @@ BOOTSTRAP: Any = importlib._bootstrap
 class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
-    __slots__ = ("calls", "children", "cold", "depth", "hot", "index", "label", "line", "parent", "seen", "time")
+    __slots__ = (
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "parent", "seen", "time",
+    )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.calls = self.time = self.seen = 0
+        self.calls = self.time = self.inside = self.seen = 0
         self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
         self.cold = False
 
     def told(self) -> dict[str, Any]:
         parent = self.parent.index if self.parent is not None else None
-        return {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        return told | ({"inside": self.inside} if self.inside else {})
 
 
 @dataclass(frozen=True)
@@ -596,8 +599,8 @@ def _import_function(recorder: Recorder) -> Callable[..., Any]:
     names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
     text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
-    found: Callable[..., Any] = names["_find_and_load"]
-    return found
+    function: Callable[..., Any] = names["_find_and_load"]
+    return function
 
 
 def _names(root: Any) -> dict[int, tuple[Any, str]]:
@@ -614,6 +617,7 @@ class Row:
 
     calls: int = 0
     time: int = 0
+    python: int = 0
     saved: int = 0
 
 
@@ -645,6 +649,7 @@ class Fold:
         self._sequences: dict[int, tuple[int, int]] = {}  # of the call that has a number: its row, the number in it
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
+        self._python = 0  # nanoseconds in which that call ran Python
         self.digest = hashlib.sha1(usedforsecurity=False)
         self.cuts: list[str] = []
         self._marks: dict[str, tuple[Path, int]] = {}
@@ -677,7 +682,8 @@ class Fold:
                 marked = self._marks.get(name)
                 if marked is not None:
                     inner = marked[0]
-                    inner.time += event.duration_time_ns if inner.label.kind != "program" else 0
+                    # Where no more paths are told apart, what a path calls is counted for itself.
+                    inner.time += event.duration_time_ns if inner.label.kind != "program" and inner is not path else 0
                     self._walk(event.children, *marked)
             elif fields is None or _scope(fields) == "USER_SCOPE":
                 self._walk(event.children, path, sets)
@@ -688,7 +694,8 @@ class Fold:
         """One operator call, or one node that the engine ran, with all that it called."""
         position = len(self._order)
         self._order.append(END)
-        outer, self._seen, self._first = (self._seen, self._first), [], None
+        outer = self._seen, self._first, self._python
+        self._seen, self._first, self._python = [], None, 0
         path.hot = True
         inputs: list[Any] = []
         kind, sequence = self._kind(event, fields, path, sets, inputs, None)
@@ -701,10 +708,11 @@ class Fold:
         row = self.rows[number]
         row.calls += 1
         row.time += event.duration_time_ns
+        row.python += self._python
         self._order[position] = number
         for seen in self._seen:
             self._sequences[seen] = number, seen - min(self._seen)
-        self._seen, self._first = outer
+        self._seen, self._first, self._python = outer
 
     def _kind(
         self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
@@ -731,7 +739,10 @@ class Fold:
         for child in event.children:
             of_child = api.operator_fields(child)
             if child.name.startswith(api.MARK):
-                length = len(self._order)
+                length, marked = len(self._order), self._marks.get(child.name)
+                if marked is not None and marked[0] is not path:
+                    marked[0].inside += child.duration_time_ns
+                    self._python += child.duration_time_ns
                 self._walk((child,), path, sets)
                 if len(self._order) > length:
                     self._order.append(END)
@@ -772,7 +783,7 @@ class Fold:
 
     def saved(self, nodes: list[Any]) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""
-        told = sorted(api.saved_storages(nodes), key=lambda one: one[0])
+        told = sorted(api.saved_storages(nodes), key=lambda saved: saved[0])
         counted = set()
         for sequence, address, size in told:
             known = self._sequences.get(sequence)
@@ -796,6 +807,7 @@ class Fold:
             route_of.append(route)
             call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
             call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
+            call |= {"python": row.python} if row.python else {}
             calls.append(call | ({"saved": row.saved} if row.saved else {}))
         kinds = [
             {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}
