@@ -62,8 +62,11 @@ LIBRARIES = tuple(
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
+# What starts torch's profiler, and what ends it: torch.profiler comes by both too.
+ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 FRAME, BUILTIN = False, True
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -147,7 +150,7 @@ class Recorder:
         self._main = threading.get_ident()
         self._busy = False
         self._left = SLICE
-        self._asked, self._hook_calls_before = False, 0
+        self._ticked, self._hook_calls_before = 0, 0
         self._stopped = threading.Event()
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
@@ -224,6 +227,8 @@ class Recorder:
                 self._leave(thread)
             elif self._labels.get(frame.f_code) is not None:
                 self._unwind(thread, frame)
+            if frame.f_code is ITS_PROFILER[1] and self._profile is None:
+                self._resume()
         elif event == "c_call":
             self._builtin_called(thread, frame, argument)
         elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
@@ -267,8 +272,8 @@ class Recorder:
         if not code.co_flags & inspect.CO_NEWLOCALS and name != "<module>":
             return None  # the body of a class
         qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
-        if file.startswith((OURS, "<frozen")):
-            return None
+        if file.startswith(OURS) or (file.startswith("<") and not file.startswith(TYPED)):
+            return None  # what a program made itself: a dataclass's methods, a compiler's functions
         if file.startswith(api.TORCH_DIR + os.sep):
             return Label("torch", qualname, file, code.co_firstlineno, timed=_is_timed(file, name))
         real = os.path.realpath(file)
@@ -288,6 +293,8 @@ class Recorder:
         outer, back = thread.stack[-1], frame.f_back
         direct = back is not None and back is outer.frame
         key: Any = (code, back.f_lasti if direct and back is not None else None)
+        if code is ITS_PROFILER[0]:
+            self._suspend()
         if code is CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
@@ -342,6 +349,8 @@ class Recorder:
 
     def _open(self, slot: Slot) -> None:
         """Open a slot's marker, anew or one that was closed before."""
+        if self._profile is None:
+            return
         key = (slot.path.index, slot.sets)
         free = self._free.get(key)
         if free:
@@ -395,6 +404,8 @@ class Recorder:
 
     def _slice_if_safe(self) -> None:
         """Fold what the profiler has, if no builtin is at work in any thread."""
+        if self._profile is None:
+            return
         if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
             if self._left < -50 * SLICE and self._left % SLICE == 0:
                 self._cut("the profiler could not be stopped for long, since an operator was always at work")
@@ -403,12 +414,8 @@ class Recorder:
 
     def _slice(self) -> None:
         began = time.perf_counter_ns()
-        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
-        for slot in reversed(open_slots):
-            self._close(slot)
-        with api.quiet_profiler():
-            self._profile.__exit__(None, None, None)
-        self._fold.take(self._profile, self._marks, self.root)
+        open_slots = self._close_all()
+        self._fold_profile()
         for path in self._paths:
             path.cold = not path.hot and path.seen >= COLD
         self._left = SLICE
@@ -416,6 +423,33 @@ class Recorder:
         for slot in open_slots:
             self._open(slot)
         self.slicing += time.perf_counter_ns() - began
+
+    def _fold_profile(self) -> None:
+        """End the profile and fold what it saw."""
+        with api.quiet_profiler():
+            self._profile.__exit__(None, None, None)
+        self._fold.take(self._profile, self._marks, self.root)
+
+    def _suspend(self) -> None:
+        """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
+        if self._profile is not None:
+            self._cut("the program runs torch's profiler itself: the operators that ran meanwhile are not told")
+            self._close_all()
+            self._fold_profile()
+            self._profile = None
+
+    def _resume(self) -> None:
+        self._profile = self._new_profile()
+        for thread in self._threads:
+            for slot in thread.stack[1:]:
+                self._open(slot)
+
+    def _close_all(self) -> list[Slot]:
+        """Close every open marker; the slots that had one, outermost first."""
+        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
+        for slot in reversed(open_slots):
+            self._close(slot)
+        return open_slots
 
     def _new_profile(self) -> Any:
         profile = api.profiler()
@@ -427,7 +461,6 @@ class Recorder:
 
     def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
-        self._asked = False
         hook = sys.getprofile()
         if self._profile is not None and not self._busy and hook is not None:
             # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
@@ -436,13 +469,22 @@ class Recorder:
                 self._slice_if_safe()
             finally:
                 sys.setprofile(hook)
+        self._ticked += 1
 
     def _watch(self) -> None:
+        """Ask for a tick where the profile function is not called.
+
+        Not before the tick asked for last has been over for a while: Python 3.11 goes round for ever in a function that
+        it calls so while another call is asked for (make_pending_calls of Python/ceval.c).
+        """
+        asked = over = 0
         while not self._stopped.wait(TICK):
-            if not self._asked and self._hook_calls == self._hook_calls_before:
-                self._asked = True
+            quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
+            asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
+            if asked == self._ticked == over and quiet:
+                asked += 1
                 ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
-            self._hook_calls_before = self._hook_calls
+            over = self._ticked
 
     # --- saved tensors ---
 
@@ -500,6 +542,8 @@ class Recorder:
     def stop(self) -> None:
         """End, and put back what was found. A thread that goes on loses the profile function when it calls next."""
         Recorder.active = None
+        if sys.getprofile() != self.hook:
+            self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         sys.setprofile(self._before[0])
         self.is_over = True
         threading.setprofile(self._before[1])
@@ -509,10 +553,9 @@ class Recorder:
             for slot in reversed(thread.stack):
                 self._close(slot)
         self.ended = time.perf_counter_ns()
-        profile, self._profile = self._profile, None
-        with api.quiet_profiler():
-            profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root)
+        if self._profile is not None:
+            self._fold_profile()
+            self._profile = None
         self._watcher.join()
         self.root.calls, self.root.time = 1, self.ended - self.began
 
@@ -548,6 +591,8 @@ class Recorder:
             for include, exclude, layers in self._sets
         ]
         cuts = [*self.cuts, *fold.cuts]
+        if len(self._threads) > 1 and not api.records_all_threads():
+            cuts.append(f"{len(self._threads) - 1} more threads ran; this torch's profiler records only one")
         return {
             "paths": [path.told() for path in self._paths],
             "sets": sets,
@@ -582,7 +627,12 @@ def _forked() -> None:
         BOOTSTRAP._find_and_load = recorder._find_and_load
 
 
-os.register_at_fork(after_in_child=_forked)
+def _forking() -> None:
+    if Recorder.active is not None:
+        Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
+
+
+os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
 
 
 def _tick(_: object) -> int:
