@@ -268,7 +268,7 @@ class LeftFrame(Struct, frozen=True):
 class RaisedError(Recorded, frozen=True):
     """What the expression raised."""
 
-    stage: Literal["expression", "backward", "script"]  # what was running
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
     exception: str  # the name of its class
     message: str  # its own words
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first

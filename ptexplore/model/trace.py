@@ -346,7 +346,7 @@ class ComparedValue:
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
-    stage: Literal["expression", "backward", "script"]  # what was running
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
     exception: str  # the name of its class
     message: str  # its own words
     source: SourceRef  # the line that threw it

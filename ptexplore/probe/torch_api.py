@@ -292,6 +292,35 @@ def profiler() -> Any:
     return torch.autograd.profiler.profile(use_kineto=True, record_shapes=True, experimental_config=config)
 
 
+SILENT = 7  # above every level of libkineto's messages
+
+
+@contextmanager
+def quiet_profiler() -> Iterator[None]:
+    """The profiler tells standard error nothing, which it does at each start and end. The very first start may.
+
+    By the variable of libkineto's logger; a torch that does not export it goes on telling.
+    """
+    level = _message_level()
+    before = level.value if level is not None else SILENT
+    if level is not None:
+        level.value = SILENT
+    try:
+        yield
+    finally:
+        if level is not None and level.value == SILENT:  # its first start sets what stays
+            level.value = before
+
+
+@functools.cache
+def _message_level() -> ctypes.c_int | None:
+    try:
+        library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libtorch_cpu.so"))
+        return ctypes.c_int.in_dll(library, "_ZN9libkineto6Logger14severityLevel_E")
+    except (OSError, ValueError):
+        return None
+
+
 @functools.cache
 def _abilities() -> dict[str, bool]:
     """Which of the options that newer profilers have this one knows."""
@@ -303,6 +332,11 @@ def _abilities() -> dict[str, bool]:
             continue
         known[name] = True
     return known
+
+
+def is_profiling() -> bool:
+    """Whether a profiler of torch's is on in this process."""
+    return bool(torch._C._autograd._profiler_enabled())
 
 
 def records_overloads() -> bool:

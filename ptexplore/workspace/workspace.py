@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.load import Layer, NoteLibrary
     from ptexplore.annotations.records import Lab, Stop, Tour
     from ptexplore.annotations.topics import Topic
+    from ptexplore.capture.own_process import RecordedBlock
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
@@ -276,6 +277,18 @@ class Workspace:
         lookup = self.lookup
         session = capture(request, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
+
+    def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
+        """What ran in a block of the user's own process, with the notes on it, and what the recorder saw.
+
+        Raises PtexploreError if another torch ran than the one looked at here.
+        """
+        from ptexplore.capture.own_process import session_of
+        from ptexplore.resolve.trail import resolve
+        from ptexplore.view.notes.notes_about import with_notes
+
+        session = session_of(recorded, self.torch.runtime, self.torch.catalogue.digests())
+        return with_notes(resolve(session, self.lookup), self._marks_on_lookup()), session
 
     def explain_error(self, text: str) -> ErrorMessage:
         """What the text of an error tells: all of a traceback, or the message alone; torch is not imported.
