@@ -7,7 +7,7 @@ import binascii
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
 from typing import Any
@@ -49,6 +49,23 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
         routes.append(structs.replace(route, observation=len(events.observations) + 1))
         _route(program, number, route, events)
     return structs.replace(program, routes=tuple(routes)), events.observations
+
+
+def stepped(
+    program: Program, observations: Sequence[Observation], steps: Iterable[Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """The probe's observations of stepped calls, each with the observation of the call that it is.
+
+    That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
+    """
+    for seen in steps:
+        if seen["kind"] == "steps":
+            data = seen["data"]
+            first = program.routes[data["route"]].observation or 1
+            events = observations[first - 1 :]
+            event = next(event.id for event in events if event.data["type"] == data["at"])
+            seen = {**seen, "data": {**data, "event": event}}
+        yield seen
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events) -> None:
@@ -126,7 +143,9 @@ def flaw_of(program: Program) -> str | None:
     if any(inner != HOLE and not 0 <= inner < n for n, kind in enumerate(program.kinds) for inner, _ in kind.inside):
         return "a kind of its operators calls one that is not there"
     if any(
-        route.kind >= kinds or route.sets >= len(program.sets) or (route.recorded or 0) >= routes
+        route.kind >= kinds
+        or route.sets >= len(program.sets)
+        or max(route.recorded or 0, route.represented or 0) >= routes
         for route in program.routes
     ):
         return "a route of its operators leads nowhere"

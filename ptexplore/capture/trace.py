@@ -65,6 +65,7 @@ def _difference(kind: str, reference: str, recorder: str, first: list[str], seco
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
 NATIVE = "native"
 LIBRARIES = "libraries"
+NOT_AGAIN = "no operator call of it was made again, and a first call is not stepped"
 NOT_ASKED = "the native pass was not asked for"
 FIRST_AND = {
     "--script": "a script is never stepped whole",
@@ -88,7 +89,8 @@ def capture(
     check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
-    session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
+    timeout = request.timeout + (request.native_budget if request.script is not None and request.native else 0.0)
+    session = gather(ask(runtime, asked, timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
     return _with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
@@ -160,19 +162,25 @@ class _Heard:
         elif kind == "pass":
             self.passes[recorder] = message
             if "program" in message:
-                self._program(message["program"])
+                self._program(message)
             raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
             if raised is not None and not (self.raising and is_told(raised)):
                 raise failure({"type": "raised", **raised}, self.request)
             for seen in message["observations"] if recorder != AGAIN else ():
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+                if seen["recorder"] != NATIVE:
+                    self.add(seen["recorder"], seen["kind"], seen["data"])
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
 
-    def _program(self, told: dict[str, Any]) -> None:
-        from ptexplore.capture.program import observed, program_of
+    def _program(self, message: dict[str, Any]) -> None:
+        from ptexplore.capture.program import observed, program_of, stepped
 
-        self.program, self.observations = observed(program_of(told))
+        self.program, self.observations = observed(program_of(message["program"]))
+        steps = [seen for seen in message["observations"] if seen["recorder"] == NATIVE]
+        if steps:
+            self._native({"type": "pass", "observations": stepped(self.program, self.observations, steps)})
+        elif self.program.stepping is not None:
+            self.no_native = self.program.stepping.reason or NOT_AGAIN
 
     def _native(self, message: dict[str, Any]) -> None:
         if message["type"] == "pass":

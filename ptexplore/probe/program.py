@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack
 from typing import Any
 
-from . import passes
+from . import native, passes
 from . import torch_api as api
 from .recording import Recorder
 
@@ -22,7 +22,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    recorder = Recorder((request["script"],))
+    recorder = Recorder((request["script"],), float(request.get("native_budget") or 0.0) if request.get("native") else 0.0)
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -36,6 +36,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     told = recorder.told()
     seen = [(RECORDER, "raised", running.raised.told())] if running.raised is not None else []
     called = {kind["name"] for kind in told["kinds"] if kind["type"] == "op"}
+    seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in passes.changed_tables(called, known)] if known else []
     return {
         "sequence": recorder.digest,

@@ -32,15 +32,19 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from . import events
 from . import torch_api as api
 
+if TYPE_CHECKING:
+    from .stepping import Stepped, Stepping
+
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
+FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; each further slice is twice as long
 SLICE = 4_000  # markers after which the profiler is started anew
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
@@ -69,13 +73,14 @@ BOOTSTRAP: Any = importlib._bootstrap
 class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
-    __slots__ = ("calls", "children", "depth", "hot", "index", "label", "line", "parent", "seen", "time")
+    __slots__ = ("calls", "children", "depth", "hot", "index", "label", "line", "parent", "seen", "site", "time")
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.seen = 0
+        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
         self.hot = label.timed or label.kind in ("module", "user", "imports", "thread", "program")  # its time is wanted
 
     def told(self) -> dict[str, Any]:
@@ -126,7 +131,10 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = ()) -> None:
+    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0) -> None:
+        self._budget = native_budget  # seconds of stepping
+        self.stepping: Stepping | None = None
+        self._no_stepping: str | None = None
         self._user_files = frozenset(map(os.path.realpath, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
@@ -139,6 +147,7 @@ class Recorder:
         self._threads: list[Thread] = []
         self._main = threading.get_ident()
         self._busy = False
+        self._size = SLICE  # of the next slice
         self._left = SLICE
         self._asked, self._hook_calls_before = False, 0
         self._stopped = threading.Event()
@@ -211,6 +220,7 @@ class Recorder:
         elif event == "return":
             if innermost.frame is frame:
                 self._leave(thread)
+                self._before_syntax(thread, innermost.path)
             elif self._labels.get(frame.f_code) is not None:
                 self._unwind(thread, frame)
         elif event == "c_call":
@@ -226,7 +236,7 @@ class Recorder:
         except KeyError:
             label = self._builtins[key] = self._builtin(builtin)
         if label is not None:
-            self._enter_builtin(thread, frame, label)
+            self._enter_builtin(thread, frame, label, builtin)
 
     def _builtin_left(self, thread: Thread, slot: Slot) -> None:
         self._leave(thread)
@@ -234,6 +244,7 @@ class Recorder:
             self._look_at_sets(thread)
         if self._left <= 0:
             self._slice_if_safe()
+        self._before_syntax(thread, slot.path)
 
     def _new_thread(self) -> Thread:
         path = self.root
@@ -287,6 +298,7 @@ class Recorder:
         path = self._below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
         path.calls += path is not outer.path
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False)))
+        self._before_syntax(thread, None)
 
     def _of_class(self, frame: FrameType, label: Label) -> Label:
         """The label of a method with the class of the object that it is called on."""
@@ -312,13 +324,15 @@ class Recorder:
             self._module_labels[name, kind] = known
         return known
 
-    def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label) -> None:
+    def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label, builtin: Any) -> None:
         outer = thread.stack[-1]
         sets = self._look_at_sets(thread)
         back = frame if frame is outer.frame else None
         line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
         path = self._below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
         path.calls += path is not outer.path
+        if self.stepping is not None and self._stepped(self.stepping, path, sets, builtin):
+            return
         self._enter(thread, Slot(frame, BUILTIN, path, sets))
 
     def _enter(self, thread: Thread, slot: Slot) -> None:
@@ -378,30 +392,70 @@ class Recorder:
                 self._open(slot)
         return sets
 
+    # --- stepping ---
+
+    def _stepped(self, stepping: Stepping, path: Path, sets: int, builtin: Any) -> bool:
+        """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
+        one = stepping.wanted(path, sets) if path.label.name else None
+        is_backward = bool(stepping.nodes) and _is_backward(path.label)
+        if (one is None and not is_backward) or not self._is_safe():
+            return False
+        if one is not None:
+            self._slice(lambda: stepping.builtin(path, builtin, one))
+        else:
+            self._slice(stepping.backward)
+        return stepping.in_child
+
+    def _before_syntax(self, thread: Thread, left: Path | None) -> None:
+        """Something ended, or a function begins: where operator syntax came next before, it is stepped in a fork."""
+        stepping = self.stepping
+        if stepping is None or not stepping.syntax:
+            return
+        slot = thread.stack[-1]
+        some = stepping.syntax.get(((slot.path.site, left.site if left is not None else None), thread.sets))
+        if some and not slot.builtin and self._is_safe():
+            self._slice(lambda: stepping.operators(some))
+
+    def _is_safe(self) -> bool:
+        """Whether the profiler can be stopped: no builtin is at work in any thread."""
+        return threading.get_ident() == self._main and not any(s.builtin for t in self._threads for s in t.stack)
+
     # --- slices ---
 
     def _slice_if_safe(self) -> None:
         """Fold what the profiler has, if no builtin is at work in any thread."""
-        if threading.get_ident() != self._main or any(s.builtin for t in self._threads for s in t.stack):
+        if not self._is_safe():
             if self._left < -50 * SLICE and self._left % SLICE == 0:
                 self._cut("the profiler could not be stopped for long, since an operator was always at work")
             return
         self._slice()
 
-    def _slice(self) -> None:
+    def _slice(self, meanwhile: Callable[[], None] | None = None) -> None:
+        """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
         began = time.perf_counter_ns()
+        waited = self.waited
         open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
         for slot in reversed(open_slots):
             self._close(slot)
         self._profile.__exit__(None, None, None)
         self._fold.take(self._profile, self._marks, self.root)
-        self._left = SLICE
+        self._profile = None
+        try:
+            if meanwhile is not None:
+                meanwhile()
+        finally:
+            if self.stepping is None or not self.stepping.in_child:
+                self._start_again(open_slots)
+        self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
+
+    def _start_again(self, open_slots: list[Slot]) -> None:
+        self._size = min(2 * self._size, SLICE)
+        self._left = self._size
         self._profile = api.profiler()
         self._profile.__enter__()
         self._main_marker()
         for slot in open_slots:
             self._open(slot)
-        self.slicing += time.perf_counter_ns() - began
 
     def _main_marker(self) -> None:
         with api.marker(events.MAIN):
@@ -448,6 +502,11 @@ class Recorder:
         return self._fold.digest.hexdigest()
 
     @property
+    def waited(self) -> int:
+        """Nanoseconds that the program waited for forks of it: they are no part of its time."""
+        return self.stepping.waited if self.stepping is not None else 0
+
+    @property
     def overhead(self) -> int:
         """About how many nanoseconds recording itself took: the folding exactly, the profile function by samples."""
         each = self._hook_time / self._hook_timed if self._hook_timed else 0.0
@@ -457,6 +516,8 @@ class Recorder:
         """Begin to record this thread, and threads that it starts."""
         Recorder.active = self
         api.compile_never(Recorder.hook.__code__)
+        if self._budget > 0:
+            self._prepare_stepping()
         self._before = sys.getprofile(), threading.getprofile()
         self._profile = api.profiler()
         self._profile.__enter__()
@@ -470,6 +531,16 @@ class Recorder:
         threading.setprofile(self.hook)
         self.began = time.perf_counter_ns()
         sys.setprofile(self.hook)
+
+    def _prepare_stepping(self) -> None:
+        from . import stepping  # its imports take time, and are only needed here
+
+        try:
+            self.stepping = self._fold.stepping = stepping.Stepping(self._budget)
+        except stepping.Unavailable as error:
+            self._no_stepping = str(error)
+            return
+        self._left = self._size = FIRST_SLICE
 
     def stop(self) -> None:
         """End, and put back what was found."""
@@ -488,7 +559,7 @@ class Recorder:
         self._fold.take(profile, self._marks, self.root)
         self.slicing += time.perf_counter_ns() - began
         self._watcher.join()
-        self.root.calls, self.root.time = 1, self.ended - self.began
+        self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
     def imported(self, load: Callable[..., Any], *given: Any) -> Any:
         """Import a module without looking at what that calls: one row says that it was, and how long it took."""
@@ -525,12 +596,31 @@ class Recorder:
         return {
             "paths": [path.told() for path in self._paths],
             "sets": sets,
-            "wall": self.ended - self.began,
+            "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
             "backwards": self._backwards,
             "cuts": cuts,
+            "stepping": self._told_of_stepping(),
             **fold.told(self._paths),
         }
+
+    def steps(self) -> list[tuple[str, dict[str, Any]]]:
+        """What was stepped, as observations of the native pass, kind and data; behind `told`."""
+        from . import native
+
+        parts = self._fold.steps()
+        return [*(("steps", part) for part in parts), ("maps", {"text": native.maps()})] if parts else []
+
+    def _told_of_stepping(self) -> dict[str, Any] | None:
+        if self.stepping is None:
+            return None if self._no_stepping is None else {"budget": self._budget, "reason": self._no_stepping}
+        told = {"budget": self._budget, "spent": self.stepping.spent, "forks": self.stepping.forks}
+        return told | ({"reason": self.stepping.reason} if self.stepping.reason is not None else {})
+
+
+def _is_backward(label: Label) -> bool:
+    """Whether a builtin is the engine's `run_backward`, which torch.autograd calls."""
+    return label.method == "run_backward"
 
 
 def _is_timed(file: str, name: str) -> bool:
@@ -615,10 +705,15 @@ class Fold:
         self.digest = hashlib.sha1(usedforsecurity=False)
         self.cuts: list[str] = []
         self._marks: dict[str, tuple[Path, int]] = {}
+        self.stepping: Stepping | None = None
+        self._stepped: list[Stepped] = []  # what was stepped right before what is folded now
+        self._route_of: list[int] = []  # by row
+        self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path) -> None:
         """Fold what one profile saw."""
         self._marks = marks
+        self._stepped = self.stepping.awaited if self.stepping is not None else []
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
         try:
@@ -628,6 +723,8 @@ class Fold:
             self._walk(roots, root, 0)
         finally:
             sys.setrecursionlimit(limit)
+        if self.stepping is not None:
+            self.stepping.folded()
         packed = self._packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
         self._count += len(self._order)
         if packed:
@@ -637,6 +734,7 @@ class Fold:
             self._sequences.clear()
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
+        before = None  # what ran before an operator: where it was called by syntax, that tells the place
         for event in trees:
             fields = api.operator_fields(event)
             name = event.name
@@ -644,14 +742,29 @@ class Fold:
                 marked = self._marks.get(name)
                 if marked is not None:
                     inner = marked[0]
+                    before = inner.site
                     inner.time += event.duration_time_ns if inner.label.kind != "program" else 0
-                    self._walk(event.children, *marked)
+                    if self.stepping is None:
+                        self._walk(event.children, *marked)
+                    else:
+                        self._walk_marked(self.stepping, event, *marked)
             elif fields is None or _scope(fields) == "USER_SCOPE":
                 self._walk(event.children, path, sets)
             else:
-                self._unit(event, fields, path, sets)
+                self._unit(event, fields, path, sets, (path.site, before))
 
-    def _unit(self, event: Any, fields: Any, path: Path, sets: int) -> None:
+    def _walk_marked(self, stepping: Stepping, event: Any, path: Path, sets: int) -> None:
+        """Walk what a marker stands for, which may be the builtin that was stepped."""
+        if _is_backward(path.label):
+            stepping.backward_begins()
+        inside = self._stepped_now
+        self._stepped_now = next((one for one in self._stepped if one.path is path and not one.met), None)
+        if self._stepped_now is not None:
+            self._stepped_now.met = 1
+        self._walk(event.children, path, sets)
+        self._stepped_now = inside
+
+    def _unit(self, event: Any, fields: Any, path: Path, sets: int, site: Any = None) -> None:
         """One operator call, or one node that the engine ran, with all that it called."""
         position = len(self._order)
         self._order.append(END)
@@ -669,9 +782,37 @@ class Fold:
         row.calls += 1
         row.time += event.duration_time_ns
         self._order[position] = number
+        if self.stepping is not None:
+            self._tell_stepping(self.stepping, key, number, path, event, site)
         for seen in self._seen:
             self._sequences[seen] = number, seen - min(self._seen)
         self._seen, self._first = outer
+
+    def _tell_stepping(
+        self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any
+    ) -> None:
+        """Tell of a call that was folded, and whether it is one that was stepped."""
+        _, sets, kind, _, _ = key
+        first = self.kinds[kind].first
+        represents = (_builtin_of(path.label) if first["type"] not in NODES else None, sets, kind)
+        stepping.met(represents, first, path, event.duration_time_ns, site)
+        inside = self._stepped_now
+        if inside is not None and inside.path is path:
+            inside.units += 1
+            inside.row, inside.key = number, represents
+        for one in self._stepped:
+            if one.event is None or one.row is not None:
+                continue
+            if one.event == event or (one.what == "node" and one.event in event.children):
+                one.row, one.key = number, represents
+
+    def _look_for_stepped(self, event: Any, type_: str) -> None:
+        """Whether an operator call, or a node, is one that was stepped: it is known by its number."""
+        for one in self._stepped:
+            if one.what == type_ and one.event is None and one.name == event.name:
+                if one.overload is None or one.overload == getattr(event, "overload_name", None):
+                    one.met += 1
+                    one.event = event if one.met == one.number else None
 
     def _kind(
         self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
@@ -684,6 +825,8 @@ class Fold:
         self.digest.update(name.encode(errors="replace"))
         sequence = int(fields.sequence_number)
         type_ = "engine" if name.startswith(events.ENGINE) else TYPES.get(_scope(fields), "op")
+        if self._stepped:
+            self._look_for_stepped(event, type_)
         given: Any = ()
         overload = None
         counted = type_ == "op" and 0 <= sequence < COUNTED
@@ -750,6 +893,7 @@ class Fold:
     def told(self, paths: list[Path]) -> dict[str, Any]:
         packed = b"".join(self._packed) + self._packer.flush()
         routes: dict[Any, int] = {}
+        represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped
         route_of: list[int] = [-1]  # by row
         calls = []
         for key, row in zip(self._rows, self.rows, strict=True):
@@ -757,10 +901,11 @@ class Fold:
                 continue
             path, sets, kind, shape, recorded = key
             label = paths[path].label
-            builtin = (label.table, label.method) if label.kind == "builtin" and label.name else None
+            builtin = _builtin_of(label)
             maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
             route = routes.setdefault((builtin, sets, kind, maker), len(routes))
             route_of.append(route)
+            represents.setdefault(route, (builtin if self.kinds[kind].first["type"] not in NODES else None, sets, kind))
             call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
             call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
             calls.append(call | ({"saved": row.saved} if row.saved else {}))
@@ -768,13 +913,29 @@ class Fold:
             {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}
             for kind in self.kinds
         ]
+        self._route_of = route_of
+        told = [_route(*key) for key in routes]
+        if self.stepping is not None:
+            by = {one.key: route_of[one.row] for one in self.stepping.done if one.row is not None}
+            for number, key in represents.items():
+                why = self.stepping.why(key)
+                told[number] |= {"unstepped": why} if key not in by else {"represented": by[key]}
         return {
             "kinds": kinds,
-            "routes": [_route(*key) for key in routes],
+            "routes": told,
             "calls": calls,
             "order": base64.b64encode(packed).decode(),
             "ordered": self._count,
         }
+
+    def steps(self) -> list[dict[str, Any]]:
+        """What was stepped, with the number of the route that each is of; behind `told`."""
+        return [part | {"route": self._route_of[part["row"]]} for part in self.stepping.parts()] if self.stepping else []
+
+
+def _builtin_of(label: Label) -> tuple[str, str] | None:
+    """The builtin that a path ends with, by table and name; None for torch's own helpers, and what is no builtin."""
+    return (label.table or "", label.method or "") if label.kind == "builtin" and label.name else None
 
 
 def _route(builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None) -> dict[str, Any]:
