@@ -178,7 +178,7 @@ class _Heard:
         self.program, self.observations = observed(program_of(message["program"]))
         steps = [seen for seen in message["observations"] if seen["recorder"] == NATIVE]
         if steps:
-            self._native({"type": "pass", "observations": stepped(self.program, self.observations, steps)})
+            self._native({"type": "pass", "observations": list(stepped(self.program, self.observations, steps))})
         elif self.program.stepping is not None:
             self.no_native = self.program.stepping.reason or NOT_AGAIN
 

@@ -48,7 +48,8 @@ SLOW = 2.0  # seconds; what takes longer is not run once more only to know it be
 INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
 LIBRARY = "libtorch_cpu.so"
 ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
-NODES = (b"_ZN5torch8autograd9generated%d%s5applyE", b"_ZN5torch8autograd%d%s5applyE")  # and of a node's `apply`
+APPLY = b"_ZN%s5applyE"  # and of the `apply` of a node's class
+GENERATED = "torch::autograd::generated::"  # what is left out where a node tells its name
 CALLED = 64  # operators among which the first one called is looked for
 UNLOCATED = "the native pass left torch.jit.trace's record of source locations out, which walks all of Python's stack"
 Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
@@ -387,9 +388,9 @@ def _located(ops: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 def node_entry(name: str) -> int:
     """The address of the `apply` of a node's class; 0 where torch's library has none."""
-    encoded = name.encode()
-    found = dict(_addresses((str(n), begin % (len(encoded), encoded)) for n, begin in enumerate(NODES)))
-    return next(iter(found.values()), 0)
+    scopes = (name if "::" in name else f"{GENERATED}{name}").encode().split(b"::")
+    symbol = APPLY % b"".join(b"%d%s" % (len(scope), scope) for scope in scopes)
+    return dict(_addresses([(name, symbol)])).get(name, 0)
 
 
 def _addresses(named: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, int]]:

@@ -242,7 +242,9 @@ class Stepping:
                 op = one.name.removeprefix("aten::")
                 overload = one.first.get("overload")
                 points = native.entry_points([f"{op}.{overload}" if overload else op])
-                one.address = next(iter(points.values())) if len(points) == 1 else 0
+                if overload is None and len(points) > 1:  # a torch that tells no overloads: it may be any
+                    points = {}
+                one.address = points.get(f"{op}.{overload}" if overload else op, 0)
             one.why = one.why or ("" if one.address else NO_ENTRY)
         return one.address
 
@@ -296,6 +298,7 @@ class Stepping:
             for stream in (0, 1, 2):
                 os.dup2(null, stream)
             torch.set_num_threads(1)  # OpenMP's other threads are not there: before the first operator
+            api.forget_profiler()
             api.compile_never(Stepping._other.__code__)
             self._stepper.arm(address, number)
             sys.setprofile(self._other)
@@ -344,6 +347,8 @@ def why_not() -> str | None:
     ours = sum(thread.name == "ptexplore" for thread in threading.enumerate())
     if len(sys._current_frames()) > 1 + ours:
         return "the program runs threads of its own, which no fork has"
+    if api.local_bits()[0] & api.python_key():
+        return "a mode written in Python is on, and would run in a fork"
     if any(name.startswith(THREADS) for name in _thread_names()):
         return "autograd runs threads for a device, which no fork has"
     handler = signal.getsignal(signal.SIGCHLD)

@@ -311,6 +311,16 @@ def records_all_threads() -> bool:
     return "profile_all_threads" in _abilities()
 
 
+def forget_profiler() -> None:
+    """Call one operator, after which this thread knows that no profiler listens any more.
+
+    The first call after a profiler was stopped looks it up anew (LocalCallbackManager in aten/src/ATen/record_function.cpp).
+    No function of `__torch_function__` is called; a mode written in Python would be.
+    """
+    with torch._C.DisableTorchFunction():
+        torch._C._VariableFunctions.empty(0)
+
+
 def event_roots(profile: Any) -> list[Any]:
     """The finished profile's event tree: its top events."""
     return list(profile.kineto_results.experimental_event_tree())
