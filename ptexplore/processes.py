@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -52,6 +52,7 @@ class Child:
 
     process: subprocess.Popen[bytes]
     channel: int
+    _pending: bytearray = field(default_factory=bytearray)  # of a message that has not come whole
 
     def messages(
         self, timeout: float | None = None, extend: Callable[[dict[str, Any]], float | None] = lambda _: None
@@ -62,7 +63,7 @@ class Child:
         time is up first, ChannelError on bad data.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        pending = bytearray()
+        pending = self._pending
         while True:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
@@ -79,12 +80,17 @@ class Child:
                 raise ChannelError(f"a message is longer than {MESSAGE_LIMIT} bytes")
             if b"\n" in chunk:
                 *lines, rest = bytes(pending).split(b"\n")
-                pending = bytearray(rest)
+                pending[:] = rest
                 for line in lines:
                     message = _decode(line)
                     more = extend(message)
                     deadline = deadline if more is None else time.monotonic() + more
                     yield message
+
+    def interrupt(self) -> None:
+        """Interrupt what the child runs as Ctrl-C would; `messages` can be asked again for what it answers."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGINT)
 
     def stop(self) -> int:
         """Kill whatever is left of the child's process group, reap it, close the channel; its exit status."""

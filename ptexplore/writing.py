@@ -1,31 +1,154 @@
-"""Files that are written whole or not at all, and by one process at a time."""
+"""Files that are written whole or not at all: those of a user, and our own, which one process at a time changes."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+_ATTEMPTS = 100  # names tried for a file aside
+_PATIENCE = 20.0  # seconds that a change of a small file waits for another process's
+_IN_PLACE = ("/dev/", "/proc/")  # whose regular files are somebody's open descriptors: `--save /dev/stdout`
+
+
+def write_users_file(file: Path, content: str | bytes) -> None:
+    """Write a file that the user named: the one way to do so.
+
+    A regular file is replaced by a whole file that keeps its mode and its owner. A new name gets a whole file. A
+    symbolic link is followed, and stays. A device, a FIFO and an open descriptor (`/dev/stdout`) are written to. Text
+    is written as UTF-8. When this returns, the file is on the disk.
+
+    Raises OSError and UnicodeError. What was there stays then, and nothing half-written is left. There is one
+    exception: where no file beside it can take its place (the folder cannot be written, or the owner cannot be kept),
+    the file is written where it is.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        state = os.stat(file)
+    except FileNotFoundError:
+        state = None
+    if state is None or (stat.S_ISREG(state.st_mode) and not os.path.abspath(file).startswith(_IN_PLACE)):
+        _replace(os.path.realpath(file), state, data)
+    else:
+        _write_in_place(file, data)
+
+
+def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
+    """Put a whole file where `target` is, which is no link; `state` is what is there."""
+    if state is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
+    folder, name = os.path.split(target)
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        aside = None
+        try:
+            aside, handle = _open_aside(at, 0o666 if state is None else 0o600)
+            with os.fdopen(handle, "wb") as out:
+                if state is not None:
+                    _keep_owner(handle, state)
+                out.write(data)
+                out.flush()
+                os.fsync(handle)
+            os.rename(aside, name, src_dir_fd=at, dst_dir_fd=at)
+            aside = None
+        except PermissionError:
+            if state is None:
+                raise
+            _write_in_place(target, data)
+        finally:
+            if aside is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(aside, dir_fd=at)
+        with contextlib.suppress(OSError):  # not every file system can
+            os.fsync(at)
+    finally:
+        os.close(at)
+
+
+def _open_aside(folder: int | None, mode: int, where: str = "") -> tuple[str, int]:
+    """A new file in an open folder, or in the folder `where`: its name, which nobody can foresee, and a descriptor.
+
+    The name is short, so that it fits where the file's own does.
+    """
+    for _attempt in range(_ATTEMPTS):
+        name = os.path.join(where, f".ptx-{secrets.token_hex(4)}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with contextlib.suppress(FileExistsError):
+            return name, os.open(name, flags, mode, dir_fd=folder)
+    raise FileExistsError(errno.EEXIST, "no name is free for a file aside", where)
+
+
+def _keep_owner(handle: int, state: os.stat_result) -> None:
+    """Give a file the owner and mode of another. Raises PermissionError where this user may not."""
+    made = os.fstat(handle)
+    if (made.st_uid, made.st_gid) != (state.st_uid, state.st_gid):
+        os.fchown(handle, state.st_uid, state.st_gid)
+    os.fchmod(handle, stat.S_IMODE(state.st_mode) & 0o777)  # as a write does, without set-user-id
+
+
+def _write_in_place(file: str | Path, data: bytes) -> None:
+    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)  # of a directory: EISDIR
+    with os.fdopen(handle, "wb") as out:
+        regular = stat.S_ISREG(os.fstat(handle).st_mode)
+        out.write(data)
+        out.flush()
+        if regular:
+            os.ftruncate(handle, len(data))
+            os.fsync(handle)
+
+
+def write_new_file(file: Path, text: str) -> None:
+    """Write a file that the user named and that must not be there yet. Raises FileExistsError and other OSErrors."""
+    with open(file, "x", encoding="utf-8") as out:
+        try:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        except BaseException:
+            with contextlib.suppress(OSError):
+                file.unlink()
+            raise
+
 
 def write_whole(file: Path, content: str | bytes, aside: Path | None = None) -> None:
-    """Write to `aside`, else beside `file`, then rename into place: who reads meanwhile reads the old or the new.
+    """Write a file of ours in the folder `aside`, else beside `file`, then rename it into place.
 
-    Text is written as UTF-8. Raises OSError and UnicodeError; what was there stays then, and nothing half-written.
+    Who reads meanwhile reads the old or the new. Text is written as UTF-8. Raises OSError and UnicodeError; what was
+    there stays then, and nothing half-written.
     """
-    aside = aside or file.with_name(f".{file.name}.{os.getpid()}")
+    data = content.encode() if isinstance(content, str) else content
+    written: str | None = None
     try:
-        aside.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.replace(aside, file)
+        written, handle = _open_aside(None, 0o666, str(aside or file.parent))
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+        os.replace(written, file)
+        written = None
     finally:
-        with contextlib.suppress(OSError):
-            aside.unlink()
+        if written is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(written)
 
 
 def keep_whole(file: Path, content: str | bytes) -> None:
     """As `write_whole`, in a folder of ours, which is made where it is missing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, content)
+
+
+@contextlib.contextmanager
+def changing(file: Path) -> Iterator[None]:
+    """Change a small file of ours: in this block no other process that changes it the same way does.
+
+    What is there is read inside the block, and written with `keep_whole`. Raises OSError.
+    """
+    refusal = TimeoutError(errno.ETIMEDOUT, "another ptexplore is changing it, and does not end", str(file))
+    with locked(file.with_name(f"{file.name}.lock"), _PATIENCE, lambda: None, refusal):
+        yield
 
 
 def empty_beside(file: Path) -> Path:

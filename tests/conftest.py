@@ -44,10 +44,10 @@ def _no_hook_left_behind() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium: one a process, which is all that playwright bears."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    """The system's Chromium, best without its windows: one a process, which is all that playwright bears."""
+    program = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
     if program is None:
-        pytest.skip("needs chromium: apt-get install chromium")
+        pytest.skip("needs chromium: apt-get install chromium-headless-shell")
     sync = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[test]'")
     with sync.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])

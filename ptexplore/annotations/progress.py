@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from ptexplore.annotations.blocks import ID, STOP
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import progress_file
-from ptexplore.writing import keep_whole
+from ptexplore.writing import changing, keep_whole
 
 FORMAT = 1
 _LARGEST = 4 * 1024 * 1024  # bytes
@@ -101,7 +102,12 @@ def remember(step: ReadingStep) -> None:
 
     What is kept is read anew first: another terminal may have written since.
     """
-    file, known = progress_file(), load_progress()
+    with changing(progress_file()):
+        _remember(progress_file(), step)
+
+
+def _remember(file: Path, step: ReadingStep) -> None:
+    known = load_progress()
     if known.trouble:
         with contextlib.suppress(FileNotFoundError):
             os.replace(file, file.with_name(f"{file.name}.damaged"))

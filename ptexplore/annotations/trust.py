@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import trust_file
-from ptexplore.writing import keep_whole
+from ptexplore.writing import changing, keep_whole
 
 _LARGEST = 8 * 1024 * 1024  # bytes
 
@@ -31,13 +31,15 @@ def may_run(tour: Tour, known: dict[str, str]) -> bool:
 
 def trust(tours: Iterable[Tour]) -> None:
     """Trust the files of these tours as they are now. Raises OSError."""
-    _write(trusted() | {tour.sha: tour.where.file for tour in tours})
+    with changing(trust_file()):
+        _write(trusted() | {tour.sha: tour.where.file for tour in tours})
 
 
 def forget(tours: Iterable[Tour]) -> None:
     """Trust the files of these tours no longer. Raises OSError."""
     gone = {tour.sha for tour in tours}
-    _write({sha: name for sha, name in trusted().items() if sha not in gone})
+    with changing(trust_file()):
+        _write({sha: name for sha, name in trusted().items() if sha not in gone})
 
 
 def _write(known: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -59,6 +59,45 @@ def ask(
     yield from _heard(child, runtime, timeout, _allowed(timeout, timeout))
 
 
+def ask_of_program(runtime: Runtime, request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
+    """As `ask`, of a program: one that is interrupted, or takes too long, tells what it did until then.
+
+    A message "stopped" says which of the two it was. What does not answer within seconds is ended as `ask` ends it.
+    """
+    with tempfile.TemporaryFile() as given:
+        given.write(json.dumps(request).encode())
+        given.seek(0)
+        child = _start(runtime, given)
+    yield from _heard(_Patient(child), runtime, timeout, _allowed(timeout, timeout))
+
+
+@dataclass
+class _Patient:
+    """A child that is interrupted first, and ended only if it does not answer."""
+
+    child: processes.Child
+
+    def messages(self, timeout: float, extend: Callable[[dict[str, Any]], float | None]) -> Iterator[dict[str, Any]]:
+        """As `processes.Child.messages`, with a message "stopped" where the child had to be interrupted."""
+        begun = False
+        try:
+            for message in self.child.messages(timeout, extend):
+                begun = begun or message.get("type") == "begin"
+                yield message
+            return
+        except (KeyboardInterrupt, processes.ChannelTimeout) as error:
+            if not begun:
+                raise
+            stopped = "interrupt" if isinstance(error, KeyboardInterrupt) else "timeout"
+        yield {"type": "stopped", "by": stopped}
+        self.child.interrupt()
+        yield from self.child.messages(GRACE, lambda _: None)
+
+    def stop(self) -> int:
+        """As `processes.Child.stop`."""
+        return self.child.stop()
+
+
 def converse(runtime: Runtime, request: dict[str, Any], timeout: float) -> tuple[IO[bytes], Iterator[dict[str, Any]]]:
     """A probe that is told more as it goes: where to write lines to, and its messages as `ask` gives them.
 
@@ -87,7 +126,7 @@ def _allowed(timeout: float, ready: float) -> dict[str, float]:
 
 
 def _heard(
-    child: processes.Child, runtime: Runtime, timeout: float, allowed: Mapping[str, float]
+    child: processes.Child | _Patient, runtime: Runtime, timeout: float, allowed: Mapping[str, float]
 ) -> Iterator[dict[str, Any]]:
     """First the import's own time, then what is `allowed` from each kind of message on."""
     running = "import torch"

@@ -154,6 +154,8 @@ def flaw_of(program: Program) -> str | None:
         for call in program.calls
     ):
         return "calls of its operators lead nowhere"
+    if (program.failed or 0) >= len(program.paths):
+        return "what raised is on no path"
     return None
 
 
@@ -164,6 +166,15 @@ def in_order(program: Program) -> Iterator[OperatorKind]:
     """
     numbers = _numbers(program)
     yield from chain.from_iterable(_called_in(program, number, numbers) for number in numbers)
+
+
+def last_calls(program: Program) -> int | None:
+    """The number of the calls that the program made last; None if it made none, or the order cannot be read."""
+    try:
+        numbers = list(_numbers(program))
+    except ValueError:
+        return None
+    return next((number - 1 for number in reversed(numbers) if number), None)
 
 
 def _numbers(program: Program) -> Iterator[int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.capture.failures import failure, is_told, no_native
-from ptexplore.capture.probing import Stopped, TraceRequest, ask
+from ptexplore.capture.probing import Stopped, TraceRequest, ask, ask_of_program
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.locations import symbols_dir
 from ptexplore.model.places import Runtime
@@ -89,8 +89,10 @@ def capture(
     check(request)
     request = replace(request, native=request.native and not request.once)
     asked = {"work": "trace", "torch_dir": runtime.torch_dir, "digests": dict(digests or {}), **asdict(request)}
-    timeout = request.timeout + (request.native_budget if request.script is not None and request.native else 0.0)
-    session = gather(ask(runtime, asked, timeout), request, runtime, raising=raising)
+    if request.script is not None:
+        timeout = request.timeout + (request.native_budget if request.native else 0.0)
+        return gather(ask_of_program(runtime, asked, timeout), request, runtime, raising=raising)
+    session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
     return _with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
@@ -138,6 +140,7 @@ class _Heard:
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: str | None = None
+    late: bool = False  # whether the program was stopped since it took too long
     first: FirstCall | None = None  # where the first call imported modules, and is the one that is shown
 
     def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
@@ -149,6 +152,8 @@ class _Heard:
         kind, recorder = message.get("type"), str(message.get("recorder"))
         if kind == "begin":
             self.running = recorder
+        elif kind == "stopped":
+            self.late = message["by"] == "timeout"
         elif kind == "first":
             self.first = FirstCall(message["imported"], str(message["why"]))
             self.no_native = f"it steps a later call than the first, and the second {self.first.why}"
@@ -160,25 +165,36 @@ class _Heard:
         elif kind == "output" and not self.passes and message.get("text"):
             self.add(recorder, "output", {"text": str(message["text"]), "cut": bool(message.get("cut"))})
         elif kind == "pass":
-            self.passes[recorder] = message
-            if "program" in message:
-                self._program(message)
-            raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
-            if raised is not None and not (self.raising and is_told(raised)):
-                raise failure({"type": "raised", **raised}, self.request)
-            for seen in message["observations"] if recorder != AGAIN else ():
-                if seen["recorder"] != NATIVE:
-                    self.add(seen["recorder"], seen["kind"], seen["data"])
+            self._pass(recorder, message)
         elif kind in ("refused", "raised", "died") and recorder != AGAIN:
             raise failure(message, self.request)
+
+    def _pass(self, recorder: str, message: dict[str, Any]) -> None:
+        """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
+        self.passes[recorder] = message
+        self.late = self.late or bool(message.get("late"))
+        if "program" in message:
+            self._program(message)
+        raised = next((seen["data"] for seen in message["observations"] if seen["kind"] == "raised"), None)
+        if raised is not None and not (self.raising and is_told(raised)):
+            raise failure({"type": "raised", **raised}, self.request)
+        for seen in message["observations"] if recorder != AGAIN else ():
+            if self.late and seen["kind"] == "raised":
+                continue  # that is our own interrupt
+            if seen["recorder"] != NATIVE:
+                self.add(seen["recorder"], seen["kind"], seen["data"])
 
     def _program(self, message: dict[str, Any]) -> None:
         from ptexplore.capture.program import observed, program_of, stepped
 
-        self.program, self.observations = observed(program_of(message["program"]))
-        steps = [seen for seen in message["observations"] if seen["recorder"] == NATIVE]
+        self.program, seen = observed(program_of(message["program"]))
+        self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
+        if self.late:
+            text = f"the script was stopped after {self.request.timeout:g} s: --timeout S gives it longer"
+            self.add("program", "stopped", {"text": text})
+        steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
         if steps:
-            self._native({"type": "pass", "observations": list(stepped(self.program, self.observations, steps))})
+            self._native({"type": "pass", "observations": list(stepped(self.program, seen, steps))})
         elif self.program.stepping is not None:
             self.no_native = self.program.stepping.reason or NOT_AGAIN
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.options import Python, open_console, open_workspace, print_json
+from ptexplore.cli.options import Python, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 MOST = 1 << 20  # bytes that are read: a message, its traceback and C++'s stack are a hundredth of that
@@ -31,7 +31,7 @@ def explain_error(
         else:
             from ptexplore.render.terminal.error import print_error
 
-            print_error(open_console(), message, workspace.place_of)
+            print_error(open_console(), message, linking(workspace.place_of))
     return 0
 
 

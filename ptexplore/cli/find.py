@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_kind, complete_name
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -47,5 +47,5 @@ def find(
         else:
             from ptexplore.render.terminal.search import print_find
 
-            print_find(open_console(), view, workspace.locate)
+            print_find(open_console(), view, linking(workspace.locate))
     return 0

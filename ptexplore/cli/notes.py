@@ -15,7 +15,7 @@ from ptexplore.cli.options import AsJson, Notes, Python, Tree, open_console, ope
 from ptexplore.cli.typer_commands import Command, verbatim
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.writing import write_whole
+from ptexplore.writing import write_new_file, write_users_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +103,7 @@ def new_notes(
     file = (Path(folder) if folder else _own_folder()) / f"{note.id}.md"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with open(file, "x", encoding="utf-8") as stream:
-            stream.write(note.text)
+        write_new_file(file, note.text)
     except FileExistsError:
         raise PtexploreError(f"{file} is there already", "a note is never written over", "--id NAME", USAGE) from None
     except OSError as error:
@@ -169,7 +168,7 @@ def _pin(lock: LockChange, *, agreed: bool) -> bool:
     if not (agreed or _agreed(lock.shown)):
         print(f"{lock.shown} is left as it is (--yes writes it)", file=sys.stderr)
         return False
-    write_whole(lock.file, lock.text)
+    write_users_file(lock.file, lock.text)
     print(f"{lock.shown}: {lock.anchors} anchors")
     return not lock.refused
 
@@ -244,7 +243,7 @@ def export_notes(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
-            write_whole(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
+            write_users_file(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         why = f"{error.filename or folder}: {error.strerror or error}"
         raise PtexploreError(f"{folder} cannot be written", why, "another --codetour DIR", FAILED) from error

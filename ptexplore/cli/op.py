@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_operator
-from ptexplore.cli.options import Python, open_console, open_workspace, print_json
+from ptexplore.cli.options import Python, linking, open_console, open_workspace, print_json
 
 
 def op(
@@ -28,5 +28,5 @@ def op(
         else:
             from ptexplore.render.terminal.card import print_card
 
-            print_card(open_console(), card, workspace.place_of, full=full)
+            print_card(open_console(), card, linking(workspace.place_of), full=full)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -13,12 +13,13 @@ from ptexplore.render.terminal.progress import progress_bar
 from ptexplore.safe_text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
     from ptexplore.workspace.workspace import Workspace
 
+Place = TypeVar("Place")
 Python = Annotated[str | None, typer.Option("--python", metavar="PATH", help="the torch of another Python")]
 AsJson = Annotated[bool, typer.Option("--json", help="as JSON (format 1)")]
 OnlyTree = Annotated[
@@ -58,6 +59,23 @@ def open_console(*, stderr: bool = False) -> Console:
     from ptexplore.render.terminal.console import make_console
 
     return make_console(stderr=stderr)
+
+
+def linking(locate: Callable[[Place], tuple[str, int] | None]) -> Callable[[Place], str | None]:
+    """Where a place's line is, as a link's address: for the editor that the project's file names, else `file://`."""
+    from pathlib import Path
+
+    from ptexplore.render.terminal.console import address_of
+    from ptexplore.source.fetch.project_file import find_project
+
+    project = find_project(Path.cwd())
+    editor = project.editor if project is not None else None
+
+    def address(place: Place) -> str | None:
+        location = locate(place)
+        return address_of(*location, editor) if location is not None else None
+
+    return address
 
 
 def warn(text: str) -> None:

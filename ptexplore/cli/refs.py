@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_symbol, complete_use
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 
@@ -44,5 +44,5 @@ def refs(
         else:
             from ptexplore.render.terminal.search import print_refs
 
-            print_refs(open_console(), view, workspace.locate)
+            print_refs(open_console(), view, linking(workspace.locate))
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.completion import complete_kind, complete_name
-from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, open_console, open_workspace, print_json
+from ptexplore.cli.options import AsJson, OnlyTree, Python, at_most, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def show(
 
             print_json(show_to_document(view))
         else:
-            _print(view, workspace.locate, limit, paged=not no_pager)
+            _print(view, linking(workspace.locate), limit, paged=not no_pager)
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.cli.options import open_console, open_workspace
+from ptexplore.cli.options import linking, open_console, open_workspace, print_json
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 if TYPE_CHECKING:
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.page import Options
 
 DAY = 86400  # seconds
+INTERRUPTED = 130  # as a shell tells of Ctrl-C
 DIGITS = 10  # of a hop's number
 RUN = "What is run"
 SHOWN = "What is shown"
+LEGEND = "legend"  # what `--explain` takes for the signs of a view
 
 EPILOG = """\
 examples:
@@ -115,12 +117,25 @@ def trace(
         str | None,
         Option(metavar="TEXT", help="of the tree: what holds TEXT in name or path", rich_help_panel=SHOWN),
     ] = None,
+    plain: Annotated[
+        bool,
+        Option("--plain", help="no bars, no columns: a sentence a row, for a screen reader", rich_help_panel=SHOWN),
+    ] = False,
     explain: Annotated[
         str | None,
-        Option(metavar="HOP|error", help="what one hop, or the error, is concluded from", rich_help_panel=SHOWN),
+        Option(
+            metavar="HOP|error|legend",
+            help="what that is concluded from; what signs mean",
+            rich_help_panel=SHOWN,
+        ),
     ] = None,
     as_json: Annotated[
-        bool, Option("--json", help="the Trail as JSON (format 2, docs/json.md)", rich_help_panel=SHOWN)
+        bool,
+        Option(
+            "--json",
+            help="the Trail (docs/json.md), or the view of --view, as JSON",
+            rich_help_panel=SHOWN,
+        ),
     ] = False,
     save: Annotated[str | None, Option(metavar="FILE", help="keep the trace", rich_help_panel=SHOWN)] = None,
     svg: Annotated[
@@ -153,15 +168,15 @@ def trace(
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
         if save:
             save_trace(Path(save), trail, session)
-        if explain is not None:
+        if explain == LEGEND:
+            _legend(trail, session, replace(options, command=command), as_json=as_json)
+        elif explain is not None:
             _explain(trail, session, explain, locate, as_json=as_json)
         elif as_json:
-            from ptexplore.view.trace.saved import trail_to_json
-
-            print(trail_to_json(trail))
+            _print_json(trail, session, replace(options, command=command))
         else:
-            _show(trail, session, replace(options, command=command), locate, svg)
-        return FAILED if trail.ending is not None else 0
+            _show(trail, session, replace(options, command=command), locate, svg, plain=plain)
+        return _exit_code(trail)
 
     if load is not None:  # no tree is beside it to link into
         return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
@@ -184,7 +199,14 @@ def trace(
         first=first,
     )
     with open_workspace(python) as workspace:
-        return tell(*workspace.trace(request), workspace.place_of, _command(request, python))
+        return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))
+
+
+def _exit_code(trail: Trail) -> int:
+    """0 for what ran to its end, 130 for a script that was interrupted."""
+    if trail.program is not None and trail.ending is not None and trail.ending.exception == "KeyboardInterrupt":
+        return INTERRUPTED
+    return FAILED if trail.ending is not None or any(f.kind == "stopped" for f in trail.findings) else 0
 
 
 def _check_one(sources: dict[str, str | None]) -> None:
@@ -227,20 +249,43 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _show(trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None) -> None:
+def _show(
+    trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None, *, plain: bool
+) -> None:
     from ptexplore.render.terminal.trace import print_output, print_trail
     from ptexplore.view.trace.views import view
 
     if session is not None:
         print_output(open_console(stderr=True), session)
     page = view(trail, wanted, session)
-    print_trail(open_console(), page, locate)
+    print_trail(open_console(), page, locate, plain=plain)
     if svg:
         from ptexplore.render.terminal.console import picture
         from ptexplore.workspace.saved_traces import write_file
 
         # Without links: those lead into this machine's folders, and a picture travels.
         write_file(Path(svg), picture(lambda console: print_trail(console, page, lambda _ref: None), trail.expression))
+
+
+def _print_json(trail: Trail, session: Session | None, wanted: Options) -> None:
+    """The Trail as JSON; where a view of it was named, that."""
+    from ptexplore.view.trace.saved import trail_to_json
+    from ptexplore.view.trace.views import view, view_to_json
+
+    print(view_to_json(view(trail, wanted, session)) if wanted.view is not None else trail_to_json(trail))
+
+
+def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: bool) -> None:
+    """What each sign and word of the view means."""
+    from ptexplore.render.terminal.screen import print_legend
+    from ptexplore.view.trace.legend import whole_legend
+    from ptexplore.view.trace.views import view
+
+    told = whole_legend(view(trail, wanted, session))
+    if as_json:
+        print_json({"format": 1, "legend": [{"sign": sign, "means": means} for sign, means in told]})
+    else:
+        print_legend(open_console(), told)
 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
@@ -260,7 +305,7 @@ def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, 
     from ptexplore.view.trace.explain import ERROR, explain, explain_error, explanation_to_json
 
     if asked != ERROR and not (asked.isascii() and asked.isdigit() and len(asked) < DIGITS):
-        why = "it takes a hop's number, or the word error"
+        why = "it takes a hop's number, or the word error or legend"
         raise PtexploreError(f"--explain {asked} is no hop", why, "--full shows every hop's number", USAGE)
     explanation = explain_error(trail, session) if asked == ERROR else explain(trail, session, int(asked))
     if as_json:

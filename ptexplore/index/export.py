@@ -10,7 +10,7 @@ from ptexplore import __version__
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Symbol, SymbolKind
 from ptexplore.store.index.reader import IndexStore
-from ptexplore.writing import write_whole
+from ptexplore.writing import write_users_file
 
 _HEAD = (
     ("FILE_ENCODING", "utf-8", ""),
@@ -42,7 +42,7 @@ def write_tags(store: IndexStore, root: Path, target: Path, *, force: bool = Fal
     lines = sorted({line.encode("utf-8", "replace") for line in _lines(store, prefix)})
     head = [f"!_TAG_{name}\t{value}\t/{note}/".encode() for name, value, note in _HEAD]
     head.append(f"!_TAG_PROC_CWD\t{_escaped(str(root.resolve()))}/\t//".encode())
-    write_whole(target, b"\n".join([*sorted(head), *lines, b""]))
+    write_users_file(target, b"\n".join([*sorted(head), *lines, b""]))
     return len(lines)
 
 

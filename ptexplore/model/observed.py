@@ -309,6 +309,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "table": ChangedTable,
     "output": Remark,
     "cut": Remark,
+    "stopped": Remark,
     "calls": SteppedCalls,
     "result": SteppedResult,
     "libraries": LibraryCalls,

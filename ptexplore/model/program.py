@@ -106,5 +106,6 @@ class Program(Struct, frozen=True):
     wall: Nanoseconds  # how long the recorded run took, without the time that it waited for calls to be stepped
     overhead: Nanoseconds  # about how much of that recording took
     backwards: Count = 0  # how often backward was called
+    failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words
     stepping: StepBudget | None = None  # where calls were to be stepped

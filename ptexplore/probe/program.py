@@ -22,7 +22,8 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    recorder = Recorder((request["script"],), float(request.get("native_budget") or 0.0) if request.get("native") else 0.0)
+    budget = float(request["native_budget"]) if request.get("native") else 0.0
+    recorder = Recorder((request["script"],), budget, float(request["timeout"]))
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -44,6 +45,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
         "raised": running.raised is not None,
         "bound": running.names.bound,
         "result": {},
+        "late": recorder.late,
         "program": told,
         "threads": api.records_all_threads(),
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],

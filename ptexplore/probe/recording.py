@@ -21,6 +21,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import signal
 import site
 import struct
 import sys
@@ -131,8 +132,12 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0) -> None:
+    def __init__(
+        self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None
+    ) -> None:
         self._budget = native_budget  # seconds of stepping
+        self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
+        self.late = False  # it was
         self.stepping: Stepping | None = None
         self._no_stepping: str | None = None
         self._user_files = frozenset(map(os.path.realpath, user_files))
@@ -152,6 +157,7 @@ class Recorder:
         self._asked, self._hook_calls_before = False, 0
         self._stopped = threading.Event()
         self._pending: Any = None
+        self._failed: Path | None = None  # the builtin that has just raised
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -226,6 +232,7 @@ class Recorder:
         elif event == "c_call":
             self._builtin_called(thread, frame, argument)
         elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
+            self._failed = innermost.path if event == "c_exception" else None
             self._builtin_left(thread, innermost)
 
     def _builtin_called(self, thread: Thread, frame: FrameType, builtin: Any) -> None:
@@ -336,6 +343,7 @@ class Recorder:
         self._enter(thread, Slot(frame, BUILTIN, path, sets))
 
     def _enter(self, thread: Thread, slot: Slot) -> None:
+        self._failed = None  # something else runs
         thread.stack.append(slot)
         path = slot.path
         if path.hot or path.seen < COLD:
@@ -476,10 +484,20 @@ class Recorder:
 
     def _watch(self) -> None:
         while not self._stopped.wait(TICK):
+            self._end_in_time()
             if not self._asked and self._hook_calls == self._hook_calls_before:
                 self._asked = True
                 ctypes.pythonapi.Py_AddPendingCall(self._pending, None)
             self._hook_calls_before = self._hook_calls
+
+    def _end_in_time(self) -> None:
+        """Interrupt the program where its own time, without that of stepping, is over."""
+        if self.limit is None or self.stepping is None or self.late:
+            return
+        took = time.perf_counter_ns() - self.began - self.stepping.waited_until_now
+        if took > self.limit * 1e9:
+            self.late = True
+            os.kill(os.getpid(), signal.SIGINT)
 
     # --- saved tensors ---
 
@@ -525,11 +543,11 @@ class Recorder:
         self._new_thread()
         self._pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._tick)
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
-        self._watcher.start()
         self._find_and_load = BOOTSTRAP._find_and_load
         BOOTSTRAP._find_and_load = _import_function(self)
         threading.setprofile(self.hook)
         self.began = time.perf_counter_ns()
+        self._watcher.start()
         sys.setprofile(self.hook)
 
     def _prepare_stepping(self) -> None:
@@ -555,9 +573,7 @@ class Recorder:
                 self._close(slot)
         profile, self._profile = self._profile, None
         profile.__exit__(None, None, None)
-        began = time.perf_counter_ns()
         self._fold.take(profile, self._marks, self.root)
-        self.slicing += time.perf_counter_ns() - began
         self._watcher.join()
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
@@ -599,6 +615,7 @@ class Recorder:
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
             "backwards": self._backwards,
+            **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
             **fold.told(self._paths),

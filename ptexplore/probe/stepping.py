@@ -116,6 +116,7 @@ class Stepping:
         self._stepper = Stepper(ROWS, MOST_INSTRUCTIONS, SECONDS)
         self.budget, self.spent = budget, 0.0
         self.waited = 0  # nanoseconds
+        self._since: int | None = None  # when a wait began that lasts
         self.forks = 0
         self._pace = [float(native.STEPPED), 1.0]  # instructions that were stepped, and seconds that took
         self.reason: str | None = None  # why nothing more is stepped
@@ -131,6 +132,12 @@ class Stepping:
         self._sites: dict[Key, set[Any]] = {}
         self.done: list[Stepped] = []
         self.awaited: list[Stepped] = []  # those whose own call was not folded yet
+
+    @property
+    def waited_until_now(self) -> int:
+        """Nanoseconds that the program waited, those of a wait that lasts among them."""
+        since = self._since
+        return self.waited + (time.perf_counter_ns() - since if since is not None else 0)
 
     # --- what is folded ---
 
@@ -268,9 +275,12 @@ class Stepping:
             self._become(address, one.number)
             return
         self.forks += 1
-        status, late = _ended(child, SECONDS + GRACE)
-        waited = time.perf_counter_ns() - began
-        self.waited += waited
+        self._since = began
+        try:
+            status, late = _ended(child, SECONDS + GRACE)
+        finally:
+            waited = time.perf_counter_ns() - began
+            self.waited, self._since = self.waited + waited, None
         self.spent += waited * 1e-9
         steps = self._stepper.taken(round(waited * 1e-9, 3))
         if steps is None:

@@ -15,10 +15,12 @@ from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.observed import CppFunction, LeftFrame, RaisedError, ThrownError, UserCall, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
-from ptexplore.model.trace import Ending, LeftFunction, MissingKernel, walk
+from ptexplore.model.trace import Ending, Hop, LeftFunction, MissingKernel, NativeCall, walk
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.error_message import NO_KERNEL, missing_kernel, modified_tensor, thrown_at, with_writes
+from ptexplore.resolve.native.call_tree import Function, landmark
+from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.python_places import is_torchs_or_yours
 from ptexplore.source.canonical import InstalledFolders, installed_path
@@ -27,6 +29,8 @@ LOOKUP = "c10::impl::OperatorEntry::lookup("  # which throws where the table has
 BOXED = re.compile(r"\b(?:callBoxed|redispatchBoxed|make_boxed_function|make_boxed_from_unboxed_functor)\b")
 UNPACK = "torch::autograd::SavedVariable::unpack("
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
+LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::")  # what is between an operator and its kernel
+ON_STACK = "C++'s stack held it when the error was thrown"
 
 
 def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, int]) -> Ending | None:
@@ -76,6 +80,10 @@ def innermost(claims: Sequence[Claim], stack: Sequence[CppFunction], frames: Seq
         left = _last(left, claims, partial(_is_frame, frame))
     for function in reversed(stack):
         left = _last(left, claims, partial(_is_of, function.name)) if function.name else left
+    # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
+    for function in reversed(stack):
+        inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl") else ()
+        left = _last(None, inside, partial(_is_target, function.name)) or left
     return left
 
 
@@ -99,7 +107,22 @@ def _is_of(name: str, claim: Claim) -> bool:
     entry = ENTRY.match(name)
     if hop.kind == "op":
         return entry is not None and hop.operator is not None and hop.operator.entry == entry[0]
-    return hop.kind in ("binding", "kernel", "node") and parse(name).plain == hop.name
+    return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
+
+
+def _is_target(name: str, claim: Claim) -> bool:
+    """Whether a claim is a function that a kernel's text calls, and has this demangled name."""
+    return claim.hop.kind == "impl" and claim.hop.name in _functions_in(name)
+
+
+def _functions_in(name: str) -> tuple[str, ...]:
+    """The functions that a frame of C++'s stack is of: the one whose it is, and the kernel that its type names.
+
+    A kernel may be compiled into the functor that calls it, and then has no frame of its own.
+    """
+    read = parse(name)
+    kernel = landmark(read).kernel
+    return (read.plain, kernel.plain) if kernel is not None else (read.plain,)
 
 
 def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
@@ -123,9 +146,10 @@ def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
 def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Take out the steps that follow from table and text and that the error kept from being come to.
 
-    An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack. Of what its
-    last kernel calls by its text, what is on the stack ran, and the meta function before it. Without C++'s stack, and
-    where a call goes on boxed, nothing is taken out.
+    An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack, and has come
+    to every kernel that is on it: a redispatch may be compiled into the kernel that makes it. Of what its last kernel
+    calls by its text, what is on the stack ran, and the meta function before it. Without C++'s stack, and where a call
+    goes on boxed, nothing is taken out.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
@@ -135,27 +159,103 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     left = _operators_left(claims, step)
     if step is not None and step.hop.kind == "node" and any(f.name.startswith(UNPACK) for f in thrown.stack):
         claims = _before_formulas(claims, step)
-    names = [function.name for function in reversed(thrown.stack)]
     plan: dict[int, tuple[int, frozenset[str] | None]] = {}
-    begin = 0
-    starts = []
+    for claim, entry, held in _segments(left, thrown):
+        names = [function.name for function in held]
+        if any(BOXED.search(name) for name in names):
+            continue
+        plain = frozenset(function for name in names for function in _functions_in(name))
+        entered = 1 + sum(name.startswith(f"{entry.partition('::call')[0]}::redispatch(") for name in names)
+        entered -= any(name.startswith(LOOKUP) for name in names)
+        kernels = [inner.hop.name for inner in _chain(claim) if inner.hop.kind == "kernel"]
+        come_to = [number for number, kernel in enumerate(kernels, 1) if kernel in plain]
+        plan[claim.event.event] = max(entered, *come_to, 0), plain if claim is left[-1] else None
+    return tuple(_cut(claim, plan) for claim in claims)
+
+
+def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Claim, str, Sequence[CppFunction]]]:
+    """Of each operator call that was left: its entry point, and the functions of C++ between it and the next one's."""
+    stack = thrown.stack[::-1]
+    starts: list[tuple[Claim, str, int]] = []
     for claim in left:
         entry = claim.hop.operator.entry if claim.hop.operator is not None else None
-        start = next((n for n in range(begin, len(names)) if entry and names[n].startswith(f"{entry}(")), None)
-        begin = start + 1 if start is not None else begin
-        starts.append(start)
-    for number, (claim, start) in enumerate(zip(left, starts, strict=True)):
-        if start is None:
-            continue
-        end = next((later for later in starts[number + 1 :] if later is not None), len(names))
-        held = names[start + 1 : end]
-        if any(BOXED.search(name) for name in held):
-            continue
-        entered = 1 + sum(name.startswith(f"{names[start].partition('::call(')[0]}::redispatch(") for name in held)
-        entered -= any(name.startswith(LOOKUP) for name in held)
-        plain = frozenset(parse(name).plain for name in held) if claim is left[-1] else None
-        plan[claim.event.event] = entered, plain
-    return tuple(_cut(claim, plan) for claim in claims)
+        begin = starts[-1][2] + 1 if starts else 0
+        named = (n for n in range(begin, len(stack)) if entry and stack[n].name.startswith(f"{entry}("))
+        boxed = (n for n in range(begin, len(stack)) if claim is left[-1] and _is_boxed_call(stack[n].name))
+        start = next(named, next(boxed, None))
+        if start is not None:
+            starts.append((claim, str(entry), start))
+    ends = [*(start for _, _, start in starts[1:]), len(stack)]
+    for (claim, entry, start), end in zip(starts, ends, strict=True):
+        yield claim, entry, stack[start + 1 : end]
+
+
+def _is_boxed_call(name: str) -> bool:
+    return landmark(parse(name)).kind == "boxed-call"
+
+
+def _chain(call: Claim) -> Iterator[Claim]:
+    """The keys and kernels of an operator call, outermost first."""
+    step = next((child for child in call.children if child.hop.kind == "key"), None)
+    while step is not None:
+        yield step
+        kinds = ("kernel",) if step.hop.kind == "key" else ("key",)
+        step = next((child for child in step.children if child.hop.kind in kinds), None)
+
+
+# --- what only C++'s stack tells of ---
+
+
+def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Put what C++'s stack held into the innermost operator call that was left, below what is known of it.
+
+    It tells of kernels that nothing else does: the key of an operator call may not be known. Where the native pass
+    tells every function, nothing is put.
+    """
+    raised = records(context.session.observations, "raised", RaisedError)
+    thrown = _thrown(context, raised[0]) if raised else None
+    if thrown is None or any(seen.kind == "calls" for seen in context.session.observations):
+        return claims
+    left = _operators_left(claims, innermost(claims, thrown.stack, raised[0].frames))
+    segment = next((held for claim, _, held in _segments(left, thrown) if claim is left[-1]), ())
+    if not left or not segment:
+        return claims
+    inside, rest = left[-1], list(segment)
+    for number, function in enumerate(segment):
+        for kind in (_is_of, _is_target):
+            found = _last(None, inside.children, partial(kind, function.name)) if function.name else None
+            if found is not None:
+                inside, rest = found, list(segment[number + 1 :])
+    sites = Sites(context.lookup)
+    made: tuple[Claim, ...] = ()
+    for function in reversed(rest):
+        seen = _on_stack(function, thrown.observation, inside, sites)
+        if seen is not None and not (made and made[0].hop.name == seen.hop.name and seen.hop.why != made[0].hop.why):
+            made = (replace(seen, children=made),)
+    return _with(claims, inside, replace(inside, children=(*inside.children, *made)))
+
+
+def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sites) -> Claim | None:
+    """The claim of a function on C++'s stack; None for what only leads from an operator to its kernel."""
+    read = parse(function.name)
+    seen = landmark(read)
+    if not read.plain or (seen.kind != "other" and seen.kernel is None) or read.plain.startswith(LEADS_ON):
+        return None
+    named = seen.kernel or read
+    source = (
+        sites.named(named)
+        if seen.kernel
+        else sites.function(Function(function.library, "", function.name, closed=False, unit=function.unit), None)
+    )
+    hop = Hop(0, "native", named.qualified, "observed", source, inside.hop.phase, inside.hop.thread)
+    native = NativeCall(function.name, library=function.library)
+    why = (ON_STACK, "the type of the functor that calls it names it") if seen.kernel else (ON_STACK,)
+    return Claim(replace(hop, native=native, why=why, evidence=(observation,)))
+
+
+def _with(claims: tuple[Claim, ...], old: Claim, new: Claim) -> tuple[Claim, ...]:
+    """The claims with one put in the place of another."""
+    return tuple(new if claim is old else replace(claim, children=_with(claim.children, old, new)) for claim in claims)
 
 
 def _before_formulas(claims: tuple[Claim, ...], node: Claim) -> tuple[Claim, ...]:

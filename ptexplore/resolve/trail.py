@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from msgspec import structs
 
+from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.observed import ChangedTable, Remark, SteppedResult, record_of, records
 from ptexplore.model.operators import TableEntry
@@ -28,7 +30,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
         kind = observation.kind
-        if kind in ("cut", "nondeterministic", "perturbed"):
+        if kind in ("cut", "nondeterministic", "perturbed", "stopped"):
             context.findings.append(Finding(kind, record_of(observation, Remark).text))
         elif kind == "result" and record_of(observation, SteppedResult).equal is False:
             context.findings.append(Finding("nondeterministic", OTHER_RESULT))
@@ -48,6 +50,7 @@ PASSES: tuple[Pass, ...] = (
     reasoning.reason,
     autograd.link,
     raising.cut,
+    raising.reach,
     report,
     join.join,
     libraries.attach,
@@ -65,7 +68,12 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         if program is None or step is not raising.cut:  # the claims of a program are no sequence that raised
             claims = step(context, claims)
     hops = number(claims)
-    ending = raising.conclude(context, claims if program is None else (), numbers(claims))
+    left = claims if program is None else _left_by_error(program, claims)
+    numbered = numbers(claims)
+    ending = raising.conclude(context, left, numbered)
+    if program is not None and ending is not None and ending.hop is None:
+        raised = next((claim for top in left for claim in top.walk() if claim.hop.kind == "op"), None)
+        ending = replace(ending, hop=numbered[id(raised)] if raised is not None else None)
     return Trail(
         expression=session.expression,
         bound=session.bound,
@@ -79,6 +87,21 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
         ending=ending,
         program=_concluded(context, program, hops) if program is not None else None,
     )
+
+
+def _left_by_error(program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """The claims of the call that raised: the last one of a builtin that did; () where that is not known."""
+    last = last_calls(program) if program.failed is not None else None
+    if last is None or program.calls[last].path != program.failed:
+        return ()
+    seen = _first_observation
+    first, wanted = [route.observation or 0 for route in program.routes], program.calls[last].route
+    return tuple(claim for claim in claims if bisect_right(first, seen(claim)) - 1 == wanted)
+
+
+def _first_observation(claim: Claim) -> int:
+    """The observation that a claim is concluded from, or one inside of it."""
+    return next((inner.event.observation for inner in claim.walk() if inner.event.observation), 0)
 
 
 def _concluded(context: Context, program: Program, hops: Sequence[Hop]) -> Program:

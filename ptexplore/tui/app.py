@@ -20,6 +20,7 @@ from ptexplore.tui.jobs import JobRunner, end_with_terminal
 from ptexplore.tui.messages import (
     Fetch,
     Follow,
+    GoBack,
     GoHome,
     GoToStop,
     OpenDefinition,
@@ -34,7 +35,7 @@ from ptexplore.tui.messages import (
     message_for,
 )
 from ptexplore.tui.navigation import Navigator
-from ptexplore.tui.places import CARD, FOLDER, Place
+from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.screens.reader import ReadingScreen
 from ptexplore.tui.touring import Touring
 from ptexplore.view.opening import open_see
@@ -203,12 +204,11 @@ class Browser(App[None]):
         """An operator's card."""
         from ptexplore.tui.screens.card import CardScreen
 
-        def opened(message: Message | None) -> None:
-            if isinstance(message, OpenPlace):
-                message.origin = Place("", event.name, CARD)
-            self._follow(message)
+        self.push_screen(CardScreen(self.library, event.name, event.back), self._follow)
 
-        self.push_screen(CardScreen(self.library, event.name), opened)
+    def on_go_back(self, _event: GoBack) -> None:
+        """The place before."""
+        self.reader.action_back()
 
     def on_open_tour(self, event: OpenTour) -> None:
         """Walk a tour, from a stop on."""

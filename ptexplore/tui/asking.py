@@ -92,7 +92,7 @@ class ChoiceScreen(ModalScreen[int | None]):
     ChoiceScreen Static { text-style: bold; }
     ChoiceScreen Choices { height: auto; max-height: 70vh; text-wrap: wrap; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+o,alt+left,backspace", "dismiss(None)", "Back")]
 
     def __init__(self, title: str, options: Sequence[Content], at: int = 0) -> None:
         super().__init__()

@@ -137,7 +137,9 @@ class FactsReader:
         if pointed.name is None or pointed.own:
             return around, "", pointed.own
         place = pointed.place
-        named, remark = find_definitions(self._trees, pointed.name, place.tree, place.path, place.line)
+        named, remark = find_definitions(
+            self._trees, self._call_reader.names, pointed.name, place.tree, place.path, place.line
+        )
         symbols = [
             (candidate.tree, candidate.symbol)
             for candidate in named

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.errors import PtexploreError
+
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.load import NoteLibrary as Notes
@@ -173,13 +175,17 @@ class Library:
     def build_indexes(self, job: Job) -> Sequence[IndexedTree]:
         """Build every index that is missing, and the catalogue that operators are found in; all trees afterwards.
 
-        Ends early when the job is stopped.
+        The catalogue comes first: what is read of the generated C++ for it is not read again for the index. Where there
+        is none, as of a torch that does not start, source is read without. Ends early when the job is stopped.
         """
+        if self.workspace.runtime_if_any is not None and self.workspace.catalogue_at_hand(self.trees) is None:
+            try:
+                self.run_command(["op", "aten::add.Tensor", *self._python], job)
+            except PtexploreError:
+                if job.stopped:
+                    raise
         self.run_command(["index", *self._python], job)
-        trees = self.workspace.apart().trees
-        if self.workspace.runtime_if_any is not None and self.workspace.catalogue_at_hand(trees) is None:
-            self.run_command(["op", "aten::add.Tensor", *self._python], job)
-        return trees
+        return self.workspace.apart().trees
 
     def card(self, name: str, job: Job) -> Card:
         """The card of an operator's full name; a catalogue or an index that it needs is built first."""

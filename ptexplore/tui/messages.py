@@ -32,9 +32,13 @@ class ShowFolder(Message):
 
 @dataclass
 class OpenOperator(Message):
-    """Show the card of the operator of this full name ("aten::add.Tensor")."""
+    """Show the card of the operator of this full name ("aten::add.Tensor").
+
+    `back` is how the card was left, where going back leads to it.
+    """
 
     name: str
+    back: Place | None = None
 
 
 @dataclass
@@ -50,6 +54,10 @@ class OpenTrail(Message):
     """Show what ran, as a tree whose hops open the source."""
 
     trail: Trail
+
+
+class GoBack(Message):
+    """Show the place before, as the reading screen's own key does."""
 
 
 class ShowTrail(Message):

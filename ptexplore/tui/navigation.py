@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptexplore.tui.asking import ChoiceScreen, two_lines
 from ptexplore.tui.messages import OpenOperator
 from ptexplore.tui.places import Place
+from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.definitions import find_definitions
 
 if TYPE_CHECKING:
@@ -34,9 +36,14 @@ class Navigator:
             self._app.pop_screen()
         return self._reader
 
+    @cached_property
+    def _names(self) -> DefinitionsByName:
+        return DefinitionsByName([indexed.store for indexed in self._library.trees])
+
     def open_definition(self, name: str, place: Place) -> None:
         """Go to the definition of a name that stands at a place."""
-        definitions, remark = find_definitions(self._library.trees, name, place.tree, place.path, place.line)
+        trees = self._library.trees
+        definitions, remark = find_definitions(trees, self._names, name, place.tree, place.path, place.line)
         if definitions:
             self.choose(name, definitions, remark)
         else:

@@ -24,9 +24,14 @@ LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
 # Types of C++ itself.
 _BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
+NOTELESS = "no note in this file: ctrl+p and ? in front finds the notes of others"
 UNREAD = "the notes were not read yet: once more, in a moment"
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
+# A name as a comment or string writes one: without blanks inside. What tells it from a plain word: what qualifies it,
+# an underscore, a capital inside.
+_WRITTEN = re.compile(r"(?:[^\W\d]\w*(?:::|\.))*[^\W\d]\w*")
+_CODE_LIKE = re.compile(r"::|\w_\w|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|\w{2}\.\w{2}")
 _INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
 
 
@@ -117,7 +122,7 @@ class OpenFile:
     @property
     def noteless(self) -> str:
         """What to say where no note is known in this file."""
-        return "no note in this file" if self._library.marked else UNREAD
+        return NOTELESS if self._library.marked else UNREAD
 
     # --- words ---
 
@@ -167,7 +172,10 @@ class OpenFile:
         return "namespace" in kinds and not kinds & {"class", "struct", "union", "enum"}
 
     def meant(self, line: int, column: int) -> str | None:
-        """The name at or after a place; of a symbol's own name all of it. None for a word of the language alone."""
+        """The name at or after a place; of a symbol's own name all of it.
+
+        None for a word of the language alone, and for a word of a comment or string that does not look like a name.
+        """
         if self._is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
             own = self.landing(line)
             names = (at for at in self.words(line) if at > column and not self._is_keyword(line, at))
@@ -175,7 +183,23 @@ class OpenFile:
         symbol = self._defined(line, column)
         if symbol is not None:
             return symbol.qualified
-        return self.name(line, column) if not self._is_keyword(line, column) else None
+        if self._is_keyword(line, column):
+            return None
+        word = self.word(line, column)
+        if word is not None and self.is_prose(line, word[0]) and not _INCLUDE.match(self.line(line)):
+            return self._name_in_prose(line, word)
+        return self.name(line, column)
+
+    def _name_in_prose(self, line: int, word: tuple[int, int]) -> str | None:
+        """What a word of a comment or string names, with what qualifies it; None where it is written as no name is."""
+        text = self.line(line)
+        for match in _WRITTEN.finditer(text):
+            if match.start() <= word[0] < match.end():
+                called = text.startswith("(", match.end())
+                quoted = text[: match.start()].endswith("`") and text.startswith("`", match.end())
+                if called or quoted or _CODE_LIKE.search(match[0]):
+                    return text[match.start() : word[1]]
+        return None
 
     def _is_keyword(self, line: int, column: int) -> bool:
         """Whether the word at or after a column is one of the language's own."""

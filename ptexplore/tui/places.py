@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ptexplore.locations import recent_file
-from ptexplore.writing import keep_whole
+from ptexplore.writing import changing, keep_whole
 
 FOLDER = 0  # the line of a place that is a folder
 TRAIL = -1  # that of a place that is the tree of what ran last
@@ -28,12 +29,17 @@ class Place:
 
     A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER. So is what a
     place was opened from: the tree of what ran (`line` is TRAIL), an operator's card (CARD, `path` is its name).
+
+    The rest says how it was looked at, and makes no other place: `top` is the first line on the screen, of a page or
+    card the option that was chosen (0: not known); `whole`, whether a page or card listed all it has.
     """
 
     tree: str
     path: str
     line: int = 1
     column: int = 0
+    top: int = field(default=0, compare=False)
+    whole: bool = field(default=False, compare=False)
 
 
 class History:
@@ -45,8 +51,9 @@ class History:
 
     def leave(self, place: Place) -> None:
         """The reader goes somewhere new from this place: what was ahead is no more."""
-        if not self._behind or self._behind[-1] != place:
-            self._behind.append(place)
+        if self._behind and self._behind[-1] == place:
+            self._behind.pop()  # how it was looked at last is what counts
+        self._behind.append(place)
         self._ahead.clear()
 
     def back(self, current: Place) -> Place | None:
@@ -105,7 +112,11 @@ def keep_recent(place: Recent) -> None:
 
     The file is read anew first: another terminal may have written. Raises OSError.
     """
-    file = recent_file()
+    with changing(recent_file()):
+        _keep_recent(recent_file(), place)
+
+
+def _keep_recent(file: Path, place: Recent) -> None:
     known = load_recent()
     if not known and file.exists():
         with contextlib.suppress(OSError):

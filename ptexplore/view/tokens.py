@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag"]
+Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag", "member"]
 Span = tuple[int, int, Kind]  # first character and the one after the last, 0-based, in one line
 
 CPP_WORDS = """alignas alignof break case catch class co_await co_return co_yield concept const consteval constexpr
@@ -36,6 +36,8 @@ _CPP = """
 (call_expression function: (identifier) @function)
 (call_expression function: (field_expression field: (field_identifier) @function))
 (call_expression function: (qualified_identifier name: (identifier) @function))
+(field_identifier) @member
+((identifier) @member (#match? @member "^[a-z][A-Za-z0-9_]*_$"))
 [(preproc_directive) "#include" "#define" "#if" "#ifdef" "#ifndef" "#else" "#elif" "#endif"] @preproc
 """
 PYTHON_WORDS = """and as assert async await break class continue def del elif else except finally for from global if
@@ -54,9 +56,12 @@ _PYTHON = """
 (type (identifier) @type)
 (call function: (identifier) @function)
 (call function: (attribute attribute: (identifier) @function))
+(attribute attribute: (identifier) @member)
 """
-# Where two would have the same words: who is not named here comes last.
-_RANK: Mapping[str, int] = {"comment": 0, "string": 1, "decorator": 2, "number": 3, "preproc": 4, "keyword": 5}
+# Where two would have the same words: who is not named here comes after these, a member after all others.
+_RANK: Mapping[str, int] = {
+    "comment": 0, "string": 1, "decorator": 2, "number": 3, "preproc": 4, "keyword": 5, "member": 10
+}  # fmt: skip
 _YAML = re.compile(
     r"""(?P<comment>(?:^|(?<=\s))\#.*)|(?P<tag>^\s*(?:-\s+)*[A-Za-z_][\w. ,-]*(?=:(?:\s|$)))
     |(?P<string>"(?:[^"\\]|\\.)*"|(?<![\w)])'(?:[^']|'')*')|(?P<keyword>\b(?:True|False|true|false|null)\b)

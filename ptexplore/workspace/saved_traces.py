@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail
 from ptexplore.view.trace.saved import trail_from_json, trail_to_json
-from ptexplore.writing import write_whole
+from ptexplore.writing import write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
+PACKED = 6  # how hard gzip tries with a program, whose text repeats much
 _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
 
 
@@ -29,13 +31,14 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
 
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
     """Write a trace into a file. Raises PtexploreError if that cannot be written."""
-    write_file(path, trail_to_json(trail, session))
+    text = trail_to_json(trail, session)
+    write_file(path, text if trail.program is None else gzip.compress(text.encode(), PACKED, mtime=0))
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, text: str | bytes) -> None:
     """Write a file that the user named. Raises PtexploreError if that cannot be done."""
     try:
-        write_whole(path, text)
+        write_users_file(path, text)
     except OSError as error:
         why = error.strerror or "the system refused it"
         raise PtexploreError(f"{path} cannot be written", why, "a file in a folder that you may write to") from error

@@ -40,6 +40,7 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $2))" >/dev/null 2>&1
 }
 
 # ensure_venv FOLDER NEWEST STAMP PIP_ARGUMENT...: the environment, made only when the stamp differs.
+# $compiled: the modules, apart by spaces, that Python compiles then with all that they import; only torch where it is not set.
 # The stamp is written last, so an interrupted run is done again.
 ensure_venv() {
     newest=$2 stamp=$3
@@ -64,7 +65,8 @@ ensure_venv() {
         "pip could not install what is needed" "see its message above" \
         "check the network and pip's own configuration, then run this again"
     # A probe leaves no file beside torch, so it would compile torch anew each time.
-    env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -c 'import torch' >/dev/null 2>&1 || true
+    for module in ${compiled:-torch}; do echo "import $module"; done |
+        env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" - >/dev/null 2>&1 || true
     echo "$stamp" >"$venv/.ptexplore-stamp"
 }
 

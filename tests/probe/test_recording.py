@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -163,3 +164,171 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     if size == "sliced":
         monkeypatch.setattr(recorder(), "SLICE", 5)
     assert [kind.name for kind in in_order(recorded(run))] == plain(run)
+
+
+# --- modules, pairs of forward and backward, saved bytes ---
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 1))
+        self.short = nn.Identity()
+
+    def forward(self, x: Any) -> Any:
+        return torch.relu(self.body(x) + self.short(x))
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(7, 4)
+        self.inner = nn.Linear(4, 4)
+        self.again = self.inner  # one module under two names
+        self.head = nn.Linear(4, 7, bias=False)
+        self.head.weight = self.tokens.weight
+
+    def forward(self, ids: Any) -> Any:
+        return self.head(self.again(torch.tanh(self.inner(self.tokens(ids)))))
+
+
+class Down(nn.Module):
+    """A small U-Net: what the way down keeps is joined on the way up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down, self.up = nn.Conv2d(1, 2, 2, stride=2), nn.ConvTranspose2d(2, 1, 2, stride=2)
+        self.join = nn.Conv2d(2, 1, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.join(torch.cat([x, self.up(F.gelu(self.down(x)))], 1))
+
+
+class Recursive(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x: Any, depth: int = 2) -> Any:
+        return self.linear(x) if depth == 0 else self(x, depth - 1).sigmoid()
+
+
+MODELS: dict[str, tuple[Callable[[], Any], Callable[[], tuple[Any, ...]]]] = {
+    "net": (Net, lambda: (torch.ones(2, 4),)),
+    "residual": (Residual, lambda: (torch.ones(1, 2, 4, 4),)),
+    "tied": (Tied, lambda: (torch.tensor([[1, 2, 3]]),)),
+    "u-net": (Down, lambda: (torch.ones(1, 1, 4, 4),)),
+    "recursive": (Recursive, lambda: (torch.ones(2, 3),)),
+    "encoder": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), lambda: (torch.ones(1, 3, 8),)),
+    "decoder": (lambda: nn.TransformerDecoderLayer(8, 2, 16), lambda: (torch.ones(3, 1, 8), torch.ones(2, 1, 8))),
+    "sequential": (
+        lambda: nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.Tanh(), nn.Dropout(0.5)), nn.Linear(4, 1)),
+        lambda: (torch.ones(2, 3),),
+    ),
+    "attention": (lambda: nn.MultiheadAttention(4, 2), lambda: (torch.ones(3, 1, 4),) * 3),
+    "bilinear": (lambda: nn.Bilinear(2, 3, 4), lambda: (torch.ones(5, 2), torch.ones(5, 3))),
+}
+
+
+# A Python number that became a tensor is saved too, 8 bytes, and is given to no such hook: SavedVariable's constructor.
+NUMBERS = {"attention": 8}
+
+
+def backward_of(model: Any, given: tuple[Any, ...]) -> None:
+    out = model(*given)
+    (out[0] if isinstance(out, tuple) else out).sum().backward()
+
+
+def nodes_by_module(model: Any, given: tuple[Any, ...]) -> Counter[tuple[str, str]]:
+    """How often each node ran that a module's own operators recorded: by hooks of modules, and sequence numbers."""
+    names = {id(module): name for name, module in model.named_modules()}
+    sequence = torch._C._autograd._get_sequence_nr
+    running: list[str] = []
+    owner: dict[int, str] = {}
+    at = [0]
+
+    def so_far() -> None:
+        owner.update(dict.fromkeys(range(at[0], sequence()), running[-1] if running else "-"))
+        at[0] = sequence()
+
+    def entered(module: Any, _given: Any) -> None:
+        so_far()
+        running.append(names[id(module)])
+
+    def left(*_: Any) -> None:
+        so_far()
+        running.pop()
+
+    hooks = torch.nn.modules.module
+    held = [hooks.register_module_forward_pre_hook(entered), hooks.register_module_forward_hook(left)]
+    at[0] = sequence()
+    try:
+        with torch.autograd.profiler.profile() as profile:
+            backward_of(model, given)
+    finally:
+        for hook in held:
+            hook.remove()
+    events = list(profile.kineto_results.experimental_event_tree())
+    ran = Counter[tuple[str, str]]()
+    while events:
+        event = events.pop()
+        events += event.children
+        fields = event.extra_fields
+        if "BACKWARD_FUNCTION" in str(getattr(fields, "scope", "")) and fields.sequence_number in owner:
+            ran[owner[fields.sequence_number], event.name] += 1
+    return ran
+
+
+def nodes_of(program: Program) -> Counter[tuple[str, str]]:
+    """The same, as the program has it."""
+    ran = Counter[tuple[str, str]]()
+    for calls in program.calls:
+        if calls.recorded is None:
+            continue
+        pending, nodes = [program.routes[calls.route].kind], []
+        while pending:
+            kind = program.kinds[pending.pop()]
+            nodes += [kind.name] if kind.type == "node" else []
+            pending += [inner for inner, _ in kind.inside if kind.type == "engine" and inner >= 0]
+        at: int | None = program.calls[calls.recorded].path
+        while at is not None and program.paths[at].kind != "module":
+            at = program.paths[at].parent
+        for node in nodes:
+            ran[program.paths[at].name if at is not None else "-", node] += calls.calls
+    return ran
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nodes_of_backward_belong_to_the_modules_that_recorded_them(name: str) -> None:
+    make, inputs = MODELS[name]
+    torch.manual_seed(0)
+    model, given = make(), inputs()
+    told = nodes_by_module(model, given)
+    assert told
+    assert +Counter(
+        {k: n for k, n in nodes_of(recorded(lambda: backward_of(model, given))).items() if k[0] != "-"}
+    ) == (+Counter({k: n for k, n in told.items() if k[0] != "-"}))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) -> None:
+    make, inputs = MODELS[name]
+    torch.manual_seed(0)
+    model, given = make(), inputs()
+    leaves = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    packed: dict[int, int] = {}
+    kept = []
+
+    def pack(tensor: Any) -> Any:
+        kept.append(tensor)  # so that no address is used twice
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in leaves:
+            packed[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    torch.manual_seed(1)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        backward_of(model, given)
+    torch.manual_seed(1)
+    program = recorded(lambda: backward_of(model, given))
+    assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0

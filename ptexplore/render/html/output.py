@@ -93,7 +93,7 @@ class Output:
             if _content(file, len(content)) != content:
                 if url not in self.before:
                     self._aside.note(url)
-                write_whole(file, content, self._aside.file())
+                write_whole(file, content, self._aside.folder)
                 self.changed.add(url)
         return url, self.pages[url], url in self.changed
 
@@ -150,7 +150,7 @@ class Output:
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
         self.size = len(text)
         with _told(self.root):
-            write_whole(self.root / MANIFEST, text, self._aside.file())
+            write_whole(self.root / MANIFEST, text, self._aside.folder)
 
 
 def _content(file: Path, size: int) -> bytes | None:
@@ -235,13 +235,9 @@ class Aside:
         for left in self.folder.iterdir():
             left.unlink()
 
-    def file(self) -> Path:
-        """Where this process writes a file before it is put into place."""
-        return self.folder / f"{os.getpid()}"
-
     def note(self, url: str) -> None:
         """Say that a file is about to be there that was not."""
-        with open(f"{self.file()}{_JOURNAL}", "a", encoding="utf-8") as journal:
+        with open(self.folder / f"{os.getpid()}{_JOURNAL}", "a", encoding="utf-8") as journal:
             journal.write(f"{url}\n")
 
     def close(self) -> None:

@@ -43,7 +43,10 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
         if where is not None:
             return f"<a class=p href={where}>{text}</a>"
         outside = site.permalink(path, ref.line) or outside
-    return f'<a class="p x" href="{escaped(outside)}">{text}</a>' if outside else f"<span class=p>{text}</span>"
+    if outside:
+        return f'<a class="p x" href="{escaped(outside)}">{text}</a>'
+    why = "this site has another version of it" if path in site.sources else "not on this site"
+    return f"<span class=p>{text}</span> <span class=w>({why})</span>"
 
 
 def _has_text(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> bool:

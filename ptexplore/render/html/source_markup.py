@@ -118,7 +118,7 @@ class _Scan:
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
         """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
-        keywords, named, looks, text = self.keywords, self.named, self.looks, self.text
+        keywords, named, text = self.keywords, self.named, self.text
         types = _CPP_TYPES if keywords is _CPP_WORDS else frozenset()
         raws = _RAWS if keywords is _CPP_WORDS else frozenset()
         for match in pattern.finditer(text, at):
@@ -130,14 +130,9 @@ class _Scan:
                 if word in raws and (raw := _RAW.match(text, match.end())):
                     self._put(match.end(), raw.end(), _wrapped(raw[0], "s"))
                     return raw.end()
-                if word in keywords:
-                    self._put(*match.span(), f"<b>{word}</b>")
-                elif (look := looks[word]) == "macro":
-                    self._put(*match.span(), f"<u>{word}</u>")
-                elif text.startswith("(", match.end()) and word not in types:
-                    self._put(*match.span(), f"<em>{word}</em>")
-                elif word in types or (look == "type" and not text.startswith("::", match.end())):
-                    self._put(*match.span(), f"<var>{word}</var>")
+                tag = "b" if word in keywords else self._tag(word, types, *match.span())
+                if tag:
+                    self._put(*match.span(), f"<{tag}>{word}</{tag}>")
             elif kind == "x":
                 self._put(*match.span(), _include(match[0], self.includes.get(self._line_at(match.start()))))
             elif kind == "d":
@@ -146,6 +141,17 @@ class _Scan:
             else:
                 self._put(*match.span(), _wrapped(match[0], kind or "i"))
         return None
+
+    def _tag(self, word: str, types: frozenset[str], start: int, end: int) -> str:
+        """The element of a word that is no link and none of the language's own; "" for a plain one."""
+        look = self.looks[word]
+        if look == "macro":
+            return "u"
+        if word not in types and self.text.startswith("(", end):
+            return "em"
+        if word in types or (look == "type" and not self.text.startswith("::", end)):
+            return "var"
+        return "bdi" if self._is_member(word, start, end) else ""
 
     def rest(self) -> str:
         """The whole text, marked."""
@@ -167,8 +173,22 @@ class _Scan:
             return False
         look = self.looks[word]
         made = _anchor(link, word)
-        self._put(start, end, f"<var>{made}</var>" if look == "type" else f"<u>{made}</u>" if look == "macro" else made)
+        tag = "var" if look == "type" else "u" if look == "macro" else ""
+        tag = tag or ("bdi" if self._is_member(word, start, end) else "")
+        self._put(start, end, f"<{tag}>{made}</{tag}>" if tag else made)
         return True
+
+    def _is_member(self, word: str, start: int, end: int) -> bool:
+        """Whether a word looks like a member that is not called: behind an object, or named as members are here."""
+        text, before = self.text, self.text[start - 1 : start]
+        if text.startswith("(", end) or (before not in ".>" and word[-1] != "_"):
+            return False
+        if before == ".":
+            other = text[start - 2 : start - 1]
+            return other.isalnum() or other in "_)]"
+        if self.keywords is not _CPP_WORDS:
+            return False
+        return text.startswith("->", start - 2) if before == ">" else word[-1] == "_" and word[0].islower()
 
     def _line_at(self, start: int) -> int:
         self._line += self.text.count("\n", self._counted, start)

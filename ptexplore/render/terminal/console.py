@@ -20,7 +20,7 @@ from ptexplore.view.line import Span, Tone
 if TYPE_CHECKING:  # most commands print no notes
     from ptexplore.annotations.marks import Mark
 
-Locate = Callable[[SourceRef], tuple[str, int] | None]  # a place in a tree -> file and line on this machine
+Locate = Callable[[SourceRef], str | None]  # a place in a tree -> the address of its line on this machine
 _Drawn = ParamSpec("_Drawn")
 
 PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
@@ -92,13 +92,21 @@ def drawn(spans: Iterable[Span], locate: Locate | None = None) -> Text:
 
 
 def _style(span: Span, locate: Locate | None) -> str:
-    location = locate(span.ref) if locate is not None and span.ref is not None else None
-    return linked(location) or STYLES[span.tone]
+    address = locate(span.ref) if locate is not None and span.ref is not None else None
+    return linked(address) or STYLES[span.tone]
 
 
-def linked(location: tuple[str, int] | None) -> str:
-    """The style of a link to a line of a file on this machine; "" if there is no file."""
-    return f"underline link {Path(location[0]).as_uri()}#L{location[1]}" if location else ""
+def linked(address: str | None) -> str:
+    """The style of a link to an address; "" if there is none. Only a terminal is sent links, a pipe never."""
+    return f"underline link {address}" if address else ""
+
+
+def address_of(file: str, line: int, editor: str | None) -> str:
+    """The address of a line of a file on this machine: the editor's, where the project names one, else `file://`."""
+    uri = Path(file).as_uri()
+    if editor is None:
+        return f"{uri}#L{line}"
+    return editor.replace("{path}", uri.removeprefix("file://")).replace("{line}", str(line))
 
 
 def print_next(console: Console, command: str, before: str = "") -> None:

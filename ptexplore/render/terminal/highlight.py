@@ -12,7 +12,7 @@ TAB = 8  # columns
 # Standard colours alone, so that they suit light and dark terminals: the terminal's own theme says what they are.
 _CODES: dict[Kind, str] = {
     "comment": "90", "string": "32", "number": "36", "keyword": "34;1", "type": "36", "function": "1", "preproc": "35",
-    "decorator": "35", "tag": "34;1",
+    "decorator": "35", "tag": "34;1", "member": "34",
 }  # fmt: skip
 
 

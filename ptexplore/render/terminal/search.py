@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.trees import Candidate, Spot
 
-LocateIn = Callable[["Spot"], "tuple[str, int] | None"]  # a place in a tree -> file and line on this machine
+LocateIn = Callable[["Spot"], "str | None"]  # a place in a tree -> the address of its line on this machine
 DEFINED = 12  # definitions named at the top of `refs`
 
 

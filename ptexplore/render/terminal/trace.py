@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ptexplore.model.observed import Remark, records
 from ptexplore.render.terminal.console import Locate, drawn, folded, print_command
+from ptexplore.render.terminal.screen import print_screen
 from ptexplore.safe_text import clean
 from ptexplore.view.line import place_spans
 
@@ -75,8 +76,11 @@ def _column(rows: Sequence[TraceRow]) -> int:
     return max((max(len(f"{row.instructions or 0:,}") + 1, _column(row.children)) for row in rows), default=0)
 
 
-def print_trail(console: Console, view: TrailView, locate: Locate) -> None:
-    """The whole trace: what was asked and bound, the tree, findings, what was left out, what to type next."""
+def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: bool = False) -> None:
+    """The whole view: what was asked and bound, the rows, findings, what was left out, what to type next."""
+    if view.view != "tree":
+        print_screen(console, view, locate, plain=plain)
+        return
     for fact in view.facts:
         folded(console, Text(clean(fact), style="dim"), "", "  ")
     if view.ending:

@@ -13,8 +13,9 @@ from ptexplore.errors import USAGE, PtexploreError
 
 FILE = "ptexplore.toml"
 _LARGEST = 1 << 20  # bytes; such a file has a few lines
-_KEYS = ("archive-sha256", "notes", "ref", "site")
+_KEYS = ("archive-sha256", "editor", "notes", "ref", "site")
 _SITE = ("title", "url")
+_EDITOR = re.compile(r"(?!https?:|ftp:|data:|javascript:)[a-z][a-z0-9+.-]*://[!-~]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HINT = "docs/fetch.md says what this file may hold"
 
@@ -28,6 +29,7 @@ class Project:
     archive_sha256: str | None = None
     notes: tuple[Path, ...] = ()
     site: dict[str, str] = field(default_factory=dict)
+    editor: str | None = None  # the address that opens {path} at {line} in an editor: what a terminal's links are
 
     @property
     def pin(self) -> str | None:
@@ -90,12 +92,19 @@ def _project(file: Path, value: object, where: str) -> Project:
         raise _wrong(file, _key(where, "archive-sha256"), "a sha256 has 64 hexadecimal digits")
     if ref is not None and sha is not None:
         raise _wrong(file, _key(where, "ref"), "archive-sha256 is there too, and one pin is enough")
+    editor = _optional(file, _key(where, "editor"), table.get("editor"))
+    # The file may come from others: a link must not tell a server what is read.
+    if editor is not None and not (_EDITOR.fullmatch(editor) and "{path}" in editor):
+        raise _wrong(
+            file, _key(where, "editor"), f"{editor!r} is no address of an editor: vscode://file{{path}}:{{line}}"
+        )
     return Project(
         file=file,
         ref=ref,
         archive_sha256=sha.lower() if sha else None,
         notes=_notes(file, _key(where, "notes"), table.get("notes", [])),
         site=_site(file, _key(where, "site"), table.get("site", {})),
+        editor=editor,
     )
 
 

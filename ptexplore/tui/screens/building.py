@@ -50,7 +50,7 @@ class Building(Screen[Any]):
         """What is missing, and what is done about it."""
         names = ("the installed torch's own text" if name == "runtime" else name for name in self._missing)
         with Vertical():
-            yield Static(Content(clean(f"There is no index of {', '.join(names)}.")), classes="title")
+            yield Static(Content(clean(f"There is no index of {' and of '.join(names)}.")), classes="title")
             yield Static(Content(WHY))
             yield Static(id="steps")
         yield Footer(show_command_palette=False)

@@ -15,7 +15,8 @@ from textual.widgets.option_list import Option
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Choices
 from ptexplore.tui.jobs import Job, hand_over
-from ptexplore.tui.messages import message_for
+from ptexplore.tui.messages import GoBack, OpenPlace, message_for
+from ptexplore.tui.places import CARD, Place
 from ptexplore.tui.widgets.colours import content
 from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.opening import open_line
@@ -37,16 +38,19 @@ class CardScreen(Screen[Message | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "", "Open", show=True),
         Binding("f", "full", "All keys"),
-        Binding("escape,q,backspace", "dismiss(None)", "Back"),
+        Binding("escape,q", "dismiss(None)", "Close"),
+        Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
     ]
 
-    def __init__(self, library: Library, name: str) -> None:
+    def __init__(self, library: Library, name: str, back: Place | None = None) -> None:
+        """`back` is how the card was left, where going back led to it."""
         super().__init__()
         self._library = library
         self._operator = name
+        self._back = back
         self._job: Job | None = None
         self._card: Card | None = None
-        self._full = False
+        self._full = back.whole if back is not None else False
         self._lines: list[Line] = []
 
     def compose(self) -> ComposeResult:
@@ -69,16 +73,24 @@ class CardScreen(Screen[Message | None]):
     def _show(self, card: Card) -> None:
         if not self.is_attached:
             return
+        left = self._back if self._card is None else None
         self._card = card
         self._lines = list(card_lines(card, full=self._full))
         options = [Option(_prompt(line), disabled=not line.leads) for line in self._lines]
-        self.query_one(Choices).fill(options, keep=True)
+        choices = self.query_one(Choices)
+        choices.fill(options, keep=True)
+        if left is not None and left.top < len(options):
+            choices.highlighted = left.top
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
         self._tell("f shows every dispatch key" if hidden else "")
 
     def _tell(self, text: str) -> None:
         if self.is_attached:
             self.query_one("#told", Static).update(Content(clean(text)))
+
+    def action_back(self) -> None:
+        """The place before: of a card that going back led to, the one before the card."""
+        self.dismiss(GoBack() if self._back is not None else None)
 
     def action_full(self) -> None:
         """Every dispatch key, or the common ones."""
@@ -89,6 +101,8 @@ class CardScreen(Screen[Message | None]):
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
         opening = open_line(self._lines[event.option_index], self._library.trees)
         message = message_for(opening)
+        if isinstance(message, OpenPlace):
+            message.origin = Place("", self._operator, CARD, 0, event.option_index, self._full)
         if message is not None:
             self.dismiss(message)
         else:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -107,8 +108,8 @@ class Palette(ModalScreen[Message | None]):
         Binding("shift+tab", "sort(-1)", show=False, priority=True),
         Binding("down,ctrl+n,ctrl+j", "step('cursor_down')", show=False, priority=True),
         Binding("up,ctrl+k", "step('cursor_up')", show=False, priority=True),
-        Binding("pagedown,ctrl+d", "step('page_down')", show=False, priority=True),
-        Binding("pageup,ctrl+u", "step('page_up')", show=False, priority=True),
+        Binding("pagedown", "step('page_down')", show=False, priority=True),
+        Binding("pageup", "step('page_up')", show=False, priority=True),
     ]
 
     def __init__(self, searcher: Searcher) -> None:
@@ -130,6 +131,13 @@ class Palette(ModalScreen[Message | None]):
 
     def on_mount(self) -> None:
         self.on_input_changed()
+
+    def on_key(self, event: events.Key) -> None:
+        """What is typed before the line has the keys is typed, too."""
+        line = self.query_one(Input)
+        if event.is_printable and event.character and not line.has_focus:
+            line.insert_text_at_cursor(event.character)
+            event.stop()
 
     # --- asking ---
 
@@ -162,6 +170,7 @@ class Palette(ModalScreen[Message | None]):
     def _show(self, groups: Sequence[HitGroup], message: str) -> None:
         options: list[Option] = []
         self._hits = []
+        groups = [group for group in groups if group.hits]  # of some sorts all that is listed is among the best
         for group in groups:
             if len(groups) > 1:
                 options.append(Option(Content.styled(group.name, "bold $text-muted"), disabled=True))
@@ -209,8 +218,8 @@ def _prompt(hit: Candidate) -> Content:
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit))
     kind = "stop" if hit.kind == "note" and "#" in hit.name else hit.kind
     kind = f"  {kind}" + (" (declared)" if hit.declared else "")
-    name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)), (kind, "dim"))
-    return Content.assemble(*name, "\n  ", _place(hit))
+    name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)))  # the end of a long one is not seen
+    return Content.assemble(*name, "\n", (f"{kind}  ", "dim"), _place(hit))
 
 
 def _place(hit: Candidate) -> Content:

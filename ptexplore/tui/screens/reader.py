@@ -11,17 +11,18 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from ptexplore.annotations.progress import ReadingProgress
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean
-from ptexplore.tui.asking import Ask
-from ptexplore.tui.messages import Moved, OpenOperator, OpenUses, ShowTrail, Tell
+from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
+from ptexplore.tui.messages import Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
 from ptexplore.tui.open_file import OpenFile
 from ptexplore.tui.places import CARD, FOLDER, TRAIL, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
+from ptexplore.tui.widgets.key_line import KeyLine
 from ptexplore.tui.widgets.notes_pane import NotesPane
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.tui.widgets.stop_list import StopList
@@ -29,10 +30,11 @@ from ptexplore.tui.widgets.symbol_pane import SymbolPane
 from ptexplore.tui.widgets.uses import Uses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
+    from ptexplore.annotations.marks import Mark
     from ptexplore.annotations.records import Tour
     from ptexplore.tui.library import Library
 
@@ -43,6 +45,8 @@ WIDE = 110  # columns from which on files and notes stand beside the source
 ROOMY = 120  # columns below which what stands beside the source takes less
 NARROW = 40  # columns below which source cannot be read
 
+# Keys that the last line leaves out first: `?` lists every key.
+_LEAST = ("files", "notes", "find", "quit", "uses", "everything", "trail", "fetch", "back")
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
@@ -80,6 +84,7 @@ class ReadingScreen(Screen[None]):
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),
         Binding("escape", "app.away", show=False),
+        Binding("S", "walk", "Stop", key_display="S"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -115,12 +120,12 @@ class ReadingScreen(Screen[None]):
             yield Vertical(self.source, self.folder, self.uses, id="middle")
             yield self._side
         yield Static(id="status")
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyLine(_LEAST)
 
     @property
     def place(self) -> Place | None:
         """Where the cursor is, or the folder whose page is shown; None while nothing is open."""
-        return self.folder.place or self.source.place
+        return self.folder.here or self.source.place
 
     @property
     def _shown_file(self) -> OpenFile | None:
@@ -156,6 +161,25 @@ class ReadingScreen(Screen[None]):
         if self.place is not None:
             self.notes.follow(self.place)
             self._follow_symbol()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The key of the stop about a line, where there is one."""
+        if action == "walk":
+            return bool(self.notes.marks) and self.notes.stop is None
+        return super().check_action(action, parameters)
+
+    def action_walk(self) -> None:
+        """Walk a tour from the stop about this line; where several are, the reader says from which."""
+        marks = self.notes.marks
+        if len(marks) == 1:
+            self.post_message(open_stop(marks[0].stop))
+        else:
+            choice = ChoiceScreen("which stop?", [two_lines(mark.title, mark.stop) for mark in marks])
+            self.app.push_screen(choice, partial(self._walk, marks))
+
+    def _walk(self, marks: Sequence[Mark], at: int | None) -> None:
+        if at is not None:
+            self.post_message(open_stop(marks[at].stop))
 
     def _follow_symbol(self) -> None:
         """Look up what the cursor is on, where that is shown: a stop of a tour stands in its place."""
@@ -212,7 +236,7 @@ class ReadingScreen(Screen[None]):
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is at hand; the one left behind can be gone back to."""
         if place.line in (TRAIL, CARD):
-            self.post_message(OpenOperator(place.path) if place.line == CARD else ShowTrail())
+            self.post_message(OpenOperator(place.path, place) if place.line == CARD else ShowTrail())
             return
         if self.library.tree(place.tree) is None:
             self.tell(f"there is no tree {place.tree} here")
@@ -227,7 +251,7 @@ class ReadingScreen(Screen[None]):
         file = self._file(place.tree, place.path)
         self.folder.leave()
         self.source.display = True
-        self.source.show(file, place.line, place.column, lit)
+        self.source.show(file, place.line, place.column, lit, place.top)
         self.warn("; ".join(file.notices))
         if self.has_class("-small"):  # the files go away once one was chosen
             self._wants_files = None

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 # Weight and slant say the same where there is no colour.
 _DARK = {"comment": "#8b949e italic", "string": "#a5d6a7", "number": "#79c0ff", "keyword": "#ff7b92 bold",
          "type": "#7ee0d0", "function": "#d2b3ff bold", "preproc": "#e3a857", "decorator": "#e3a857",
-         "tag": "#79c0ff bold"}  # fmt: skip
+         "tag": "#79c0ff bold", "member": "#9ecbff"}  # fmt: skip
 _LIGHT = {"comment": "#6a737d italic", "string": "#22701f", "number": "#0a50a8", "keyword": "#b3202f bold",
           "type": "#0b6e68", "function": "#5b2da0 bold", "preproc": "#8a5300", "decorator": "#8a5300",
-          "tag": "#0a50a8 bold"}  # fmt: skip
+          "tag": "#0a50a8 bold", "member": "#1b4b91"}  # fmt: skip
 
 # A tree's labels know the terminal's own colours alone, everything else the theme's.
 _IN_TREES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "green", "fair": "cyan", "doubt": "yellow",

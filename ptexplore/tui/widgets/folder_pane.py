@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -55,17 +56,24 @@ class FolderPane(Links):
         """Show the page of a folder; `place.line` is FOLDER."""
         kept = place == self.place
         self._view = self._library.folder(place.tree, place.path)
-        self._everything = self._everything and kept
+        self._everything = self._everything if kept else place.whole
         self.place = place
         self.display = True
         self.fill(list(self._page_lines(self._view)), keep=kept)
         if not kept:
             self.scroll_home(animate=False)
+            if 0 < place.top < self.option_count:
+                self.highlighted = place.top
 
     def leave(self) -> None:
         """Show no page any more."""
         self.place = None
         self.display = False
+
+    @property
+    def here(self) -> Place | None:
+        """The same place as it is looked at now; None while no page is shown."""
+        return replace(self.place, top=self.highlighted or 0, whole=self._everything) if self.place else None
 
     @property
     def title(self) -> str:

@@ -74,6 +74,7 @@ class NotesPane(VerticalScroll):
         self._waits: Timer | None = None
         self._drawn = 0.0
         self.stop: StopView | None = None
+        self.marks: Sequence[Mark] = ()  # what was noted about the cursor's line; none while a stop is shown
         self.blank = False  # whether there is no note on the line
         self._head = self._foot = Static()
 
@@ -84,6 +85,7 @@ class NotesPane(VerticalScroll):
         if self.stop is not None:
             return
         if place.line == FOLDER:
+            self._unmark()
             if self._shown != (OF_A_FOLDER,):
                 self._shown = (OF_A_FOLDER,)
                 self._replace([Static(Content.styled(OF_A_FOLDER, "dim"))])
@@ -97,6 +99,9 @@ class NotesPane(VerticalScroll):
         marks = [mark for mark in marks if holds(mark, place.path, place.line)]
         marks.sort(key=lambda mark: (abs(mark.line - place.line), mark.stop))
         names = tuple(mark.stop for mark in marks)
+        if names != tuple(mark.stop for mark in self.marks):
+            self.marks = marks
+            self.app.refresh_bindings()
         if names != self._shown:
             self._shown = names
             if self._waits is not None:
@@ -106,6 +111,12 @@ class NotesPane(VerticalScroll):
                 self._waits = self.set_timer(_PAUSE, partial(self._draw, marks))
             else:
                 self._draw(marks)
+
+    def _unmark(self) -> None:
+        """Nothing is noted about where the cursor is."""
+        if self.marks:
+            self.marks = ()
+            self.app.refresh_bindings()
 
     def _draw(self, marks: Sequence[Mark]) -> None:
         if self.stop is None:
@@ -118,14 +129,15 @@ class NotesPane(VerticalScroll):
         head = Content.assemble((clean(mark.title), "bold $text-accent"), (f"  {clean(mark.stop)}{facts}", "dim"))
         entry = self._library.notes.stop(mark.stop)
         parts = self._parts(*entry) if entry is not None else [Static(Content(clean(mark.text)))]
-        walk = Leads(Content.styled(f"walk {clean(mark.tour)} from here", "$text-accent"), open_stop(mark.stop))
-        return [Static(head, classes="head"), *parts, Links(walk)]
+        says = Content.assemble((f"walk {clean(mark.tour)} from here", "$text-accent"), ("  S", "dim"))
+        walk = Links(Leads(says, open_stop(mark.stop)))
+        return [Static(head), walk, Static(), *parts]
 
     # --- a stop of a tour ---
 
     def show_stop(self, view: StopView, state: ReadState) -> None:
         """A stop, what became of it and of its place; its prose, its labs and questions, what it points to."""
-        self.stop, self._shown = view, None
+        self.stop, self._shown, self.marks = view, None, ()
         questions = (QuestionBox(concept) for concept in view.concepts)
         see = [Static(Content.styled("see also", "bold")), self._see(view.see)] if view.see else []
         self._head, self._foot = Static(_head(view, state), classes="head"), Static(_foot(state), classes="foot")

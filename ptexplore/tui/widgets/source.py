@@ -22,6 +22,7 @@ from ptexplore.tui.widgets.folding import INSET, Folding
 _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns
 NO_NAME = "no name at or after the cursor on this line"
+A_WORD = "this is a word of a comment or string, not written as a name: ctrl+p searches for it"
 _MORE = "›"  # the line goes on to the right
 
 
@@ -75,10 +76,13 @@ class SourceView(ScrollView, can_focus=True):
         """Where the cursor is."""
         if self.file is None:
             return None
-        return Place(self.file.indexed.tree.info.name, self.file.path, self.line, self.column)
+        top, _part = self._folding.at(self.scroll_offset.y)
+        return Place(self.file.indexed.tree.info.name, self.file.path, self.line, self.column, top)
 
-    def show(self, file: OpenFile, line: int, column: int = 0, lit: tuple[int, int] | None = None) -> None:
-        """Show a file with the cursor at a line; `lit` are lines to set apart."""
+    def show(
+        self, file: OpenFile, line: int, column: int = 0, lit: tuple[int, int] | None = None, top: int = 0
+    ) -> None:
+        """Show a file with the cursor at a line; `lit` are lines to set apart, `top` the first one on the screen."""
         if self.file is not None and self.file is not file:
             self.file.rest()
         self.file = file
@@ -86,8 +90,11 @@ class SourceView(ScrollView, can_focus=True):
         self._fold()
         self.line = max(1, min(line, len(file.raw)))
         self.column = column or file.landing(self.line)
-        self._aim()
-        self.scroll_to(x=0, animate=False, immediate=True, force=True)
+        if top:
+            self.scroll_to(0, self._folding.first(top), animate=False, immediate=True, force=True)
+        else:
+            self._aim()
+            self.scroll_to(x=0, animate=False, immediate=True, force=True)
         self._keep_in_view()
         self.refresh()
         self._moved()
@@ -318,12 +325,16 @@ class SourceView(ScrollView, can_focus=True):
     def action_definition(self) -> None:
         """Where is what the cursor is on?"""
         name, place = self._meant(), self.place
-        self.post_message(OpenDefinition(name, place) if name and place is not None else Tell(NO_NAME))
+        self.post_message(OpenDefinition(name, place) if name and place is not None else Tell(self._nameless()))
 
     def action_uses(self) -> None:
         """Who uses what the cursor is on?"""
         name = self._meant()
-        self.post_message(OpenUses(name) if name else Tell(NO_NAME))
+        self.post_message(OpenUses(name) if name else Tell(self._nameless()))
+
+    def _nameless(self) -> str:
+        """Why nothing is meant where the cursor is."""
+        return A_WORD if self.file is not None and self.file.is_prose(self.line, self.column) else NO_NAME
 
     # --- keys of two, and the mouse ---
 

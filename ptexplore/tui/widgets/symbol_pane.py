@@ -95,8 +95,7 @@ class SymbolPane(Links):
             self._reader.close()
 
     def _ask(self, file: OpenFile, place: Place) -> None:
-        prose = file.is_prose(place.line, place.column)
-        name = file.meant(place.line, place.column) if not prose else None
+        name = file.meant(place.line, place.column)
         own = next((symbol for symbol in file.outline if (symbol.line, symbol.qualified) == (place.line, name)), None)
         pointed = Pointed(place, name, own or file.around(place.line), own is not None)
         before = self._asked
@@ -162,8 +161,10 @@ class SymbolPane(Links):
                 maybe = "; ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
                 yield _heading(title, f"  found by name{maybe}" if calls.remarks else maybe)
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
-            if more and some:
-                called = title == "called by"
+            called = title == "called by"
+            if called and more and not some:
+                yield _heading(title, f"  {more:,} {_MORE[True, more == 1]}: whether they mean it is not known")
+            elif more and some:
                 text = Content.styled(f"and {more:,} more {_MORE[called, more == 1]}",
                                       "$text-accent" if called else "dim")  # fmt: skip
                 yield Leads(text, OpenUses(calls.symbol.qualified) if called else None)

@@ -74,7 +74,7 @@ class CallReader:
 
     def __init__(self, trees: Sequence[IndexedTree]) -> None:
         self._trees = trees
-        self._names = DefinitionsByName([indexed.store for indexed in trees])
+        self.names = DefinitionsByName([indexed.store for indexed in trees])
 
     def function_at(self, tree: str, path: str, line: int) -> Symbol | None:
         """The function, or the macro, around a line of a tree; None where there is none."""
@@ -121,7 +121,7 @@ class CallReader:
 
     def _means(self, use: SiteUse, path: str, scope: str, symbol: Symbol) -> Meaning | None:
         """What a use inside a scope means, if the symbol is that or among it."""
-        meant = self._names.meant(use, path, scope)
+        meant = self.names.meant(use, path, scope)
         places = {(place.path, place.definition.line) for place in meant.places} if meant is not None else ()
         return meant if (symbol.path, symbol.line) in places else None
 
@@ -175,9 +175,9 @@ class CallReader:
         local = local_names(file.text, python=python) if file is not None else set()
         nodes: dict[tuple[tuple[str, int], ...], CallNode] = {}
         unknown = 0
-        uses = [(min(lines), use, lines) for use in self._names.uses(symbol.path) if (lines := _inside(use, symbol))]
+        uses = [(min(lines), use, lines) for use in self.names.uses(symbol.path) if (lines := _inside(use, symbol))]
         for first, use, lines in sorted(uses, key=lambda row: row[0]):
-            meant = self._names.meant(use, symbol.path, symbol.qualified)
+            meant = self.names.meant(use, symbol.path, symbol.qualified)
             if meant is None:
                 unknown += 1
                 continue

@@ -6,16 +6,18 @@ import re
 from collections.abc import Sequence
 
 from ptexplore.source.canonical import language_of
+from ptexplore.view.link_targets import DefinitionsByName
 from ptexplore.view.search.show import candidates
 from ptexplore.view.trees import Candidate, IndexedTree
 
 
 def find_definitions(
-    trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int
+    trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
 ) -> tuple[list[Candidate], str]:
     """What a name on a line may be: candidates elsewhere, the same file's and tree's first; what must be said of them.
 
-    A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace.
+    A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace. Where
+    several are called so, and `names` is sure which one is seen from there (as links on the site are), it is that one.
     """
     local = _local_line(trees, name, tree, path, line)
     if local is not None:
@@ -39,10 +41,47 @@ def find_definitions(
         return [], f"this is where {last} is defined; r lists its uses"
     if name.startswith("std::") and remark:
         return [], f"{name} is the C++ library's: it is not in these trees"
+    if len(elsewhere) > 1:
+        seen = _seen_from_there(names, elsewhere, last, tree, path, line, trees)
+        if seen is not None:
+            return [seen], f"seen from here, of {len(elsewhere)} places that have the name: {seen.name}"
     if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
         remark = f"found by its name alone: {elsewhere[0].name}"
     elsewhere.sort(key=lambda candidate: (candidate.spot.ref.path != path, candidate.spot.tree.name != tree))
     return elsewhere, remark
+
+
+def _seen_from_there(
+    names: DefinitionsByName,
+    named: Sequence[Candidate],
+    last: str,
+    tree: str,
+    path: str,
+    line: int,
+    trees: Sequence[IndexedTree],
+) -> Candidate | None:
+    """The one of several that a use on a line means, looked for from the inside out; None where a choice is left."""
+    number = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
+    if number is None or names.owner.get(path, (None, 0))[0] != number:
+        return None
+    around = trees[number].store.enclosing(path, line)
+    scope = around.qualified if around is not None else ""
+    uses = [use for use in names.uses(path) if use.name == last and line in use.lines]
+    meanings = [names.meant(use, path, scope) for use in uses]
+    meant = {
+        (trees[place.tree].tree.info.name, place.path, place.definition.line)
+        for meaning in meanings
+        if meaning is not None
+        for place in meaning.places
+    }
+    if len(meant) != 1 or not all(meaning is not None and meaning.sure for meaning in meanings):
+        return None
+    return next((candidate for candidate in named if _place_of(candidate) in meant), None)
+
+
+def _place_of(candidate: Candidate) -> tuple[str, str | None, int | None]:
+    symbol = candidate.symbol
+    return (candidate.spot.tree.name, candidate.spot.ref.path, symbol.line if symbol is not None else None)
 
 
 # Words that stand before a name without declaring it.

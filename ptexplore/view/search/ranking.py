@@ -32,6 +32,8 @@ _RANKS = {
     "enumerator": (8, 9), "member": (9, 9), "variable": (9, 9), "namespace": (10, 10),
 }  # fmt: skip
 _CLASSES = ("class", "struct", "union", "enum")
+# "add cpu" asks where an operator is for a backend: its card says so.
+_BACKENDS = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "autograd", "sparse", "quantized", "mkldnn", "nested"})
 _NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
 _FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
@@ -269,6 +271,8 @@ def public_key(asked: ReadQuery, entry: Entry) -> Key:
 
 def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
     """Where a name stands among the results; None where it does not fit. `slips` says whether slips count."""
+    if _on_a_backend(asked, entry):
+        return _key(asked, entry, PUBLIC, 0, minor=False, outer=0)
     fit = _entry_fit(asked, entry) or (_slipped(asked, entry) if slips else None)
     if fit is None:
         return None
@@ -293,7 +297,7 @@ def _grade(asked: ReadQuery, entry: Entry, fit: Fit, *, minor: bool, outer: int)
     if fit.grade == CASE and not asked.joined:
         if capitals:
             return TITLE  # no note stands there for a name with capitals
-        if asked.plain and entry.kind in _CLASSES:
+        if asked.plain and entry.kind in _CLASSES and not entry.area:
             return WHOLE  # "tensor" is Tensor
     return fit.grade
 
@@ -380,6 +384,18 @@ def _operator_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
     return fit
 
 
+def _on_a_backend(asked: ReadQuery, entry: Entry) -> bool:
+    """Whether the query is an operator of ATen and a backend: its first overload is what is asked for."""
+    if entry.kind != "operator" or entry.context != "aten" or entry.order:
+        return False
+    return asked_operator(asked) == lowered(entry.name.partition(".")[0])
+
+
+def asked_operator(asked: ReadQuery) -> str:
+    """The operator of "add cpu"; "" where what was typed is no name and a backend."""
+    return asked.outer[0] if asked.joined and len(asked.outer) == 1 and lowered(asked.last) in _BACKENDS else ""
+
+
 def _outer_rank(asked: ReadQuery, entry: Entry) -> int:
     """0 where what stands before the name ends as it was typed, whole parts alone."""
     if not asked.outer or (entry.kind == "operator" and asked.call):
@@ -408,7 +424,7 @@ def may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
         return True
     if slips and slip_fit(asked.last, base) is not None:
         return True
-    return bool(asked.joined) and asked.joined in base.replace("_", "")
+    return bool(asked.joined) and (asked.joined in base.replace("_", "") or asked_operator(asked) == lowered(base))
 
 
 def operator_entry(namespace: str, name: str, uses: int) -> Entry:

@@ -74,7 +74,7 @@ _DISPATCH = (
                  "at::GlobalCallbackManager::")),
     Rule("hoist", "the object by which observers hear of a call; what it calls stands in its place",
          prefix=("at::RecordFunction::",)),
-    Rule("fold", "chooses the kernel compiled for what this CPU can (AVX2, AVX512, …): the one that follows",
+    Rule("fold", "chooses by CPU: the kernel compiled for what this CPU can (AVX2, AVX512, …)",
          exact=("at::native::DispatchStubImpl::get_call_ptr",)),
     Rule("hide", "part of choosing the kernel for what this CPU can: the kernel follows",
          prefix=("at::native::DispatchStubImpl::",)),
@@ -83,7 +83,7 @@ _DISPATCH = (
 )  # fmt: skip
 
 _MEMORY = (
-    Rule("keep", "reckons how many bytes a storage needs", exact=("at::detail::computeStorageNbytesContiguous",)),
+    Rule("keep", "counts the bytes: how many a storage needs", exact=("at::detail::computeStorageNbytesContiguous",)),
     Rule("keep", "allocates the bytes of a storage", exact=("c10::alloc_cpu",)),
     Rule("keep", "gives a tensor's storage another size: a new allocation, with what was there copied",
          exact=("at::native::resize_bytes_cpu",)),
@@ -100,16 +100,16 @@ _MEMORY = (
 )  # fmt: skip
 
 _ITERATOR = (
-    Rule("show", "TensorIterator's set-up: shapes, types, memory order, what is allocated",
+    Rule("show", "sets up the iterator: shapes, types, memory order, what is allocated",
          exact=("at::TensorIteratorBase::build",)),
-    Rule("show", "decides the shape of the result by broadcasting", exact=("at::TensorIteratorBase::compute_shape",)),
-    Rule("show", "decides the type of the result by promotion", exact=("at::TensorIteratorBase::compute_types",)),
+    Rule("show", "the shape of the result, by broadcasting", exact=("at::TensorIteratorBase::compute_shape",)),
+    Rule("show", "the type of the result, by promotion", exact=("at::TensorIteratorBase::compute_types",)),
     Rule("through", "runs the loop over the elements, in one thread or several",
          exact=("at::TensorIteratorBase::for_each", "at::TensorIteratorBase::foreach_reduced_elt"),
          prefix=("at::TensorIteratorBase::foreach_reduced_elt::{", "at::TensorIteratorBase::loop_2d_from_1d::{")),
     Rule("show", "splits a reduction among threads, or runs it in one",
          exact=("at::TensorIteratorBase::parallel_reduce",)),
-    Rule("show", "decides whether broadcasting and strides can be left out, all operands being alike (the fast path)",
+    Rule("show", "the fast path, if all are alike: decides whether broadcasting and strides can be left out",
          exact=("at::TensorIteratorBase::fast_set_up",)),
     Rule("hoist", "plumbing between the iterator and the loop, which is the row below it",
          exact=("at::TensorIteratorBase::serial_for_each", "at::internal::serial_for_each")),
@@ -142,8 +142,9 @@ _AUTOGRAD = (
          exact=("torch::autograd::impl::grad_accumulator",)),
     Rule("hide", "constructs the node of the graph, which is a row of its own beside it",
          exact=("torch::autograd::TraceableFunction::TraceableFunction",)),
-    Rule("fold", "decides whether a graph is recorded at all", exact=("torch::autograd::compute_requires_grad",)),
-    Rule("fold", "keeps a tensor for the backward pass, or takes it out again there",
+    Rule("fold", "record or not: decides whether a graph is recorded at all",
+         exact=("torch::autograd::compute_requires_grad",)),
+    Rule("fold", "saves for backward: keeps a tensor, or takes it out again there",
          exact=("torch::autograd::SavedVariable::SavedVariable", "torch::autograd::SavedVariable::unpack")),
     Rule("fold", "makes the result a view of its base, so that autograd sees changes in place",
          exact=("torch::autograd::as_view", "torch::autograd::make_variable_non_differentiable_view")),
@@ -196,7 +197,7 @@ _LIBRARIES = (
 _PYTHON = (
     Rule("fold", "the first call alone: reads the Python signatures of all overloads",
          exact=("torch::PythonArgParser::PythonArgParser",)),
-    Rule("fold", "finds the overload that the Python arguments fit, and unpacks them",
+    Rule("fold", "finds the overload: the one that the Python arguments fit, and unpacks them",
          exact=("torch::PythonArgParser::raw_parse", "torch::PythonArgParser::parse")),
     Rule("hide", "part of finding the overload that the Python arguments fit, or of saying why none does",
          prefix=("torch::PythonArgParser::",)),

@@ -133,6 +133,7 @@ class ScreenRow:
     hop: int | None = None
     opens: str = ""
     heading: bool = False
+    is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
     lines: tuple[Line, ...] = ()  # what a verbose view adds below it
 
     @property
@@ -176,3 +177,11 @@ class TrailView:
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """A view as `--view NAME --json` prints it."""
+
+    format: int = field(default=1, kw_only=True)
+    view: TrailView

@@ -232,19 +232,20 @@ def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature,
     return alike[-1][1] is held or _DIGITS.sub("", held[-1].name) == _DIGITS.sub("", part.name)
 
 
-def _as_one(parts: Sequence[Part]) -> Part:
-    """Parts of the same structure as one: sums, and the names of all."""
+def _as_one(parts: Sequence[Part], *, named: bool = True) -> Part:
+    """Parts of the same structure as one: sums, and the names of all, or those of the first."""
     first = parts[0]
+    names = tuple(name for part in parts for name in part.names or (part.name,))
     return replace(
         first,
-        names=tuple(name for part in parts for name in part.names or (part.name,)),
+        names=names if named else first.names,
         calls=sum(part.calls for part in parts),
         time=sum(part.time for part in parts),
         backward=sum(part.backward for part in parts),
         operators=sum(part.operators for part in parts),
         saved=sum(part.saved for part in parts),
         own=tuple(_sum_of_own(part.own for part in parts)),
-        parts=tuple(_as_one(inner) for inner in zip(*(part.parts for part in parts), strict=False)),
+        parts=tuple(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False)),
     )
 
 

@@ -56,7 +56,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     written = _generators(rows, trail)
     return TrailView(
         title=trail.expression,
-        facts=(*_facts(trail), *native.facts(trail, session)),
+        facts=(*facts_of(trail), *native.facts(trail, session)),
         rows=rows,
         findings=tuple(f"{f.kind}: {f.text}" for f in trail.findings),
         left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
@@ -79,7 +79,8 @@ def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _facts(trail: Trail) -> tuple[str, ...]:
+def facts_of(trail: Trail) -> tuple[str, ...]:
+    """The torch that ran, the trees that are looked into, what was bound, what the expression gave."""
     torch = trail.torch
     facts = [f"torch {torch.version} (git {torch.git_version[:8]}, {torch.build})"]
     facts += [tree_fact(tree, torch.version) for tree in trail.trees if tree.relation != "runtime"]
@@ -98,18 +99,22 @@ def _facts(trail: Trail) -> tuple[str, ...]:
 def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
     """The next commands worth typing, with this trace's own names in them."""
     steps: list[str] = []
-    again = shlex.join(options.command)
-    if "\n" in again or len(again) > LONG:
-        again = "the same command with"
+    repeated = again(options)
     operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
             steps.append(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)]))
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps.append(f"{again} --explain {key.id}")
+        steps.append(f"{repeated} --explain {key.id}")
     if not options.full and not native.frames(trail.hops):  # of native frames it is said where they are counted
-        steps.append(f"{again} --full")
+        steps.append(f"{repeated} --full")
     return tuple(map(NextStep, steps))
+
+
+def again(options: Options) -> str:
+    """What was typed, to type it again with more options."""
+    repeated = shlex.join(options.command)
+    return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
 
 
 def _same_torch(command: Sequence[str]) -> Sequence[str]:

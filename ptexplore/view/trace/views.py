@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.program import Program
 from ptexplore.model.trace import Session, Trail
-from ptexplore.view.trace.page import VIEW_NAMES, Options, TrailView, ViewName
+from ptexplore.view.trace.modules import is_part, modules_view
+from ptexplore.view.trace.operators import operators_view
+from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName
+from ptexplore.view.trace.path import outermost_operators, path_view
+from ptexplore.view.trace.program_operators import program_operators
 from ptexplore.view.trace.rows import tree_view
 
+FEW = 60  # operator calls by the user's own code: of more, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
 
 
@@ -18,18 +25,46 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
     where the trail has not what the view shows.
     """
-    name = options.view or suited()
+    if trail.program is not None:
+        return _of_program(trail, trail.program, options, session)
+    name = options.view or suited(trail, options)
     if name != "tree" and options.of_the_tree:
         why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
         raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
     if name == "modules":
         raise _no_program(trail)
+    if name == "path":
+        return path_view(trail, options, session)
+    if name == "operators":
+        return operators_view(trail, options, session)
     return tree_view(trail, options, session)
 
 
-def suited() -> ViewName:
-    """The view to show where the reader asked for none."""
-    return "tree"
+def _of_program(trail: Trail, program: Program, options: Options, session: Session | None) -> TrailView:
+    """A view of a recorded program. What is to be opened is a part of it, or an operator."""
+    tree = options.full or options.depth is not None or options.only is not None
+    if options.view == "tree" or (options.view is None and tree):
+        return tree_view(trail, options, session)
+    if options.view == "path":
+        why = "a program takes many ways through the dispatcher: each operator has its own"
+        raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
+    if options.view == "operators":
+        return program_operators(trail, program, options)
+    if options.view is None and options.opened is not None and not is_part(trail, program, options.opened):
+        return tree_view(trail, options, session)
+    return modules_view(trail, program, options)
+
+
+def view_to_json(page: TrailView) -> str:
+    """A view as JSON text: its rows, and what stands above and below them."""
+    return to_json(SavedView(view=page))
+
+
+def suited(trail: Trail, options: Options) -> ViewName:
+    """The view to show where the reader asked for none: the path, as long as it can say what ran in which order."""
+    if options.of_the_tree:
+        return "tree"
+    return "path" if sum(1 for _ in outermost_operators(trail.hops)) <= FEW else "operators"
 
 
 def named(text: str | None) -> ViewName | None:

@@ -53,10 +53,20 @@ static int64_t blend(const Tensor& self, int64_t times, Blender<T> how) {
     return static_cast<int64_t>(self.numel());
   }
   for (auto& each : parts(self)) at::native::add_one(each, 0x1f, 1.5e3);
+  sizes_ = self.width + how->impl()->count_ - strides_.add_(1);
   return sizeof(Tensor) + how->weigh(nullptr, this);
 }
 """
-TAGS = {"b": "keyword", "var": "type", "em": "function", "samp": "number", "i": "comment", "s": "string", "u": "macro"}
+TAGS = {
+    "b": "keyword",
+    "var": "type",
+    "em": "function",
+    "samp": "number",
+    "i": "comment",
+    "s": "string",
+    "u": "macro",
+    "bdi": "member",
+}
 
 
 def test_words_look_as_they_do_in_the_terminals_browser() -> None:
@@ -95,7 +105,7 @@ def test_the_colours_of_words_are_the_terminals() -> None:
         for part in sheet.split("@media (prefers-color-scheme: dark)")
     )
     named = {"string": "string", "number": "number", "keyword": "keyword", "type": "type", "function": "call"}
-    for kind, name in (named | {"preproc": "preproc"}).items():
+    for kind, name in (named | {"preproc": "preproc", "member": "member"}).items():
         for is_dark, colours in ((False, light), (True, dark)):
             colour = word(kind, dark=is_dark).color
             assert colour is not None

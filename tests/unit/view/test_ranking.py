@@ -88,6 +88,23 @@ def test_operators_begin_with_the_one_that_returns_and_each_family_once() -> Non
     assert ordered("add.out", *entries)[0] == "operator add.out"
 
 
+def test_an_operator_and_a_backend_lead_to_its_card() -> None:
+    entries = [operator_entry("aten", name, 0) for name in ("add.out", "add.Tensor", "addmm", "mul.Tensor")]
+    entries += [symbol("at::native::add_cpu"), symbol("at::native::cpu_add")]
+    for query in ("add cpu", "add CPU", "where is add for the cpu"):
+        assert ordered(query, *entries)[0] == "operator add.Tensor", query
+    assert ordered("addmm cuda", *entries)[0] == "operator addmm"
+    assert ordered("add kernel", *entries) == []
+
+
+def test_a_word_is_a_class_of_that_name_where_everybody_meets_it() -> None:
+    near = symbol("at::Add", "class", "aten/src/ATen/Add.h")
+    far = symbol("at::native::Add", "struct", "aten/src/ATen/native/cuda/SoftMax.cu")
+    called = symbol("at::native::add")
+    assert ordered("add", near, called)[0] == "class Add"
+    assert ordered("add", far, called)[0] == "function add"
+
+
 def test_a_path_leads_to_folders_and_files_by_their_end() -> None:
     entries = (
         folder_entry("aten/src/ATen/native/quantized/cpu", written=False),
@@ -152,6 +169,7 @@ key_set KeySet a1B2c3 ___
 """
 QUERIES = """TensIt|DKS|tenit|softmax|_softmax|SoftMax|add_k|kernel|key set|tensor iterator|storge|conv2|TensorIteratr
 torch.add|nn.Conv2d|F.relu(x)|at::native::add|native/cpu|where does autograd start
+add cpu|where is add for the CPU|sum meta
 Dispatcher.h|what is TensorImpl?|operator()
 é|a b|AT_DISPATCH|the|how do views share|x.view(|Engine::evaluate_function|_|__|copies copied running speed classes"""
 

@@ -104,6 +104,8 @@
     return [count === 1 && whole ? NEAR : SLIPPED, count];
   }
 
+  const BACKENDS = new Set("cpu cuda mps xpu meta autograd sparse quantized mkldnn nested".split(" "));
+
   /* --- what a row is: name, letter, context, minor, area, uses, python, low --- */
 
   const rankKind = (row) => (row.method ? row.kind.toUpperCase() : row.kind);
@@ -165,16 +167,19 @@
     }
     if (grade === CASE && !asked.joined) {
       if (capitals) return TITLE; // no note stands there for a name with capitals
-      if (asked.plain && "ce".includes(row.kind) && !row.method) return WHOLE; // "tensor" is Tensor
+      if (asked.plain && "ce".includes(row.kind) && !row.method && !row.area) return WHOLE; // "tensor" is Tensor
     }
     return grade;
   }
+  /* "add cpu" asks where an operator is for a backend: its card says so. */
+  const askedOperator = (asked) => (asked.joined && asked.outer.length === 1 && BACKENDS.has(lowered(asked.last)) ? asked.outer[0] : "");
   /* nn.Conv2d is torch.nn.Conv2d, F.relu is torch.nn.functional.relu. */
   const spelled = (name) => name.replace(/^F\./, "torch.nn.functional.").replace(/^nn\./, "torch.nn.");
   function entryKey(asked, row, slipsToo) {
     if (asked.dotted && row.python && [spelled(asked.name), `torch.${asked.name}`].includes(`${row.context}.${row.name}`)) {
       return keyOf(asked, row, PUBLIC, 0, false, 0);
     }
+    if (row.kind === "o" && row.context === "aten" && !order(row) && askedOperator(asked) === lowered(base(row))) return keyOf(asked, row, PUBLIC, 0, false, 0);
     const fit = entryFit(asked, row) ?? (slipsToo ? slipped(asked, row) : null);
     if (!fit) return null;
     const minor = row.minor || (asked.dotted && !row.python && !"opd".includes(row.kind)), outer = outerRank(asked, row);

@@ -98,6 +98,8 @@
 
   const input = document.querySelector("#q"), box = document.querySelector("#results");
   if (!input || !box) return;
+  const NOTHING = document.documentElement.dataset.scope === "all" ? "nothing found"
+    : "nothing found: this site has a part of the source; one written with --scope all has more";
   let kinds = "", results = [], active = -1, turn = 0;
   const list = make("ul", { role: "listbox", id: "found", "aria-label": "Results" });
   const told = make("p", { role: "status", class: "told" });
@@ -139,7 +141,7 @@
     const all = answer ? answer.results : [];
     results = all.slice(0, SHOWN);
     list.replaceChildren(...results.map(option));
-    const how = !answer ? "the search's data cannot be loaded" : !all.length ? "nothing found"
+    const how = !answer ? "the search's data cannot be loaded" : !all.length ? NOTHING
       : all.length > SHOWN ? `the first ${SHOWN} of ${all.length}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; go on typing for more" : ""}`;
     told.textContent = [how, ...(answer ? answer.told : [])].join("; ");
     open(true);

@@ -290,6 +290,13 @@
     }, { passive: true });
   }
 
+  /* Where there is no room beside the source, a line says that there is a note, and leads to it. */
+  function signNote(note) {
+    const li = lineAt(+note.dataset.line);
+    if (!li || $(`a[href="#${note.id}"]`, li)) return;
+    li.append(make("a", { class: "to-note", href: `#${note.id}`, title: $("h2", note)?.textContent }, "note"));
+  }
+
   /* Each note beside its line, or below the one above it; on a narrow page they stand in a row of their own. */
   function placeNotes() {
     const margin = $(".margin"), line = $("#code ol.c > li");
@@ -304,6 +311,7 @@
       free = at + note.offsetHeight + 8;
     }
     margin.style.minHeight = innerWidth > 960 ? `${free}px` : "";
+    if (innerWidth <= 960) for (const note of $$(".note", margin)) signNote(note);
   }
 
   /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */

@@ -1,0 +1,258 @@
+"""Print a view that fits a screen: shares as bars, names, what each row is, its place; in columns, or plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from ptexplore.model.places import SourceRef
+from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, print_command
+from ptexplore.safe_text import clean
+from ptexplore.view.trace.page import ScreenRow, TrailView
+
+WIDEST = 100  # columns of a row into a pipe, whose own width is none
+WIDE = 110  # columns: a wider terminal has places in a column of their own
+SHORTEST = 16  # columns of a place
+NARROW = 92  # columns: a narrower terminal has no bars
+BAR = 6  # columns
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_GAP = "  "
+_STATUSES = ("derived", "predicted", "inlined", "cut")
+
+
+def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bool) -> None:
+    """The whole view: what was asked, what it raised, the rows, what was left out, what to type next."""
+    width = WIDEST if console.width >= PIPE_WIDTH else console.width
+    _header(console, view, locate, width)
+    console.print()
+    if plain:
+        _print_plain(console, view)
+    else:
+        _Columns(console, view, locate, width).draw()
+    _footer(console, view, width)
+
+
+def _header(console: Console, view: TrailView, locate: Locate, width: int) -> None:
+    title, facts = Text(clean(view.title), style="bold"), list(view.facts)
+    if facts and cell_len(title.plain) + 3 + cell_len(facts[0]) <= width:
+        title.append(f"   {clean(facts.pop(0))}", "not bold dim")
+    _fold(console, title, "", "  ", width)
+    for fact in facts:
+        _fold(console, Text(clean(fact), style="dim"), "", "  ", width)
+    for told in view.ending:
+        indent = "  " * told.indent
+        _fold(console, drawn(told.spans, locate), indent, f"{indent}  ", width)
+    for finding in view.findings:
+        _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
+
+
+def _footer(console: Console, view: TrailView, width: int) -> None:
+    console.print()
+    for sign, meaning in view.legend:
+        _fold(console, Text(f"{sign} {meaning}", style="dim"), "", "  ", width)
+    for line in view.left_out:
+        _fold(console, Text(clean(line), style="dim"), "", "  ", width)
+    steps = [(step.shows or "next", step.command) for step in view.next_steps]
+    steps += [("a stop about it", command) for command in view.read]
+    label_width = max((len(label) for label, _ in steps), default=0)
+    for label, command in steps:
+        print_command(console, command, f"{label:<{label_width}}  ")
+
+
+def _fold(console: Console, text: Text, first: str, further: str, width: int) -> None:
+    """Fold at this view's width, which a pipe has not."""
+    whole, console.width = console.width, width
+    try:
+        folded(console, text, first, further)
+    finally:
+        console.width = whole
+
+
+def print_legend(console: Console, told: Iterable[tuple[str, str]]) -> None:
+    """Signs and words, each with what it means."""
+    rows = list(told)
+    size = max(cell_len(sign) for sign, _ in rows)
+    for sign, means in rows:
+        text = Text.assemble((f"{sign:<{size}}", "bold"), f"  {clean(means)}")
+        _fold(console, text, "", " " * (size + 2), min(console.width, WIDEST))
+
+
+class _Columns:
+    """The rows in columns: share, bar, name, cells, what it is, place."""
+
+    def __init__(self, console: Console, view: TrailView, locate: Locate, width: int) -> None:
+        self.console = console
+        self.view = view
+        self.locate = locate
+        self.width = width
+        self.has_shares = any(row.share is not None for row in view.table)
+        self.cells = [
+            max([len(heading), *(len(row.cells[n]) for row in view.table if n < len(row.cells))])
+            for n, heading in enumerate(view.columns)
+        ]
+        self.bar = BAR + 1 if width >= NARROW else 0
+        left = (7 + self.bar if self.has_shares else 2) + sum(size + 2 for size in self.cells)
+        longest = max((cell_len(_name(row)) for row in view.table if row.what or row.place), default=0)
+        self.name = min(longest, max(24, (width - left) * 44 // 100))
+        self.hanging = left + self.name + 2
+
+    def draw(self) -> None:
+        """The headings, then each row on one line, or on as many as it needs."""
+        if self.has_shares or self.view.columns:
+            cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
+            share = f" {'share':>5}{' ' * (self.bar + 1)}" if self.has_shares else "  "
+            self.console.print(Text(f"{share}{cells}".rstrip(), style="dim"))
+        for row in self.view.table:
+            self._row(row)
+
+    def _row(self, row: ScreenRow) -> None:
+        out = Text("  ")
+        if self.has_shares:
+            out.append(f"{percent(row.share):>4} ", "")
+            out.append(f"{bar(row.share):<{self.bar}}" if self.bar else "", "cyan")
+        for number, size in enumerate(self.cells):
+            out.append(f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}")
+        name = Text(_name(row), style="bold" if row.heading or row.what.startswith("operator") else "")
+        if cell_len(name.plain) > self.name:
+            out.append_text(name)
+            if not (row.what or row.place):
+                self._print(out)
+                return
+            if out.cell_len + 2 > self.width - self._least(row):
+                self._print(out)
+                out = Text(" " * self.hanging)
+            else:
+                out.append(_GAP)
+        else:
+            out.append_text(name)
+            out.append(" " * (self.hanging - out.cell_len))
+        self._rest(row, out)
+        for line in row.lines:
+            start = self.hanging - self.name + indent(row.level)
+            _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
+
+    def _least(self, row: ScreenRow) -> int:
+        """The columns that what stands behind a name needs at least."""
+        place = cell_len(_file(row)) if row.place is not None else 0
+        return min(30, cell_len(row.what)) + 2 + place
+
+    def _rest(self, row: ScreenRow, out: Text) -> None:
+        """What the row is, and its place at the right edge: beside each other where both fit, else below."""
+        room = self.width - out.cell_len
+        what = Text(clean(row.what))
+        word = next((status for status in _STATUSES if row.what.startswith(status)), None)
+        if word is not None:
+            what.stylize("yellow" if word != "derived" else "cyan", 0, len(word))
+        if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
+            lines = _wrapped(self.console, what, room)
+            self._print(out + lines[0] if lines else out)
+            self._further(lines[1:])
+            return
+        short = _file(row)
+        if what.cell_len + 2 + cell_len(short) <= room:
+            place = self._place(row, room - what.cell_len - 2 if what.plain else room)
+            gap = room - what.cell_len - place.cell_len
+            gap = min(gap, max(2, 42 - what.cell_len)) if self.width > WIDE else gap
+            self._print(Text.assemble(out, what, " " * gap, place))
+            return
+        if what.plain and room - what.cell_len - 2 >= SHORTEST:  # a place is cut from the left
+            place = self._place(row, cell_len(short))
+            place = Text.assemble(("…", "dim"), place[what.cell_len + 3 - room :])
+            self._print(Text.assemble(out, what, "  ", place))
+            return
+        if what.plain and room < cell_len(short):
+            self._print(out)
+            out, room = Text(" " * self.hanging), self.width - self.hanging
+        self._print(self._right(out, self._place(row, room), room))
+        if what.plain:  # below, with all the room there is: a narrow column breaks words
+            start = self.hanging - self.name + indent(row.level)
+            for line in _wrapped(self.console, what, self.width - start):
+                line.stylize("dim")
+                self._print(Text.assemble(" " * start, line))
+
+    def _right(self, out: Text, place: Text, room: int) -> Text:
+        return Text.assemble(out, " " * max(0, room - place.cell_len), place)
+
+    def _further(self, lines: Iterable[Text]) -> None:
+        for line in lines:
+            self._print(Text.assemble(" " * self.hanging, line))
+
+    def _place(self, row: ScreenRow, room: int) -> Text:
+        """A place in so many columns: folders at the beginning of its path are left out where they do not fit."""
+        assert row.place is not None
+        mark = f" {row.mark}" if row.mark else ""
+        text = place_text(row.place, room - len(mark))
+        style = linked(self.locate(row.place)) or ("yellow" if row.mark else "green")
+        return Text.assemble((clean(text), style), (mark, "yellow"))
+
+    def _print(self, text: Text) -> None:
+        text.rstrip()
+        self.console.print(text, soft_wrap=True)
+
+
+def _file(row: ScreenRow) -> str:
+    """The shortest form of a row's place, with its mark."""
+    return (place_text(row.place, 0) if row.place is not None else "") + (f" {row.mark}" if row.mark else "")
+
+
+def place_text(ref: SourceRef, room: int) -> str:
+    """A place in at most so many columns, but no less than the file's name and the line."""
+    if ref.path is None or len(ref.candidates) > 1:
+        return f"{len(ref.candidates)} places possible" if ref.candidates else "not known"
+    line = f":{ref.line}" if ref.line else ""
+    parts = ref.path.split("/")
+    for first in range(len(parts)):
+        text = f"{'…/' if first else ''}{'/'.join(parts[first:])}{line}"
+        if cell_len(text) <= room:
+            return text
+    return f"{parts[-1]}{line}"
+
+
+def _name(row: ScreenRow) -> str:
+    times = f" ×{row.times}" if row.times > 1 else ""
+    number = f"  [{row.hop}]" if row.lines else ""
+    return f"{' ' * indent(row.level)}{clean(row.name)}{times}{number}"
+
+
+def indent(level: int) -> int:
+    """The columns before a name: two a level, and one where it is deep."""
+    return 2 * min(level, 6) + max(0, level - 6)
+
+
+def _wrapped(console: Console, text: Text, room: int) -> list[Text]:
+    return list(text.wrap(console, max(room, 20))) or [Text()]
+
+
+def percent(share: float | None) -> str:
+    """A share in words: "43%"; never 0% for something, never 100% for less than all."""
+    if share is None:
+        return ""
+    whole = round(share * 100)
+    if share > 0 and whole == 0:
+        return "<1%"
+    return f"{99 if whole == 100 and share < 1 else whole}%"
+
+
+def bar(share: float | None) -> str:
+    """A share as a bar of whole and eighth blocks; nothing for less than half an eighth."""
+    eighths = round(min(1.0, share or 0.0) * BAR * 8)
+    full, part = divmod(eighths, 8)
+    return "█" * full + (_EIGHTHS[part] if part else "")
+
+
+def _print_plain(console: Console, view: TrailView) -> None:
+    """The rows as sentences: level, name, what, cost, place, how certain; nothing that is only seen."""
+    for row in view.table:
+        parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
+        parts += [clean(row.what)] if row.what else []
+        parts += [f"{percent(row.share)} of the instructions"] if row.share is not None else []
+        parts += [f"{name} {cell}" for name, cell in zip(view.columns, row.cells, strict=False) if cell]
+        if row.place is not None:
+            sure = {"~": ", found by name in another version", "?": ", not certain"}.get(row.mark, "")
+            parts.append(f"at {place_text(row.place, 200)}{sure}")
+        console.print(Text("; ".join(parts)), soft_wrap=True)
+        for line in row.lines:
+            console.print(drawn(line.spans), soft_wrap=True)

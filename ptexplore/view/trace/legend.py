@@ -1,0 +1,70 @@
+"""What every sign and every word of a view means: `--explain legend`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptexplore.view.trace.explain import PRECISION_MEANS, STATUS_MEANS
+from ptexplore.view.trace.page import TrailView
+
+_OF_ROWS = {
+    "binding": "the C function that Python calls: it reads the arguments and calls the operator",
+    "operator": "an operator of ATen: from here the dispatcher chooses kernels by the arguments' dispatch keys",
+    "node": "a node of the graph that backward runs",
+    "kernel, … code": "the function behind a dispatch stub, compiled for what this processor can",
+    "loop over elements": "the loop that touches the numbers, made for this kernel by the compiler",
+    "one kernel for all": "the key has no kernel of its own: one written for all backends runs",
+    "hands on to it": "the kernel before it calls the operator again, without its own key: the next one is chosen",
+    "highest of …": "dispatch keys have an order; the highest one that an argument carries, or this thread includes, "
+    "and that is not excluded, is chosen",
+    "the only key left": "no other key was left to choose",
+}
+
+_OF_PROGRAMS = (
+    ("share", "of the time of the recorded run, from entry to exit, with all that the row called; the bar is the same"),
+    ("time", "of all calls together; what recording took is part of it"),
+    ("backward", "the time of those nodes of backward that its operators recorded"),
+    ("calls", "how often it was called"),
+    ("ops", "operators that Python called inside of it; of backward, those that its nodes called"),
+    ("saved", "bytes kept for backward; each storage counts once, for the operator that saved it first"),
+    ("×n", "so many parts that ran the same operators on the same sizes, as one row: its figures are their sums"),
+)
+
+
+def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
+    """The signs and words of this view, each with what it means; of a tree those of its rows."""
+    return tuple(_signs(page))
+
+
+def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
+    words = " ".join(row.what for row in page.table)
+    if "time" in page.columns:
+        yield from _OF_PROGRAMS
+    elif any(row.share is not None for row in page.table):
+        yield "share", "of the instructions of all that was stepped, with what the row called; the bar is the same"
+    if page.table:
+        yield "indent", "inside of the row above that stands further left; rows stand in the order in which they ran"
+    if any(row.times > 1 for row in page.table) and "time" not in page.columns:
+        yield "×n", "so many equal calls, one after the other, as one row; its share is that of all of them"
+    if "instr" in page.columns:
+        yield "instr", "instructions of these calls, with what they called; (n stepped): only so many were counted"
+    for word, means in _OF_ROWS.items():
+        if all(part.strip() in words for part in word.split("…") if part.strip()):
+            yield word, means
+    seen = {row.status for row in page.table} | {row.status for row in page.rows}
+    for status, means in STATUS_MEANS.items():
+        if status in seen or page.view == "tree":
+            yield status, means
+    if page.table:
+        yield "path:line", "where the function stands, and it is certain; folders may be cut at the beginning"
+        yield "~", f"the place was {PRECISION_MEANS['version-skew']}"
+        yield "?", "the place is one of several, or not known"
+        yield "… more", "rows that are not shown, as one"
+    else:
+        yield "[n]", "the number of a step: --explain n says what it is concluded from"
+        yield "+n", "so many frames of C++ inside of a row are not shown"
+        yield from PRECISION_MEANS.items()
+    yield (
+        "--open NAME",
+        "opens a row by its name, with all that ran inside of it: the second call of an operator is add.Tensor#2",
+    )

@@ -1,0 +1,200 @@
+"""The view of a recorded program: its modules and functions with their time, what they saved, and their backward."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.program import Program
+from ptexplore.model.trace import Trail
+from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of
+from ptexplore.view.trace.screen import findings, legend, typed
+
+ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
+NODES = 4  # of backward, those that took longest
+COSTLIEST = 4  # operators that the line about them names
+LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
+COLUMNS = ("time", "backward", "calls", "ops", "saved")
+
+
+def modules_view(trail: Trail, program: Program, options: Options) -> TrailView:
+    """The parts of a program, as many as fit. Raises PtexploreError (usage) where `options.opened` names none."""
+    whole = parts_of(program, script_name(trail))
+    root = whole if options.opened is None else opened(whole, options.opened)
+    rows, least = _fitting(root, program.wall, opened=options.opened is not None)
+    left_out = [f"parts that took less than {least:.2%} of the time are not shown"] if least else []
+    if any(part.backward or part.saved for part in root.walk()):
+        left_out.append(
+            "backward: the time of the nodes that a row's operators recorded; saved: the bytes kept for them"
+        )
+    return TrailView(
+        title=whole.name,
+        facts=tuple(_facts(trail, program, whole)),
+        findings=(*findings(trail), *(f"cut: {text}" for text in program.cuts)),
+        left_out=(*left_out, *_costliest(root)),
+        next_steps=tuple(_next_steps(root, options)),
+        ending=ending_lines(trail, None),
+        view="modules",
+        table=rows,
+        columns=COLUMNS,
+        legend=legend(trail, rows),
+    )
+
+
+def script_name(trail: Trail) -> str:
+    """How a program is called: the name of its script."""
+    return os.path.basename(trail.expression.removeprefix("--script "))
+
+
+def is_part(trail: Trail, program: Program, name: str) -> bool:
+    """Whether a part of the program is called that."""
+    return _part(parts_of(program, script_name(trail)), name) is not None
+
+
+def _part(whole: Part, name: str) -> Part | None:
+    """The part of that name, or whose name ends with it; None where there is none."""
+    parts = [(part, (part.name, *part.names, part.type)) for part in whole.walk()]
+    found = next((part for part, names in parts if name in names), None)
+    ends = (part for part, names in parts if any((known or "").endswith(f".{name}") for known in names))
+    return found or next(ends, None)
+
+
+def opened(whole: Part, name: str) -> Part:
+    """The part of that name. Raises PtexploreError (usage) where there is none."""
+    found = _part(whole, name)
+    if found is None:
+        known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
+        raise PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
+    return found
+
+
+def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
+    yield f"torch {trail.torch.version}"
+    overhead = f", {seconds(program.overhead)} of it about recording it"
+    yield f"one run, {seconds(program.wall)}{overhead}"
+    kinds = len({route.kind for route in program.routes})
+    saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
+    yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"
+    transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
+    if transforms:
+        yield f"function transforms in force: {', '.join(transforms)}"
+
+
+def _fitting(root: Part, wall: int, *, opened: bool) -> tuple[tuple[ScreenRow, ...], float]:
+    """The rows of a part and all inside of it, and the share below which parts are left out, so that they fit."""
+    rows: tuple[ScreenRow, ...] = ()
+    least = 0.0
+    for least in LEAST:
+        rows = tuple(_rows(root, "", _Wanted(max(wall, 1), least, opened), 0))
+        if len(rows) <= ROWS:
+            break
+    return rows[:ROWS], least
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is the same for all rows: the time of the whole, the least share, whether every operator has a row."""
+
+    wall: int
+    least: float
+    operators: bool
+
+
+def _rows(part: Part, module: str, wanted: _Wanted, level: int) -> Iterator[ScreenRow]:
+    """The rows of a part and all inside of it. `module` is the name of the innermost module around it."""
+    share = part.time / wanted.wall
+    cells = (
+        seconds(part.time) if part.time else "",
+        seconds(part.backward) if part.backward else "",
+        f"{part.calls:,}" if part.kind != "imports" else "",
+        f"{part.operators:,}" if part.operators else "",
+        size(part.saved) if part.saved else "",
+    )
+    yield ScreenRow(
+        name=_names(part, module),
+        level=level,
+        share=share,
+        cells=cells,
+        place=part.source,
+        times=max(len(part.names), 1),
+        opens=part.name,
+    )
+    shown = part.own if wanted.operators else part.own[:NODES] if part.kind == "backward" else ()
+    for own in shown:
+        if own.time / wanted.wall >= wanted.least:
+            yield _operator_row(own, wanted.wall, level + 1)
+    for inner in part.parts:
+        if inner.time / wanted.wall >= wanted.least and (inner.operators or inner.time / wanted.wall >= NOTHING):
+            yield from _rows(inner, part.name if part.kind == "module" else module, wanted, level + 1)
+
+
+NOTHING = 0.001  # the share from which on a part that called no operator is shown
+
+
+def _operator_row(own: OwnOperators, wall: int, level: int) -> ScreenRow:
+    cells = (seconds(own.time), "", f"{own.calls:,}", "", "")
+    return ScreenRow(name=own.name, level=level, share=own.time / wall, cells=cells, opens=own.name)
+
+
+def _names(part: Part, module: str) -> str:
+    """The name of a part within the module around it; of several that are alike, the first and the last."""
+    names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
+    if part.kind == "optimizer" and part.type is not None:
+        return f"{part.type}.{part.name.rpartition('.')[2]}"
+    if part.kind == "imports":
+        return f"imports  {part.calls:,} module{'s' * (part.calls != 1)}"
+    if part.kind == "module" and not part.name:
+        return part.type or "module"
+    name = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]}"
+    return f"{name}  {part.type}" if part.kind == "module" and part.type else name
+
+
+def _costliest(root: Part) -> Iterator[str]:
+    """The operators, and nodes of backward, that took longest, as one line."""
+    total: dict[str, int] = {}
+    for part in root.walk():
+        for own in part.own:
+            total[own.name] = total.get(own.name, 0) + own.time
+    first = sorted(total.items(), key=lambda item: -item[1])[:COSTLIEST]
+    if first and root.time:
+        shares = (f"{name} {time / root.time:.0%}" for name, time in first)
+        yield f"costliest: {', '.join(shares)} of the time"
+
+
+def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
+    modules = [p for part in root.parts for p in part.walk() if p.kind == "module" and p.name]
+    widest = max(modules, key=_time, default=None)
+    if widest is not None:
+        yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
+    yield typed(options, "operators by cost: keys, kernel, formula", "--view", "operators")
+
+
+def _time(part: Part) -> int:
+    return part.time
+
+
+def seconds(nanoseconds: int) -> str:
+    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        value = nanoseconds / factor
+        if value >= 1 or unit == "us":
+            return (
+                f"{value:.2f} {unit}"
+                if unit == "s"
+                else f"{value:.1f} {unit}"
+                if value < 10
+                else f"{value:,.0f} {unit}"
+            )
+    return ""
+
+
+def size(count: int) -> str:
+    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"
+    return f"{count} B"

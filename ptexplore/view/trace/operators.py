@@ -1,0 +1,155 @@
+"""The view `operators`: the distinct operator calls of a trace, the costliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.view.line import Line
+from ptexplore.view.trace import native
+from ptexplore.view.trace.lines import formulas_of, lines_of
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.path import keys_of, of_call
+from ptexplore.view.trace.screen import (
+    bare,
+    call_numbers,
+    counted_parts,
+    facts,
+    findings,
+    legend,
+    place_of,
+    reads,
+    typed,
+)
+
+MOST = 22  # rows: the rest is one row
+LINES = 3  # of the user's own that are named for one operator
+
+
+@dataclass(slots=True)
+class _Calls:
+    """The calls of one operator that went the same way."""
+
+    first: Hop
+    number: int
+    count: int = 0
+    inside: int = 0  # of the count: made by another operator
+    instructions: int = 0
+    stepped: int = 0  # calls whose instructions were counted
+    lines: dict[str, None] = field(default_factory=dict)  # of the user's own code that led to it
+    libraries: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One operator call, the Python function nearest around it that was called from a known line, and its depth."""
+
+    hop: Hop
+    line: str
+    is_inside: bool
+
+
+def operators_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """One row for each operator and each way its calls went, by cost; by count where nothing was stepped."""
+    numbers = call_numbers(trail)
+    whole = sum(counted_parts(session).values())
+    groups: dict[tuple[str, str, str], _Calls] = {}
+    for call in _calls(trail.hops, "", is_inside=False):
+        hop = call.hop
+        kernel = kernel_of(hop)
+        key = (hop.op or hop.name, keys_of(hop), kernel.name if kernel is not None else "")
+        calls = groups.setdefault(key, _Calls(hop, numbers[hop.id]))
+        calls.count += hop.calls
+        calls.inside += hop.calls * call.is_inside
+        if hop.instructions is not None:
+            calls.instructions += hop.instructions
+            calls.stepped += 1
+        if call.line:
+            calls.lines.setdefault(call.line)
+        calls.libraries |= dict.fromkeys(native.entered(part) for part in of_call(hop) if part.library is not None)
+    ordered = sorted(groups.values(), key=lambda calls: (-calls.instructions, -calls.count))
+    whole = max(whole, max((calls.instructions for calls in ordered), default=0))
+    counted = any(calls.stepped for calls in ordered)
+    rows = [_row(calls, options, whole if counted else 0) for calls in ordered[:MOST]]
+    rest = ordered[MOST:]
+    if rest:
+        what = f"calls of {len(rest)} others, none of which cost more than those above"
+        rows.append(ScreenRow(f"… {sum(calls.count for calls in rest):,} more", what=what, cells=("", "")))
+    nested = " (what one operator called is counted in it too)" if any(calls.inside for calls in ordered) else ""
+    return TrailView(
+        title=trail.expression,
+        facts=(*facts(trail, options, session), *([f"shares are of all that was stepped{nested}"] if counted else [])),
+        findings=findings(trail),
+        counted=counted,
+        next_steps=_next_steps(trail, options, ordered),
+        read=reads(trail),
+        view="operators",
+        table=tuple(rows),
+        columns=("calls", "instr") if counted else ("calls",),
+        legend=legend(trail, rows),
+    )
+
+
+def _calls(hops: Iterable[Hop], line: str, *, is_inside: bool) -> Iterator[_Call]:
+    """Every operator call, each with the user's own line that led to it where one is known."""
+    for hop in hops:
+        if hop.kind == "op":
+            yield _Call(hop, line, is_inside)
+            yield from _calls(hop.children, line, is_inside=True)
+        else:
+            own = _own_line(hop) or line
+            yield from _calls(hop.children, own, is_inside=is_inside)
+
+
+def _own_line(hop: Hop) -> str:
+    """The line of torch's Python that a frame was called from; "" where that is not known."""
+    if hop.kind != "python" or hop.source.path is None or hop.source.line is None:
+        return ""
+    return f"{hop.name}() {hop.source.path.rpartition('/')[2]}:{hop.source.line}"
+
+
+def kernel_of(call: Hop) -> Hop | None:
+    """The last kernel that an operator call reached: its hand-written body where that is known."""
+    last: Hop | None = None
+    for part in of_call(call):
+        if part.kind == "kernel" or (part.kind == "impl" and not part.name.startswith("at::meta::")):
+            last = part
+    return last
+
+
+def _row(calls: _Calls, options: Options, whole: int) -> ScreenRow:
+    hop = calls.first
+    kernel = kernel_of(hop)
+    way = [keys_of(hop), bare(kernel.name) if kernel is not None else ""]
+    what = [" → ".join(filter(None, way)), *list(calls.libraries)[:1]]
+    nodes = [part for part in of_call(hop) if part.kind == "node" and part.node is not None and part.node.recorded]
+    what += [f"records {bare(node.name).removesuffix('::apply')}" for node in nodes]
+    lines = list(calls.lines)
+    more = f" and {len(lines) - LINES} more" if len(lines) > LINES else ""
+    told = [Line("note", f"called in {', '.join(lines[:LINES])}{more}")] if lines else []
+    told += [Line("note", f"the formula: {formulas_of(node)}") for node in nodes if formulas_of(node)]
+    told += lines_of(hop, full=False)
+    cells = [f"{calls.count:,}"]
+    if whole:
+        stepped = f" ({calls.stepped} stepped)" if 0 < calls.stepped < calls.count else ""
+        cells.append(f"{calls.instructions:,}{stepped}" if calls.stepped else "")
+    share = calls.instructions / whole if whole and calls.stepped else None
+    return ScreenRow(
+        hop.op or hop.name, share=share, instructions=calls.instructions if calls.stepped else None, cells=tuple(cells),
+        what="; ".join(filter(None, what)), place=place_of(kernel) if kernel is not None else None,
+        status=hop.status, hop=hop.id,
+        opens=f"{native.operator_name(hop)}#{calls.number}",
+        lines=tuple(told) if options.verbose else (),
+    )  # fmt: skip
+
+
+def _next_steps(trail: Trail, options: Options, ordered: list[_Calls]) -> tuple[NextStep, ...]:
+    """The costliest call opened, and everything."""
+    frames = native.frames(trail.hops)
+    count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
+    whole = typed(options, f"all {count}", "--view", "tree")
+    if not ordered:
+        return (whole,)
+    name = f"{native.operator_name(ordered[0].first)}#{ordered[0].number}"
+    return (typed(options, "the first row, opened", "--open", name), whole)

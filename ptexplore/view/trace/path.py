@@ -1,0 +1,471 @@
+"""The view `path`: from Python to where the work is, a row a step, each with why it was taken and what it cost.
+
+A Trail has every step; this view has those that fit a screen. What cost most is opened first, as far as there is room.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from ptexplore.model.trace import Hop, Phase, Session, Trail, walk
+from ptexplore.view.trace import native
+from ptexplore.view.trace.ending import ending_lines, left_by_error
+from ptexplore.view.trace.lines import formulas_of, lines_of
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
+from ptexplore.view.trace.screen import (
+    bare,
+    call_numbers,
+    counted_parts,
+    facts,
+    findings,
+    legend,
+    operators_below,
+    outermost_counted,
+    place_of,
+    reads,
+    role_of,
+    stepped,
+    typed,
+)
+
+ALONE = 12  # rows of an expression that calls one operator
+FEWER = 26  # rows beside what is told of an error
+MOST = 42  # rows of any other: with what stands above and below, it fits a screen
+LINE = 46  # characters of what a row says, so that it stays on one line
+FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
+SMALL = 0.02  # of the whole: what cost less has no row
+SMALL_OF_ONE = 0.05  # the same, where one operator call is all
+_PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
+_ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
+_CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
+_RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
+_ENTRIES = {
+    "math kernel": "one kernel for all, made of other operators",
+    "default backend kernel": "one kernel for all backends",
+    "backend fallback": "one kernel for all operators",
+}
+_KEYS = {
+    "ADInplaceOrView": "keeps track of views and of in-place writes",
+    "FuncTorchBatched": "vmap: the operator's batching rule",
+    "FuncTorchDynamicLayerFrontMode": "to the innermost function transform",
+    "FuncTorchDynamicLayerBackMode": "leaves the function transform",
+    "Functionalize": "turns in-place writes into functions",
+    "Python": "a tensor subclass or mode written in Python",
+    "BackendSelect": "no tensor tells the backend: the options do",
+}
+
+
+@dataclass(slots=True)
+class _Step:
+    """A row that may be shown, with the steps inside it."""
+
+    row: ScreenRow
+    cost: int  # instructions
+    weight: float  # by which it is chosen to be opened
+    inner: list[_Step] = field(default_factory=list)
+    is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
+    is_work: bool = False  # the elements are computed there
+    is_beside: bool = False  # its level says already where it stands in a chain of keys
+    is_open: bool = False
+    opened: str = ""  # what the row says in place of its `what` while the steps inside it are shown
+
+
+def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """The rows from Python to where the work is, as many as fit a screen."""
+    single = sum(1 for _ in outermost_operators(trail.hops)) == 1
+    maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
+    steps = maker.phases()
+    _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
+    rows = tuple(_flat(steps, 0))
+    innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
+    if innermost is not None and trail.ending is not None:
+        told = f"{trail.ending.exception} left it here"
+        rows = tuple(replace(row, what=_and(row.what, told)) if row is innermost else row for row in rows)
+    return TrailView(
+        title=trail.expression,
+        facts=facts(trail, options, session),
+        rows=(),
+        findings=findings(trail),
+        counted=maker.whole > 0,
+        next_steps=_next_steps(trail, options, single=single),
+        read=reads(trail),
+        ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
+        view="path",
+        table=rows,
+        legend=legend(trail, rows),
+    )
+
+
+def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
+    """The operator calls that no operator made, backward's too."""
+    for hop in hops:
+        if hop.kind == "op":
+            yield hop
+        else:
+            yield from outermost_operators(hop.children)
+
+
+def _is_through(hop: Hop) -> bool:
+    """Whether a step stands in nobody's way: what it called stands in its place."""
+    if hop.kind == "python":
+        return hop.name in _PLUMBING
+    if hop.kind == "stub":
+        return bool(hop.children)
+    return hop.kind == "native" and (hop.name.startswith(_ENGINE) or hop.name.endswith("::redispatch"))
+
+
+def _open(steps: list[_Step], most: int, enough: int | None) -> None:
+    """Open steps, the costliest first, while all rows are no more than `most`.
+
+    Where `enough` rows are open, only what leads to the loop over the elements is opened further.
+    """
+    for step in steps:
+        step.inner = _folded(step.inner, most - 1)
+    room = most - sum(1 for _ in _flat(steps, 0))
+    order = itertools.count()
+    pending = [(-inner.weight, next(order), inner) for step in steps for inner in step.inner]
+    heapq.heapify(pending)
+    while pending and room > 0:
+        _, _, step = heapq.heappop(pending)
+        if enough is not None and most - room >= enough and not step.is_work:
+            continue
+        step.is_open = True
+        added = sum(1 for _ in _flat(step.inner, 0))
+        if added > room and room > FEW and not any(inner.is_beside for inner in step.inner):
+            step.inner = _folded(step.inner, room)
+            added = sum(1 for _ in _flat(step.inner, 0))
+        if added > room:
+            step.is_open = False
+            continue
+        room -= added
+        for inner in step.inner:
+            heapq.heappush(pending, (-inner.weight, next(order), inner))
+
+
+def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
+    for step in steps:
+        what = step.opened if step.is_open and step.inner and step.opened else step.row.what
+        is_closed = bool(step.opened) and not step.is_open
+        yield replace(step.row, level=level + step.row.level, what=what, is_closed=is_closed)
+        if step.is_open:
+            yield from _flat(step.inner, level + step.row.level + 1)
+
+
+def _and(first: str, second: str) -> str:
+    return f"{first}; {second}" if first else second
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a step is inside of: the key before it in the same call, the Python call, the operator."""
+
+    key: str = ""
+    binding: Hop | None = None
+    op: Hop | None = None
+
+
+class _Steps:
+    """Makes the steps of one trail."""
+
+    def __init__(self, trail: Trail, options: Options, session: Session | None, least: float) -> None:
+        self.trail = trail
+        self.options = options
+        self.whole = stepped(trail, session)
+        self.least = least * self.whole
+        self.parts = counted_parts(session)
+        self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}
+        self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
+        self.left = frozenset(left_by_error(trail))
+        self.numbers = call_numbers(trail)
+        # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
+        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "kernel"}
+
+    def phases(self) -> list[_Step]:
+        """The steps of forward, and of backward where it ran, each under a heading of its own then."""
+        hops = self.trail.hops
+        if native.frames(hops):
+            hops, _ = native.condense(hops)
+        groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
+        if len({phase for phase, _ in groups}) < 2:
+            return [self._python(self._all(hops, _Around()))]
+        out = []
+        for phase in dict.fromkeys(phase for phase, _ in groups):
+            inside = [hop for name, group in groups if name == phase for hop in group]
+            out.append(self._phase(phase, self._all(inside, _Around())))
+        return out
+
+    def _python(self, inner: list[_Step]) -> _Step:
+        """The row of the expression itself, which Python evaluates."""
+        what = "evaluates the expression"
+        cost = self.parts.get("forward", 0)
+        row = ScreenRow("Python", what=what, share=self._share(cost or None))
+        return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
+
+    def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
+        cost = self.parts.get(phase, 0) or sum(step.cost for step in inner)
+        row = ScreenRow(phase, share=self._share(cost or None), instructions=cost or None, heading=True)
+        return _Step(row, cost, 3.0, inner, is_open=True)
+
+    def _share(self, instructions: int | None) -> float | None:
+        return instructions / self.whole if self.whole and instructions is not None else None
+
+    def _is_idle(self, hop: Hop) -> bool:
+        """Whether a function of Python ran no operator and no node, and no error left it: a helper."""
+        is_python = hop.kind in ("python", "binding") and hop.id not in self.left
+        return is_python and not any(part.kind in ("op", "node") for part in walk(hop.children))
+
+    def _all(self, hops: Iterable[Hop], around: _Around) -> list[_Step]:
+        """The steps of several hops; equal ones, one after the other, as one."""
+        out: list[_Step] = []
+        for step in (step for hop in hops for step in self._of(hop, around)):
+            if out and _shape(out[-1]) == _shape(step):
+                out[-1] = _sum(out[-1], step)
+            else:
+                out.append(step)
+        return [step for step in out if step.is_call or step.is_beside or step.is_work or step.cost >= self.least]
+
+    def _of(self, hop: Hop, around: _Around) -> list[_Step]:
+        """The steps that a hop stands for: itself, or in its place those that it called."""
+        if self._is_idle(hop) and around.op is None and self.busy:
+            return []
+        if _is_through(hop):
+            return self._all(hop.children, around)
+        if hop.kind == "key":
+            return self._key(hop, around)
+        if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
+            return []
+        return [self._one(hop, around)]
+
+    def _one(self, hop: Hop, around: _Around) -> _Step:
+        """The step that is a hop."""
+        if hop.kind == "op":
+            return self._operator(hop, around)
+        if hop.kind == "python":
+            return self._step(hop, f"{hop.name}()", "Python", around)
+        if hop.kind == "binding":
+            return self._binding(hop, around)
+        if hop.kind == "node":
+            return self._node(hop, around)
+        inner = hop.children[0] if native.is_trampoline(hop) and len(hop.children) == 1 else None
+        if inner is not None and inner.status == "inlined":
+            name = bare(native.shown_name(inner)).partition("<")[0]
+            row = self._row(replace(inner, id=hop.id, instructions=hop.instructions), name, self._loop(inner))
+            return self._made(row, hop, [])
+        return self._step(hop, "", self._what(hop), around)
+
+    def _binding(self, hop: Hop, around: _Around) -> _Step:
+        """The row of a binding; closed, it says which operator it calls and the keys that went through."""
+        python = hop.binding.python if hop.binding is not None else bare(hop.name)
+        calls = list(outermost_operators(hop.children))
+        told = calls[0].op or calls[0].name if calls else ""
+        if len(calls) == 1:
+            is_namesake = told.partition("::")[2].partition(".")[0] == python.rpartition(".")[2]
+            told = keys_of(calls[0]) if is_namesake else f"{told}: {keys_of(calls[0])}"
+        made = self._step(hop, python, told or "binding", replace(around, binding=hop))
+        made.opened = "binding"
+        return made
+
+    def _operator(self, hop: Hop, around: _Around) -> _Step:
+        """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
+        inner = self._all(hop.children, _Around(binding=around.binding, op=hop))
+        keys = keys_of(hop)
+        row = self._row(hop, (hop.op or hop.name), keys or "operator")
+        place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
+        row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
+        made = self._made(row, hop, inner)
+        made.opened = "operator"
+        made.is_call = around.op is None
+        return made
+
+    def _key(self, hop: Hop, around: _Around) -> list[_Step]:
+        """A key and its kernel, then what the kernel called, as steps beside each other: no deeper for each key."""
+        kernel = next((child for child in hop.children if child.kind == "kernel"), None)
+        key = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
+        cost = next((part.instructions for part in (hop, kernel) if part and part.instructions is not None), None)
+        if cost is None and kernel is not None and kernel.status == "inlined":
+            counted = list(outermost_counted(kernel.children))
+            cost = sum(part.instructions or 0 for part in counted) if counted else None
+        key = replace(key, share=self._share(cost), instructions=cost, place=None)
+        out = [_Step(key, cost or 0, 0.0, is_beside=True)]
+        if kernel is not None and _is_body_alone(kernel):
+            pass  # it was compiled into its caller: the function that it calls, in the next row, is what ran
+        elif kernel is not None:
+            told = _status(kernel, "") if kernel.status != hop.status else ""
+            row = replace(self._row(kernel, "", told), level=1, share=None)
+            out.append(_Step(row, 0, 0.0, is_beside=True))
+        below = replace(around, key=hop.key or hop.name)
+        inner = [child for part in hop.children for child in (part.children if part is kernel else (part,))]
+        for step in self._all(inner, below):
+            if not step.is_beside:
+                step.row = replace(step.row, level=step.row.level + 1)
+                step.is_beside = True
+            out.append(step)
+        return out
+
+    def _node(self, hop: Hop, around: _Around) -> _Step:
+        formulas = formulas_of(hop)
+        formulas = formulas if len(formulas) <= LINE - 6 else ""  # -v has it
+        is_recorded = hop.node is not None and hop.node.recorded
+        what = "recorded for backward" if is_recorded else "node"
+        return self._step(hop, bare(hop.name).removesuffix("::apply"), _and(what, formulas), around)
+
+    def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> str:
+        """In one line, why this key is taken, and what its kernel does by its kind."""
+        dispatch = hop.dispatch
+        if dispatch is None:
+            return _status(hop, "")
+        if around.key:
+            why = f"{around.key} hands on to it"
+        elif ", " in dispatch.set:
+            why = f"the highest of {dispatch.set}"
+        else:
+            why = "the only key left"
+        name = hop.key or hop.name
+        told = _KEYS.get(name) or _ENTRIES.get(dispatch.entry)
+        if dispatch.entry == "autograd kernel" and kernel is not None:
+            told = self._recorded(kernel, around)
+        if not told:
+            return _status(hop, why)
+        return _status(hop, both if len(both := f"{told}; {why}") <= LINE else told)
+
+    def _recorded(self, kernel: Hop, around: _Around) -> str:
+        """Whether an autograd kernel recorded a node; "" where neither is certain."""
+        whole = self.whole_hops.get(kernel.id, kernel)
+        nodes = [child for child in of_call(whole) if child.kind == "node" and child.node and child.node.recorded]
+        if nodes:
+            return f"records {', '.join(bare(node.name).removesuffix('::apply') for node in nodes)}"
+        if kernel.instructions is None or any(child.name in _RECORDS for child in of_call(whole)):
+            return ""
+        given = [self.calls[number] for number in (around.binding.evidence if around.binding else ())
+                 if number in self.calls]  # fmt: skip
+        arguments = [argument for call in given for argument in call.get("arguments", ())]
+        needs = [argument.get("requires_grad") for argument in arguments]
+        return "records nothing: no input requires grad" if needs and not any(needs) else "records nothing"
+
+    def _what(self, hop: Hop) -> str:
+        """What a function of C++ does, where the data tell it."""
+        if hop.kind == "closed":
+            return native.entered(hop)
+        if hop.stub_kernel is not None:
+            return _status(hop, f"kernel, {told} code" if (told := _capability(hop)) else "kernel of a stub")
+        if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
+            names = {child.name for child in walk(hop.children)}
+            allocates = any(name.startswith("at::detail::empty_") or name == "c10::alloc_cpu" for name in names)
+            return _status(hop, "makes the result, empty" if allocates else "the result's shape")
+        if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
+            return _status(hop, "computes the result")
+        return _status(hop, role_of(hop) if hop.kind == "native" else "")
+
+    def _loop(self, inner: Hop) -> str:
+        told = _capability(inner)
+        return f"loop over elements, {told}" if told else "loop over elements"
+
+    def _step(self, hop: Hop, name: str, what: str, around: _Around) -> _Step:
+        made = self._made(self._row(hop, name, what), hop, self._all(hop.children, around))
+        made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
+        return made
+
+    def _made(self, row: ScreenRow, hop: Hop, inner: list[_Step]) -> _Step:
+        cost = hop.instructions if hop.instructions is not None else sum(step.cost for step in inner)
+        weight = cost / self.whole if self.whole else 0.0
+        weight += 1e-6 * min(1000, operators_below([hop])) + (1.0 if hop.id in self.left else 0.0)
+        made = _Step(row, cost, weight, inner)
+        made.is_work = bool(self.whole) and any(is_work(part) for part in walk([hop]))
+        made.weight += 0.5 * made.is_work  # what leads to the loop over the elements comes before what prepares it
+        return made
+
+    def _row(self, hop: Hop, name: str, what: str) -> ScreenRow:
+        shown = name or bare(native.shown_name(hop) if hop.native is not None and hop.native.symbol else hop.name)
+        lines = lines_of(hop, full=False) if self.options.verbose else ()
+        return ScreenRow(
+            shown, share=self._share(hop.instructions), instructions=hop.instructions, what=what, place=place_of(hop),
+            times=hop.calls, status=hop.status, hop=hop.id, opens=hop.name, lines=lines,
+        )  # fmt: skip
+
+
+def keys_of(call: Hop) -> str:
+    """The dispatch keys that a call of an operator went through, in order."""
+    return " → ".join(dict.fromkeys(key.key or key.name for key in of_call(call) if key.kind == "key"))
+
+
+def _is_body_alone(kernel: Hop) -> bool:
+    """Whether a generated kernel was compiled into its caller, and all that it does is to call one function."""
+    return kernel.status == "inlined" and [child.kind for child in kernel.children] == ["impl"]
+
+
+def is_work(hop: Hop) -> bool:
+    """Whether the elements are computed there: the kernel behind a stub, the loop, a call into a linked library."""
+    if hop.instructions is None:
+        return False
+    return hop.stub_kernel is not None or hop.library is not None or native.is_trampoline(hop)
+
+
+def of_call(hop: Hop) -> Iterator[Hop]:
+    """What a call of an operator did itself, callers first: nothing of the operators that it called in turn."""
+    for child in hop.children:
+        if child.kind != "op":
+            yield child
+            yield from of_call(child)
+
+
+def _capability(hop: Hop) -> str:
+    """What the processor must have for the code that ran, as the namespace of its symbol says; "" where none does."""
+    for part in walk([hop]):
+        symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
+        told = _CAPABILITY.search(symbol)
+        if told is not None:
+            return told[1] if told[1] != "DEFAULT" else "for any processor"
+    return ""
+
+
+def _status(hop: Hop, told: str) -> str:
+    """What is told of a step, behind the word for how it is known; an observed one needs no word."""
+    return told if hop.status == "observed" else f"{hop.status}{f': {told}' if told else ''}"
+
+
+def _shape(step: _Step) -> tuple[object, ...]:
+    """What equal steps have in common: all but their numbers and costs."""
+    row = step.row
+    return (row.name, row.what, row.place, row.status, row.level, tuple(map(_shape, step.inner)))
+
+
+def _sum(first: _Step, equal: _Step) -> _Step:
+    """Two equal steps as one; the first one's number stands for both."""
+    row, other = first.row, equal.row
+    instructions = None if row.instructions is None else row.instructions + (other.instructions or 0)
+    share = None if row.share is None else row.share + (other.share or 0.0)
+    row = replace(row, instructions=instructions, share=share, times=row.times + other.times)
+    inner = [_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True)]
+    weight = first.weight + equal.weight
+    return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
+
+
+def _folded(steps: list[_Step], room: int) -> list[_Step]:
+    """At most `room` of these steps: those of most weight, in their order, and one row for all others."""
+    if len(steps) <= room:
+        return steps
+    kept = {id(step) for step in heapq.nlargest(max(room - 1, 1), steps, key=lambda step: step.weight)}
+    rest = [step for step in steps if id(step) not in kept]
+    shares = [step.row.share for step in rest if step.row.share is not None]
+    names = len({step.row.name for step in rest})
+    row = ScreenRow(
+        f"… {sum(step.row.times for step in rest)} more", what=f"calls of {names} other names", heading=False,
+        share=sum(shares) if shares else None,
+    )  # fmt: skip
+    return [*(step for step in steps if id(step) in kept), _Step(row, sum(step.cost for step in rest), 0.0)]
+
+
+def _next_steps(trail: Trail, options: Options, *, single: bool) -> tuple[NextStep, ...]:
+    """The two commands most worth typing next."""
+    frames = native.frames(trail.hops)
+    count = f"{frames:,} functions" if frames else f"{sum(1 for _ in walk(trail.hops)):,} steps"
+    whole = typed(options, f"all {count}", "--view", "tree")
+    if trail.ending is not None:
+        return (typed(options, "how that is known", "--explain", "error"), whole)
+    verbose = typed(options, "why these keys", "-v")
+    return (verbose if single else typed(options, "by operator", "--view", "operators"), whole)

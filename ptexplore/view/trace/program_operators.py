@@ -1,0 +1,122 @@
+"""The operators of a recorded program by cost: how often, how long, which keys, which kernel, from which lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ptexplore.model.program import OperatorCalls, Program
+from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.modules import script_name, seconds, size
+from ptexplore.view.trace.operators import kernel_of
+from ptexplore.view.trace.page import Options, ScreenRow, TrailView
+from ptexplore.view.trace.path import keys_of
+from ptexplore.view.trace.program_parts import NODES, operator_name
+from ptexplore.view.trace.screen import bare, findings, legend, place_of, typed
+
+ROWS = 30  # of operators: those that took longest
+LINES = 2  # places of yours that a row names
+COLUMNS = ("time", "calls", "saved")
+
+
+@dataclass(eq=False)
+class _Operator:
+    """All calls of one operator, or all runs of a node. `lines`: how often each line of yours came to it."""
+
+    name: str
+    hops: list[Hop]
+    is_node: bool
+    calls: int = 0
+    time: int = 0
+    saved: int = 0
+    routes: set[int] = field(default_factory=set)
+    lines: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+def program_operators(trail: Trail, program: Program, options: Options) -> TrailView:
+    """The operators that took longest, as many as fit."""
+    operators = sorted(_operators(trail, program), key=lambda operator: -operator.time)
+    rows = tuple(_row(operator, max(program.wall, 1)) for operator in operators[:ROWS])
+    hidden = len(operators) - len(rows)
+    opens = next((row.opens for row in rows), "")
+    return TrailView(
+        title=script_name(trail),
+        facts=(
+            f"torch {trail.torch.version}; one run, {seconds(program.wall)}; time of all calls, with what they call",
+        ),
+        findings=findings(trail),
+        left_out=(f"{hidden} more that took less time are not shown",) if hidden > 0 else (),
+        next_steps=(typed(options, "the first row, opened", "--open", opens),) if opens else (),
+        view="operators",
+        table=rows,
+        columns=COLUMNS,
+        legend=legend(trail, rows),
+    )
+
+
+def _operators(trail: Trail, program: Program) -> Iterable[_Operator]:
+    hops = {hop.id: hop for hop in trail.hops}
+    by_name: dict[tuple[str, bool], _Operator] = {}
+    for calls in program.calls:
+        route = program.routes[calls.route]
+        kind = program.kinds[route.kind]
+        if kind.type in ("user", "script"):
+            continue
+        shown = [hops[number] for number in route.hops if number in hops]
+        is_node = kind.type in NODES
+        name = operator_name(kind) if is_node else _full_name(shown) or operator_name(kind)
+        operator = by_name.setdefault((name, is_node), _Operator(name, shown, is_node))
+        operator.calls += calls.calls
+        operator.time += calls.time
+        operator.saved += calls.saved
+        operator.routes.add(calls.route)
+        line = _users_line(program, calls)
+        if line is not None:
+            operator.lines[line] = operator.lines.get(line, 0) + calls.calls
+    return by_name.values()
+
+
+def _full_name(hops: Sequence[Hop]) -> str | None:
+    """The operator with its overload, as the hops of its route name it."""
+    found = next((hop for hop in walk(hops) if hop.kind == "op" and hop.op), None)
+    return found.op.removeprefix("aten::") if found is not None and found.op else None
+
+
+def _users_line(program: Program, calls: OperatorCalls) -> tuple[str, int] | None:
+    """The innermost line of the user's own that came to a call: file and line."""
+    at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
+    while at is not None:
+        path = program.paths[at]
+        outer = program.paths[path.parent] if path.parent is not None else None
+        if outer is not None and outer.kind == "user" and path.line is not None and outer.file is not None:
+            return outer.file, path.line
+        at = path.parent
+    return None
+
+
+def _row(operator: _Operator, wall: int) -> ScreenRow:
+    """One operator or node: its way through the dispatcher or its formula, and the lines of yours that came to it."""
+    call = next((hop for hop in walk(operator.hops) if hop.kind == "op"), None) if not operator.is_node else None
+    node = next((hop for hop in walk(operator.hops) if hop.kind == "node" and hop.derivative is not None), None)
+    what, place = [""], None
+    if call is not None:
+        kernel = kernel_of(call)
+        what = [" → ".join(filter(None, [keys_of(call), bare(kernel.name) if kernel is not None else ""]))]
+        place = place_of(kernel) if kernel is not None else None
+    elif node is not None and node.derivative is not None:
+        what, place = [f"node; {_formulas(node)}"], node.derivative.source
+    lines = sorted(operator.lines, key=lambda line: -operator.lines[line])
+    told = ", ".join(f"{file.rpartition('/')[2]}:{line}" for file, line in lines[:LINES])
+    what += [f"{told}{f' +{len(lines) - LINES}' if len(lines) > LINES else ''}"] if told else []
+    cells = (seconds(operator.time), f"{operator.calls:,}", size(operator.saved) if operator.saved else "")
+    return ScreenRow(
+        name=operator.name, share=operator.time / wall, cells=cells, place=place, opens=operator.name,
+        what="; ".join(filter(None, what)), hop=operator.hops[0].id if operator.hops else None,
+    )  # fmt: skip
+
+
+def _formulas(node: Hop) -> str:
+    """Which inputs of the operator that recorded a node have a formula."""
+    formulas = node.derivative.formulas if node.derivative is not None else ()
+    inputs = [f.inputs for f in formulas if f.mode == "backward" and f.text.strip() != "non_differentiable"]
+    return f"formula for {', '.join(inputs)}" if inputs else ""

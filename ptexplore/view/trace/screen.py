@@ -1,0 +1,170 @@
+"""What the views that fit a screen share: what stands above and below their rows, how a row is named and placed."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ptexplore.model.observed import SteppedCalls, records
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.view.trace import native
+from ptexplore.view.trace.lines import leads_somewhere
+from ptexplore.view.trace.native_rules import rule_for
+from ptexplore.view.trace.page import NextStep, Options, ScreenRow
+from ptexplore.view.trace.rows import again, facts_of, stops_to_read
+
+_NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
+ROLE = 26  # characters of what a function does: more would cost its row a second line
+_SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
+STATUS_WORDS = {
+    "derived": "follows from key sets that were read and the dispatcher's table; it was not seen to run",
+    "predicted": "the table or a kernel's text says so; nothing saw it run",
+    "inlined": "compiled into its caller, so it leaves no frame of its own to see",
+    "cut": "the recorder's cap was reached here",
+}
+
+
+def bare(name: str) -> str:
+    """A C++ name without the namespaces that most of PyTorch's functions stand in; a lone word keeps them."""
+    short = next((name[len(space) :] for space in _NAMESPACES if name.startswith(space)), name)
+    return short if "::" in short or "_" in short.strip("_") or not name.startswith("at::") else name
+
+
+def place_of(hop: Hop) -> SourceRef | None:
+    """The one place that says most about a hop: the body, else where it is declared or registered; None for none."""
+    if hop.kind == "closed":
+        return None  # a linked library's own code: what has that name in PyTorch's source is something else
+    known = (hop.source, hop.declaration, hop.registration)
+    named = (ref for ref in known if ref is not None and (ref.path is not None or ref.candidates))
+    return next(filter(leads_somewhere, named), None)
+
+
+def role_of(hop: Hop) -> str:
+    """What a frame of C++ does, in a few words, where a rule of the readable tree says so; else ""."""
+    rule = rule_for(hop.name, hop.native.library if hop.native is not None else "")
+    if rule is None or not (rule.exact or rule.suffix or rule.part):  # a whole namespace's rule says nothing of one
+        return ""
+    words = rule.why
+    for end in (": ", " (", ", ", "; "):
+        words = words.partition(end)[0]
+    return words if len(words) <= ROLE else ""
+
+
+def stepped(trail: Trail, session: Session | None) -> int:
+    """The instructions of all that was stepped: what shares are parts of; 0 where nothing was."""
+    parts = records(session.observations if session else (), "calls", SteppedCalls)
+    told = sum(part.instructions for part in parts)
+    outermost = sum(hop.instructions or 0 for hop in outermost_counted(trail.hops))
+    return max(told, outermost)
+
+
+def counted_parts(session: Session | None) -> dict[str, int]:
+    """The instructions of each part that was stepped: `forward`, `backward`, `operator`."""
+    parts = records(session.observations if session else (), "calls", SteppedCalls)
+    return {part.part: part.instructions for part in parts}
+
+
+def call_numbers(trail: Trail) -> dict[int, int]:
+    """By hop of an operator: which of the operator's calls it is, the first of them where it stands for several."""
+    counts: Counter[str] = Counter()
+    numbers: dict[int, int] = {}
+    for hop in walk(trail.hops):
+        if hop.kind == "op":
+            name = native.operator_name(hop)
+            numbers[hop.id] = counts[name] + 1
+            counts[name] += hop.calls
+    return numbers
+
+
+def outermost_counted(hops: Iterable[Hop]) -> Iterator[Hop]:
+    """The outermost hops whose instructions were counted."""
+    for hop in hops:
+        if hop.instructions is not None:
+            yield hop
+        else:
+            yield from outermost_counted(hop.children)
+
+
+def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str, ...]:
+    """What stands above the rows: what was bound, what it gave, what was stepped; with -v all that is known."""
+    if options.verbose:
+        return (*facts_of(trail), *native.facts(trail, session))
+    given: dict[str, list[str]] = {}
+    for bound in trail.bound:
+        how = ", seeded" if bound.how == "seeded" else ""
+        given.setdefault(f"{bound.description}{how}", []).append(bound.name)
+    out = [f"{', '.join(names)}: {description}" for description, names in given.items()]
+    if trail.result.description:
+        out.append(f"gives {trail.result.description}")
+    return (f"torch {trail.torch.version}", *(["; ".join(out)] if out else []), *_how_stepped(trail, session))
+
+
+def _how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
+    """How much was stepped, in one line, or why nothing was."""
+    parts = records(session.observations if session else (), "calls", SteppedCalls)
+    warm = "the very first call" if trail.captured.cold else "a warm call"
+    whole = [part for part in parts if part.part != "operator"]
+    if whole:
+        count = " + ".join(f"{part.instructions:,}" for part in whole)
+        names = " (forward + backward)" if len(whole) > 1 else ""
+        threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
+        yield f"{count} instructions{names}, counted in {warm}, {threads}{_closed(trail, session)}"
+    for part in parts:
+        if part.part == "operator":
+            long = f": stepping all would take about {part.projected:.0f} s" if (part.projected or 0) > 1 else ""
+            call = f"call {part.number}" if part.number else "one call"
+            yield f"only {call} of {part.op} was stepped{long}; shares are of its {part.instructions:,} instructions"
+        if part.cut:
+            yield f"the count ends early: {part.cut}"
+    if not parts and native.frames(trail.hops):
+        yield f"instructions were counted in {warm}"
+    elif not parts:
+        yield f"nothing was stepped, so there are no shares: {trail.captured.reason or 'not asked for'}"
+
+
+def _closed(trail: Trail, session: Session | None) -> str:
+    """How much of what was stepped Python and the C libraries took themselves, in words; "" for none."""
+    whole = stepped(trail, session)
+    own: Counter[str] = Counter()
+    for hop in walk(trail.hops):
+        if hop.kind == "closed" and hop.instructions is not None and hop.native is not None:
+            library = native.library_of(hop).partition(".so")[0]
+            own["Python" if library.startswith(("libpython", "python")) else library] += hop.native.own
+    told = [f"{library} {count / whole:.0%}" for library, count in own.most_common() if count >= 0.05 * whole]
+    return f"; of that {', '.join(told)}" if told else ""
+
+
+def findings(trail: Trail) -> tuple[str, ...]:
+    """What must be known beside the rows."""
+    return tuple(f"{finding.kind}: {finding.text}" for finding in trail.findings)
+
+
+def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
+    """The signs of these rows that are not words, each with what it says; only of those that are there."""
+    marks = {row.mark for row in rows}
+    out = []
+    if "~" in marks:
+        others = [tree for tree in trail.trees if tree.relation == "version-skew"]
+        versions = " or ".join(dict.fromkeys(tree.version or tree.name for tree in others)) or "another version"
+        own = trail.torch.version.partition("+")[0]
+        out.append(("~", f"found by name in {versions}'s source; `ptexplore fetch` brings {own}'s own"))
+    if "?" in marks:
+        out.append(("?", _SEVERAL))
+    return tuple(out)
+
+
+def reads(trail: Trail) -> tuple[str, ...]:
+    """The command that shows the first stop about what ran; () where there is none."""
+    return tuple(f"ptexplore tour {name.replace('#', ' ')}" for name in stops_to_read(trail)[:1])
+
+
+def typed(options: Options, shows: str, *more: str) -> NextStep:
+    """A next command: what was typed, with more options."""
+    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), shows)
+
+
+def operators_below(hops: Iterable[Hop]) -> int:
+    """How many operator calls the hops hold, their own included."""
+    return sum(hop.calls for hop in walk(hops) if hop.kind == "op")
