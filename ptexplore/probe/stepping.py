@@ -308,7 +308,7 @@ class Stepping:
             for stream in (0, 1, 2):
                 os.dup2(null, stream)
             torch.set_num_threads(1)  # OpenMP's other threads are not there: before the first operator
-            api.forget_profiler()
+            api.settle_after_fork()
             api.compile_never(Stepping._other.__code__)
             self._stepper.arm(address, number)
             sys.setprofile(self._other)

@@ -311,12 +311,14 @@ def records_all_threads() -> bool:
     return "profile_all_threads" in _abilities()
 
 
-def forget_profiler() -> None:
-    """Call one operator, after which this thread knows that no profiler listens any more.
+def settle_after_fork() -> None:
+    """Do in a fork what the first call in it, or after a profiler, would do besides: nothing of that is the call's own.
 
-    The first call after a profiler was stopped looks it up anew (LocalCallbackManager in aten/src/ATen/record_function.cpp).
-    No function of `__torch_function__` is called; a mode written in Python would be.
+    Autograd's engine is made anew (PythonEngine::get_python_engine in torch/csrc/autograd/python_engine.cpp), and an
+    operator looks up whether a profiler listens (LocalCallbackManager in aten/src/ATen/record_function.cpp): one is
+    called. No function of `__torch_function__` is; a mode written in Python would be.
     """
+    torch.autograd.Variable._execution_engine.is_checkpoint_valid()
     with torch._C.DisableTorchFunction():
         torch._C._VariableFunctions.empty(0)
 
