@@ -9,7 +9,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 from typing import Any
 
 from msgspec import convert, structs, to_builtins
@@ -59,13 +59,11 @@ def stepped(
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
     """
     for seen in steps:
+        data = seen["data"]
         if seen["kind"] == "steps":
-            data = seen["data"]
-            first = program.routes[data["route"]].observation or 1
-            events = observations[first - 1 :]
-            event = next(event.id for event in events if event.data["type"] == data["at"])
-            seen = {**seen, "data": {**data, "event": event}}
-        yield seen
+            events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
+            data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
+        yield {**seen, "data": data}
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events) -> None:
@@ -164,6 +162,24 @@ def in_order(program: Program) -> Iterator[OperatorKind]:
 
     Raises ValueError if the order cannot be read.
     """
+    return (kind for _, kind in _placed(program))
+
+
+def call_of(program: Program, op: str, number: int) -> int | None:
+    """The observation that shows the `number`th call of an operator ("add.Tensor"); None if that cannot be told.
+
+    It cannot where torch tells no overloads, or if there were fewer calls.
+    """
+    name, _, overload = op.partition(".")
+    try:
+        calls = (place for place, kind in _placed(program) if (kind.name, kind.overload) == (f"aten::{name}", overload))
+        return next(islice(calls, number - 1, None), None)
+    except ValueError:
+        return None
+
+
+def _placed(program: Program) -> Iterator[tuple[int, OperatorKind]]:
+    """Every call in order: the observation of such a call (`_route` makes them so), and its kind."""
     numbers = _numbers(program)
     yield from chain.from_iterable(_called_in(program, number, numbers) for number in numbers)
 
@@ -190,14 +206,16 @@ def _numbers(program: Program) -> Iterator[int]:
     return (number for (number,) in struct.iter_unpack("<I", data))
 
 
-def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[OperatorKind]:
+def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int, OperatorKind]]:
     """The calls that one call holds, itself first; `further` are the numbers behind its own."""
-    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
+    route = program.routes[program.calls[number - 1].route]
+    pending, place = [route.kind] if number else [], route.observation or 0
     while pending:
         kind = pending.pop()
         if kind == HOLE:
             for inner in takewhile(bool, further):
                 yield from _called_in(program, inner, further)
             continue
-        yield program.kinds[kind]
+        place += 1
+        yield place, program.kinds[kind]
         pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]

@@ -203,9 +203,17 @@ class _Heard:
             from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 
             for seen in calls(message["observations"], symbols_dir()):
-                self.add(seen["recorder"], seen["kind"], seen["data"])
+                self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
         elif message["type"] != "output":
             self.no_native = no_native(message)
+
+    def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
+        """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
+        if self.program is None or data.get("event") is not None or data.get("number") is None:
+            return data
+        from ptexplore.capture.program import call_of
+
+        return {**data, "event": call_of(self.program, str(data["op"]), int(data["number"]))}
 
     @property
     def stepped(self) -> bool:

@@ -24,7 +24,7 @@ TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only 
 class Finding:
     """Something that a reader must know beside the hops."""
 
-    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, …
+    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, `stepped`, …
     text: str  # what was found, in words
     hop: int | None = None  # the id of the hop it is about
 

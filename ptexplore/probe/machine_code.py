@@ -30,8 +30,8 @@ _FEATURES = 464 + 8  # in the XSAVE area: which of its parts the kernel saved (s
 
 # The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
 # SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does. BEFORE: the action that
-# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask). EXIT: not 0 where
-# the process is to end with the stepping.
+# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask). EXIT: not 0
+# where the process is to end with the stepping.
 (
     CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, DEADLINE, STOP, SIGNALS_AFTER, SIGNALS_MEANWHILE,
     TABLE, HITS, WANTED, REARM, BEFORE,

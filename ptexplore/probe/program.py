@@ -22,7 +22,7 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    budget = float(request["native_budget"]) if request.get("native") else 0.0
+    budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
     recorder = Recorder((request["script"],), budget, float(request["timeout"]))
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:

@@ -132,9 +132,7 @@ class Recorder:
 
     active: ClassVar[Recorder | None] = None  # the one that records now
 
-    def __init__(
-        self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None
-    ) -> None:
+    def __init__(self, user_files: Iterable[str] = (), native_budget: float = 0.0, limit: float | None = None) -> None:
         self._budget = native_budget  # seconds of stepping
         self.limit = limit  # seconds after which the program is interrupted, where calls of it are stepped
         self.late = False  # it was
@@ -551,11 +549,12 @@ class Recorder:
         sys.setprofile(self.hook)
 
     def _prepare_stepping(self) -> None:
-        from . import stepping  # its imports take time, and are only needed here
+        from .stepper import Unavailable
+        from .stepping import Stepping  # its imports take time, and are only needed here
 
         try:
-            self.stepping = self._fold.stepping = stepping.Stepping(self._budget)
-        except stepping.Unavailable as error:
+            self.stepping = self._fold.stepping = Stepping(self._budget)
+        except Unavailable as error:
             self._no_stepping = str(error)
             return
         self._left = self._size = FIRST_SLICE
@@ -805,9 +804,7 @@ class Fold:
             self._sequences[seen] = number, seen - min(self._seen)
         self._seen, self._first = outer
 
-    def _tell_stepping(
-        self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any
-    ) -> None:
+    def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
         _, sets, kind, _, _ = key
         first = self.kinds[kind].first
@@ -826,10 +823,10 @@ class Fold:
     def _look_for_stepped(self, event: Any, type_: str) -> None:
         """Whether an operator call, or a node, is one that was stepped: it is known by its number."""
         for one in self._stepped:
-            if one.what == type_ and one.event is None and one.name == event.name:
-                if one.overload is None or one.overload == getattr(event, "overload_name", None):
-                    one.met += 1
-                    one.event = event if one.met == one.number else None
+            is_it = one.what == type_ and one.event is None and one.name == event.name
+            if is_it and one.overload in (None, getattr(event, "overload_name", None)):
+                one.met += 1
+                one.event = event if one.met == one.number else None
 
     def _kind(
         self, event: Any, fields: Any, path: Path, sets: int, sizes: list[Any], around: int | None
@@ -947,7 +944,8 @@ class Fold:
 
     def steps(self) -> list[dict[str, Any]]:
         """What was stepped, with the number of the route that each is of; behind `told`."""
-        return [part | {"route": self._route_of[part["row"]]} for part in self.stepping.parts()] if self.stepping else []
+        parts = self.stepping.parts() if self.stepping is not None else []
+        return [part | {"route": self._route_of[part["row"]]} for part in parts]
 
 
 def _builtin_of(label: Label) -> tuple[str, str] | None:

@@ -59,7 +59,7 @@ def _operator(
     context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...], findings: list[FindingOf]
 ) -> tuple[Claim, ...]:
     """A part that is one operator call takes that call's place."""
-    if stepped.calls.event is not None:
+    if context.session.program is not None:  # of calls of a kind one is shown: their numbers tell nothing
         wanted = next((claim for claim in walk(claims) if claim.event.observation == stepped.calls.event), None)
     else:
         seen = Seen(context, sites, stepped, "forward")
