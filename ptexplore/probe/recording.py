@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
-FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; each further slice is twice as long
+FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
 SLICE = 4_000  # markers after which the profiler is started anew
 TICK = 0.1  # seconds between looks at whether a loop without Python calls fills the profiler
 EVENTS = 20_000  # operators and markers that one slice should hold
@@ -164,6 +164,7 @@ class Recorder:
         self._hook_calls = self._hook_timed = self._hook_time = 0
         self.slicing = 0  # nanoseconds
         self._backwards = 0
+        self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
         self.root = self._new_path(None, Label("program", "program"), None)
 
     # --- paths ---
@@ -403,13 +404,14 @@ class Recorder:
     def _stepped(self, stepping: Stepping, path: Path, sets: int, builtin: Any) -> bool:
         """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
         one = stepping.wanted(path, sets) if path.label.name else None
-        is_backward = bool(stepping.nodes) and _is_backward(path.label)
+        is_backward = _is_backward(path.label) and bool(stepping.nodes or self._graph)
         if (one is None and not is_backward) or not self._is_safe():
             return False
         if one is not None:
             self._slice(lambda: stepping.builtin(path, builtin, one))
         else:
-            self._slice(stepping.backward)
+            graph, self._graph = self._graph, {}
+            self._slice(lambda: stepping.backward(graph))
         return stepping.in_child
 
     def _before_syntax(self, thread: Thread, left: Path | None) -> None:
@@ -455,7 +457,8 @@ class Recorder:
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
 
     def _start_again(self, open_slots: list[Slot]) -> None:
-        self._size = min(2 * self._size, SLICE)
+        closely = self.stepping is not None and self.stepping.looks_closely
+        self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
         self._left = self._size
         self._profile = api.profiler()
         self._profile.__enter__()
@@ -502,6 +505,7 @@ class Recorder:
     def _saved(self, given: Any) -> None:
         """Before a backward: the bytes of every tensor that its graph saved, by the operator call that saved it."""
         self._backwards += 1
+        self._graph = {}
         if self._backwards > BACKWARDS or self._profile is None or threading.get_ident() != self._main:
             return
         starts = given if isinstance(given, (list, tuple)) else (given,)
@@ -509,6 +513,8 @@ class Recorder:
         if nodes:
             self._slice_if_safe()
             self._fold.saved(nodes)
+            if self.stepping is not None and self.stepping.wants_graph:
+                self._graph = api.node_names(nodes)
 
     # --- the run ---
 

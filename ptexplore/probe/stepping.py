@@ -19,7 +19,7 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,6 +38,7 @@ MOST_INSTRUCTIONS = 300_000  # of one call: some four seconds, and more on a bus
 SECONDS = 12.0  # that one call is stepped at most
 GRACE = 2.0  # seconds that a child may take besides
 COST = 0.05  # seconds that a fork takes, about
+CHEAP = 0.1  # of what is left of the budget: who costs no more need not wait for costlier kinds
 TRIES = 3  # forks for one kind that may come to nothing
 OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and where our own code failed
 NODES = ("engine", "node")
@@ -64,6 +65,7 @@ class Representative:
     first: dict[str, Any]  # the kind's first call
     calls: int = 0
     time: int = 0  # nanoseconds
+    least: int = 0  # of one call
     tries: int = 0
     stepped: bool = False
     why: str = ""  # it is not stepped
@@ -81,7 +83,7 @@ class Representative:
     @property
     def instructions(self) -> float:
         """About how many of a call would be stepped."""
-        return min(MOST_INSTRUCTIONS, self.time / self.calls * 1e-9 * native.SPEED)
+        return min(MOST_INSTRUCTIONS, self.least * 1e-9 * native.SPEED)
 
     @property
     def is_open(self) -> bool:
@@ -124,14 +126,25 @@ class Stepping:
         self._met: dict[Key, Representative] = {}
         self._chosen: set[Key] = set()
         self._last: dict[tuple[int, int], Representative] = {}  # by path and sets
-        self._before: list[Key] = []  # the nodes of the last backward
-        self._now: list[Key] = []
+        self._nodes: list[Key] = []  # of the last backward
+        self.brought_new = False  # the last slice had kinds that were not known before
         self.builtins: dict[tuple[tuple[str, str], int], list[Representative]] = {}  # those to be stepped
         self.syntax: dict[Any, list[Representative]] = {}
         self.nodes: list[Representative] = []
         self._sites: dict[Key, set[Any]] = {}
         self.done: list[Stepped] = []
         self.awaited: list[Stepped] = []  # those whose own call was not folded yet
+
+    @property
+    def wants_graph(self) -> bool:
+        """Whether backward comes for the first time: which nodes it will run, its graph alone tells."""
+        return not self._nodes and self.reason is None and self.budget - self.spent > COST
+
+    @property
+    def looks_closely(self) -> bool:
+        """Whether slices should be short: kinds that are new may come again soon."""
+        new, self.brought_new = self.brought_new, False
+        return new and self.reason is None and self.budget - self.spent > COST
 
     @property
     def waited_until_now(self) -> int:
@@ -146,18 +159,20 @@ class Stepping:
         one = self._met.get(key)
         if one is None:
             one = self._met[key] = Representative(key, first)
+            self.brought_new = True
         one.calls += 1
         one.time += duration
+        one.least = min(one.least or duration, duration)
         if one.what == "builtin":
             self._last[path.index, key[1]] = one
         elif one.what == "op":
             self._sites.setdefault(key, set()).add(site)
         else:
-            self._now.append(key)
+            self._nodes.append(key)
 
     def backward_begins(self) -> None:
         """What is folded from here on are the nodes of another backward."""
-        self._before, self._now = self._now or self._before, []
+        self._nodes = []
 
     def folded(self) -> None:
         """A slice was folded: what was stepped before it is known now, and what is worth stepping next is chosen."""
@@ -180,10 +195,10 @@ class Stepping:
         self._chosen.clear()
         if self.reason is not None:
             return
-        left = self.budget - self.spent
+        left = whole = self.budget - self.spent
         for one in sorted((one for one in self._met.values() if one.is_open), key=lambda one: -one.time):
             seconds = self._seconds(one)
-            if seconds > left:
+            if seconds > left and seconds > whole * CHEAP:
                 continue
             left -= seconds
             self._chosen.add(one.key)
@@ -229,16 +244,26 @@ class Stepping:
             if self.in_child:
                 return
 
-    def backward(self) -> None:
-        """Fork for each node that is worth it and that the backward before had: which node that is, is known by it."""
-        for one in list(self.nodes):
-            same = [key for key in self._before if self._met[key].name == one.name]
-            numbers = [number for number, key in enumerate(same, 1) if key == one.key]
-            if numbers and self._entry(one):
-                number = numbers[min(1, len(numbers) - 1)]
-                self._step(Stepped("node", _NOTHING, None, one.name, None, number, one), one.address or 0)
-            if self.in_child:
-                return
+    def backward(self, graph: Mapping[str, int]) -> None:
+        """Fork for each node that is worth it and that the backward before had: which node that is, is known by it.
+
+        Of the first backward it is not: of each class of which its `graph` has several nodes, the second one is
+        stepped.
+        """
+        if self._nodes:
+            for one in list(self.nodes):
+                same = [key for key in self._nodes if self._met[key].name == one.name]
+                numbers = [number for number, key in enumerate(same, 1) if key == one.key]
+                if numbers:
+                    self._node(one, numbers[min(1, len(numbers) - 1)])
+            return
+        for name, count in graph.items():
+            if count > 1:
+                self._node(Representative((None, 0, -1), {"type": "node", "name": name}), 2)
+
+    def _node(self, one: Representative, number: int) -> None:
+        if not self.in_child and self._entry(one):
+            self._step(Stepped("node", _NOTHING, None, one.name, None, number, one), one.address or 0)
 
     def _entry(self, one: Representative) -> int:
         """Where in machine code an operator, or a node, begins."""

@@ -447,6 +447,20 @@ def sequence_number(node: Any) -> int:
     return number if 0 <= number < 1 << 62 else -1
 
 
+def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
+    """How many nodes of each name a graph has. No node over `limit` is looked at."""
+    names: dict[str, int] = {}
+    known: set[Any] = set()
+    pending = list(starts)
+    while pending and len(known) < limit:
+        node = pending.pop()
+        if node is not None and node not in known:
+            known.add(node)
+            names[node.name()] = names.get(node.name(), 0) + 1
+            pending += [following for following, _ in node.next_functions]
+    return names
+
+
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
     """What the nodes of a graph saved for backward: sequence number of the call, a storage's address, its bytes.
 
