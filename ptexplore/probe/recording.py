@@ -138,6 +138,7 @@ class Recorder:
         self.late = False  # it was
         self.stepping: Stepping | None = None
         self._no_stepping: str | None = None
+        self._called_before: set[tuple[Label, int]] = set()  # where calls are stepped: builtins, with the sets
         self._user_files = frozenset(map(os.path.realpath, user_files))
         self._labels: dict[CodeType, Label | None] = {}
         self._builtins: dict[Any, Label | None] = {}
@@ -337,8 +338,12 @@ class Recorder:
         line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
         path = self._below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
         path.calls += path is not outer.path
-        if self.stepping is not None and self._stepped(self.stepping, path, sets, builtin):
-            return
+        if self.stepping is not None:
+            if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
+                self._called_before.add((label, sets))
+                self._left = min(self._left, FIRST_SLICE)
+            if self._stepped(self.stepping, path, sets, builtin):
+                return
         self._enter(thread, Slot(frame, BUILTIN, path, sets))
 
     def _enter(self, thread: Thread, slot: Slot) -> None:

@@ -93,7 +93,6 @@ class Stepper:
         if reason is not None:
             raise Unavailable(reason)
         self.most, self.seconds = most, seconds
-        self.late = f"stepping it takes more than {seconds:.3g} s"  # what `cut` says where time ran out
         self._libc = ctypes.CDLL(None, use_errno=True)
         # Both are shared with forks: what a child stepped is read when it has ended, however it did.
         self._shared = _memory(8 * code.STATE)
@@ -114,6 +113,11 @@ class Stepper:
         self._rate = self._ticks_a_second()
         if self.step(int)[1].instructions < 10:
             raise Unavailable("the trap flag does nothing here: is the processor an emulated one?")
+
+    @property
+    def late(self) -> str:
+        """What `cut` says where time ran out."""
+        return f"stepping it takes more than {self.seconds:.3g} s"
 
     def _place(self, *programs: str) -> list[int]:
         """Put programs into memory that can be executed; where each begins."""

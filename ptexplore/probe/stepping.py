@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .recording import Path
 
 ROWS = 1 << 17  # rows of the log: 8 MB
-MOST_INSTRUCTIONS = 300_000  # of one call: some four seconds, and more on a busy machine
+MOST_INSTRUCTIONS = 150_000  # of one call: some two seconds, and more on a busy machine
 SECONDS = 12.0  # that one call is stepped at most
 GRACE = 2.0  # seconds that a child may take besides
 COST = 0.05  # seconds that a fork takes, about
@@ -281,8 +281,10 @@ class Stepping:
         return one.address
 
     def _step(self, one: Stepped, address: int) -> None:
-        if self.budget - self.spent < COST:
+        left = self.budget - self.spent
+        if left < COST:
             return
+        self._stepper.seconds = min(SECONDS, left)
         self.reason = self.reason or why_not()
         if self.reason is not None:
             self._choose()
