@@ -65,8 +65,11 @@ LIBRARIES = tuple(
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
 )
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
 FOLDED = {torch.nn.Module._call_impl.__code__}
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
+# What starts torch's profiler, and what ends it: torch.profiler comes by both too.
+ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 FRAME, BUILTIN = False, True
 BOOTSTRAP: Any = importlib._bootstrap
 
@@ -153,7 +156,7 @@ class Recorder:
         self._busy = False
         self._size = SLICE  # of the next slice
         self._left = SLICE
-        self._asked, self._hook_calls_before = False, 0
+        self._ticked, self._hook_calls_before = 0, 0
         self._stopped = threading.Event()
         self._pending: Any = None
         self._failed: Path | None = None  # the builtin that has just raised
@@ -229,6 +232,8 @@ class Recorder:
                 self._before_syntax(thread, innermost.path)
             elif self._labels.get(frame.f_code) is not None:
                 self._unwind(thread, frame)
+            if frame.f_code is ITS_PROFILER[1] and self._profile is None:
+                self._resume()
         elif event == "c_call":
             self._builtin_called(thread, frame, argument)
         elif innermost.builtin and innermost.frame is frame:  # c_return, c_exception
@@ -273,8 +278,8 @@ class Recorder:
         if not code.co_flags & inspect.CO_NEWLOCALS and name != "<module>":
             return None  # the body of a class
         qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
-        if file.startswith((OURS, "<frozen")):
-            return None
+        if file.startswith(OURS) or (file.startswith("<") and not file.startswith(TYPED)):
+            return None  # what a program made itself: a dataclass's methods, a compiler's functions
         if file.startswith(api.TORCH_DIR + os.sep):
             return Label("torch", qualname, file, code.co_firstlineno, timed=_is_timed(file, name))
         real = os.path.realpath(file)
@@ -294,6 +299,8 @@ class Recorder:
         outer, back = thread.stack[-1], frame.f_back
         direct = back is not None and back is outer.frame
         key: Any = (code, back.f_lasti if direct and back is not None else None)
+        if code is ITS_PROFILER[0]:
+            self._suspend()
         if code is CALL:
             label = self._module(thread, frame)
             key = (label, key[1])
@@ -355,6 +362,8 @@ class Recorder:
 
     def _open(self, slot: Slot) -> None:
         """Open a slot's marker, anew or one that was closed before."""
+        if self._profile is None:
+            return
         key = (slot.path.index, slot.sets)
         free = self._free.get(key)
         if free:
@@ -430,13 +439,17 @@ class Recorder:
             self._slice(lambda: stepping.operators(some))
 
     def _is_safe(self) -> bool:
-        """Whether the profiler can be stopped: no builtin is at work in any thread."""
+        """Whether the profiler can be stopped: it runs, and no builtin is at work in any thread."""
+        if self._profile is None:
+            return False
         return threading.get_ident() == self._main and not any(s.builtin for t in self._threads for s in t.stack)
 
     # --- slices ---
 
     def _slice_if_safe(self) -> None:
         """Fold what the profiler has, if no builtin is at work in any thread."""
+        if self._profile is None:
+            return
         if not self._is_safe():
             if self._left < -50 * SLICE and self._left % SLICE == 0:
                 self._cut("the profiler could not be stopped for long, since an operator was always at work")
@@ -447,9 +460,7 @@ class Recorder:
         """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
         began = time.perf_counter_ns()
         waited = self.waited
-        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
-        for slot in reversed(open_slots):
-            self._close(slot)
+        open_slots = self._close_all()
         self._profile.__exit__(None, None, None)
         self._fold.take(self._profile, self._marks, self.root)
         self._profile = None
@@ -471,13 +482,36 @@ class Recorder:
         for slot in open_slots:
             self._open(slot)
 
+    def _suspend(self) -> None:
+        """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
+        if self._profile is not None:
+            self._cut("the program runs torch's profiler itself: the operators that ran meanwhile are not told")
+            self._close_all()
+            self._profile.__exit__(None, None, None)
+            self._fold.take(self._profile, self._marks, self.root)
+            self._profile = None
+
+    def _resume(self) -> None:
+        self._profile = api.profiler()
+        self._profile.__enter__()
+        self._main_marker()
+        for thread in self._threads:
+            for slot in thread.stack[1:]:
+                self._open(slot)
+
+    def _close_all(self) -> list[Slot]:
+        """Close every open marker; the slots that had one, outermost first."""
+        open_slots = [slot for thread in self._threads for slot in thread.stack if slot.mark is not None]
+        for slot in reversed(open_slots):
+            self._close(slot)
+        return open_slots
+
     def _main_marker(self) -> None:
         with api.marker(events.MAIN):
             pass
 
     def _tick(self, *_: Any) -> int:
         """Called by Python's main thread between two of its instructions, however little it calls."""
-        self._asked = False
         hook = sys.getprofile()
         if self._profile is not None and not self._busy and hook is not None:
             # A loop over operator syntax calls nothing that the hook sees: time alone tells that there may be much.
@@ -486,15 +520,23 @@ class Recorder:
                 self._slice_if_safe()
             finally:
                 sys.setprofile(hook)
+        self._ticked += 1
         return 0
 
     def _watch(self) -> None:
+        """Ask for a tick where the profile function is not called.
+
+        Not before the tick asked for last has been over for a while: Python 3.11 goes round for ever in a function that
+        it calls so while another call is asked for (make_pending_calls of Python/ceval.c).
+        """
+        asked = over = 0
         while not self._stopped.wait(TICK):
             self._end_in_time()
-            if not self._asked and self._hook_calls == self._hook_calls_before:
-                self._asked = True
+            quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
+            if asked == self._ticked == over and quiet:
+                asked += 1
                 ctypes.pythonapi.Py_AddPendingCall(self._pending, None)
-            self._hook_calls_before = self._hook_calls
+            over = self._ticked
 
     def _end_in_time(self) -> None:
         """Interrupt the program where its own time, without that of stepping, is over."""
@@ -573,6 +615,8 @@ class Recorder:
     def stop(self) -> None:
         """End, and put back what was found."""
         Recorder.active = None
+        if sys.getprofile() != self.hook:
+            self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         sys.setprofile(self._before[0])
         self.ended = time.perf_counter_ns()
         threading.setprofile(self._before[1])
@@ -582,8 +626,9 @@ class Recorder:
             for slot in reversed(thread.stack):
                 self._close(slot)
         profile, self._profile = self._profile, None
-        profile.__exit__(None, None, None)
-        self._fold.take(profile, self._marks, self.root)
+        if profile is not None:
+            profile.__exit__(None, None, None)
+            self._fold.take(profile, self._marks, self.root)
         self._watcher.join()
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
@@ -619,6 +664,8 @@ class Recorder:
             for include, exclude, layers in self._sets
         ]
         cuts = [*self.cuts, *fold.cuts]
+        if len(self._threads) > 1 and not api.records_all_threads():
+            cuts.append(f"{len(self._threads) - 1} more threads ran; this torch's profiler records only one")
         return {
             "paths": [path.told() for path in self._paths],
             "sets": sets,
@@ -672,7 +719,12 @@ def _forked() -> None:
         BOOTSTRAP._find_and_load = recorder._find_and_load
 
 
-os.register_at_fork(after_in_child=_forked)
+def _forking() -> None:
+    if Recorder.active is not None:
+        Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
+
+
+os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
 
 
 def _import_function(recorder: Recorder) -> Callable[..., Any]:
