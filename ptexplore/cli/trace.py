@@ -71,6 +71,14 @@ def trace(
         str | None,
         Option(metavar="NAME[#N]", help="step this operator call of it alone: add.Tensor#2", rich_help_panel=RUN),
     ] = None,
+    native_budget: Annotated[
+        str | None,
+        Option(
+            metavar="S",
+            help="of a script: seconds for stepping one call of each kind, the costliest first (60; 0: none)",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     first: Annotated[
         bool,
         Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
@@ -144,6 +152,9 @@ def trace(
     if no_native and native_op is not None:
         why = f"--no-native steps nothing, --native-op {native_op} steps one call"
         raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
+    if native_budget is not None and script is None:
+        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
+        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
     for file in filter(None, (save, svg)):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
@@ -184,6 +195,7 @@ def trace(
         cwd=os.getcwd(),
         native=not no_native,
         native_op=native_op,
+        native_budget=_budget(native_budget),
         first=first,
     )
     with open_workspace(python) as workspace:
@@ -212,6 +224,18 @@ def _seconds(text: str) -> float:
         value = 0.0
     if not 0 < value <= DAY:
         raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
+    return value
+
+
+def _budget(text: str | None) -> float:
+    """The seconds of --native-budget; where it is not given, those of every script."""
+    try:
+        value = float(text) if text is not None else 60.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= DAY:
+        message = f"--native-budget {text} is no time"
+        raise PtexploreError(message, f"seconds from 0 on, up to {DAY}", "--native-budget 60", USAGE)
     return value
 
 

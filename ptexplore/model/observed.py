@@ -221,6 +221,7 @@ class SteppedCalls(Recorded, frozen=True):
     op: str | None = None  # the operator of that call
     number: int | None = None  # which of the operator's calls, where that is known
     of: int | None = None  # how many calls of the operator there were
+    event: Count | None = None  # of a program: the id of the observation of the call that it is
     cut: str | None = None  # why the lists end early
     warm_ups: int | None = None  # runs at full speed before
     stepped: Count | None = None  # how many instructions were stepped, with the profile function's

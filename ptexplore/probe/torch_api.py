@@ -349,6 +349,18 @@ def records_all_threads() -> bool:
     return "profile_all_threads" in _abilities()
 
 
+def settle_after_fork() -> None:
+    """Do in a fork what the first call in it, or after a profiler, would do besides: nothing of that is the call's own.
+
+    Autograd's engine is made anew (PythonEngine::get_python_engine in torch/csrc/autograd/python_engine.cpp), and an
+    operator looks up whether a profiler listens (LocalCallbackManager in aten/src/ATen/record_function.cpp): one is
+    called. No function of `__torch_function__` is; a mode written in Python would be.
+    """
+    torch.autograd.Variable._execution_engine.is_checkpoint_valid()
+    with torch._C.DisableTorchFunction():
+        torch._C._VariableFunctions.empty(0)
+
+
 def event_roots(profile: Any) -> list[Any]:
     """The finished profile's event tree: its top events."""
     return list(profile.kineto_results.experimental_event_tree())
@@ -506,6 +518,20 @@ def sequence_number(node: Any) -> int:
     """The sequence number of an autograd node; -1 where it has none that fits (AccumulateGrad's is the largest)."""
     number = int(node._sequence_nr())
     return number if 0 <= number < 1 << 62 else -1
+
+
+def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
+    """How many nodes of each name a graph has. No node over `limit` is looked at."""
+    names: dict[str, int] = {}
+    known: set[Any] = set()
+    pending = list(starts)
+    while pending and len(known) < limit:
+        node = pending.pop()
+        if node is not None and node not in known:
+            known.add(node)
+            names[node.name()] = names.get(node.name(), 0) + 1
+            pending += [following for following, _ in node.next_functions]
+    return names
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> list[tuple[int, int, int]]:
