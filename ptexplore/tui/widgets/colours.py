@@ -46,7 +46,7 @@ _SHORTEST = 16  # columns of a place that are left of it at least
 
 
 def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
-    """Spans that fit the room: reasons go first, the beginnings of paths, whose ends say most, then notes and the last."""
+    """Spans that fit the room: cut are reasons, the beginnings of paths (the ends say most), notes, then the last."""
     spans = [replace(span, text=clean(span.text)) for span in spans]
     over = sum(len(span.text) for span in spans) - room
     for style, least in (("reason", 0), ("place", _SHORTEST), ("note", 0)):
