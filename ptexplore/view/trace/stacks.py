@@ -28,6 +28,9 @@ class StackFrame:
     line: int | None = None
 
 
+FOLDING = StackFrame("ptexplore records", "ptexplore")  # what it saw is folded while nothing else is open
+
+
 @dataclass(frozen=True, slots=True)
 class StackNode:
     """A frame below those around it: how often it was called, and what it weighs without what is inside of it."""
@@ -101,6 +104,10 @@ def _threads(program: Program, name: str) -> Iterator[StackNode]:
         own = max(path.time - within, 0)
         spans[number] = own + within
         nodes = (*(made[child] for child in children), *_operators(program, rows.get(number, ())))
+        if not number and program.folding:
+            folding = min(program.folding, own)
+            own -= folding
+            nodes = (*nodes, StackNode(FOLDING, folding, 1))
         frame = StackFrame(name, "program") if not number else _frame(path)
         made[number] = StackNode(frame, own, path.calls, nodes)
     yield made[0]

@@ -47,7 +47,7 @@ def program() -> Program:
         OperatorCalls(5, 2, 0, 4, 50),
     )
     routes = tuple(OperatorRoute(number, 0) for number in range(3))
-    return Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, cuts=("something was cut",))
+    return Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1000, 100, 40, cuts=("something was cut",))
 
 
 def trail(hops: tuple[Hop, ...] = ()) -> Trail:
@@ -60,7 +60,8 @@ def of_program() -> Stacks:
 
 
 OWN = {  # what each stack takes itself, by hand
-    ("--script train.py",): 100,
+    ("--script train.py",): 60,
+    ("--script train.py", "ptexplore records"): 40,
     ("--script train.py", "step"): 150,
     ("--script train.py", "step", "head"): 20 + 50,
     ("--script train.py", "step", "head", "linear"): 280 + 150,
