@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from . import passes
+from . import native, passes
 from . import torch_api as api
 from .raising import Raised
 from .recording import Recorder
@@ -28,7 +28,8 @@ def run(request: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    recorder = Recorder((request["script"],))
+    budget = float(request["native_budget"]) if request.get("native") and not request.get("native_op") else 0.0
+    recorder = Recorder((request["script"],), budget, float(request["timeout"]))
     limit = sys.getrecursionlimit()
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -52,6 +53,7 @@ def _message(
     recorder: Recorder, told: dict[str, Any], raised: Raised | None, tables: Iterable[dict[str, Any]]
 ) -> dict[str, Any]:
     seen = [(RECORDER, "raised", raised.told())] if raised is not None else []
+    seen += [(native.RECORDER, kind, data) for kind, data in recorder.steps()]
     seen += [("ops", "table", table) for table in tables]
     return {
         "sequence": recorder.digest,
@@ -59,6 +61,7 @@ def _message(
         "raised": raised is not None,
         "bound": [],
         "result": {},
+        "late": recorder.late,
         "program": told,
         "threads": api.records_all_threads(),
         "observations": [{"recorder": name, "kind": kind, "data": data} for name, kind, data in seen],

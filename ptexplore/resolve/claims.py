@@ -31,6 +31,7 @@ class Claim:
     event: Event = UNSEEN
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
+    by_callback: bool = False  # a Python function called it that C++ called, and that no row shows
 
     def but(self, hop: Hop, *why: str) -> Claim:
         """The same claim with a changed hop, and with reasons added."""

@@ -485,7 +485,7 @@ class Workspace:
         from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
         from ptexplore.annotations.concepts import load_path
         from ptexplore.view.notes.check import Checked, CheckView
-        from ptexplore.view.notes.folder import folder_problems
+        from ptexplore.view.notes.folder import check_pages
 
         library = self.library
         for name in only:
@@ -496,7 +496,8 @@ class Workspace:
         resolver = Resolver(indexed.tree, indexed.store)
         placed = resolve_all(library, resolver, list(only) or None)
         pages = self.folder_pages
-        of_folders = () if only else (*pages.problems, *folder_problems(indexed, pages))
+        checked = check_pages(indexed, pages) if not only else None
+        of_folders = (*pages.problems, *checked.problems) if checked is not None else ()
         problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems, *of_folders)
         anchors = tuple(Checked(*row) for row in placed)
         labs = []
@@ -505,7 +506,7 @@ class Workspace:
             ran(result)
             labs.append(result)
         folders = tuple(layer.shown for layer in library.layers)
-        return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders)
+        return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders, checked)
 
     def run_labs(self, stops: Sequence[tuple[Tour, Stop]], timeout: float = 60.0) -> Iterator[LabResult]:
         """Run the labs of these stops, those alone whose file is shipped or trusted; how each ended, in order."""
