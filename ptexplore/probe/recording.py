@@ -701,6 +701,7 @@ class Recorder:
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
