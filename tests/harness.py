@@ -221,6 +221,25 @@ class InProcess:
         return Result(arguments, code, out, err, 0.0)
 
 
+@dataclass(frozen=True)
+class Here(Cli):
+    """The command with one cache folder, in this process; from another folder it has one of its own."""
+
+    here: InProcess | None = None
+
+    def __call__(
+        self,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        timeout: float = 240,
+        target: str | None = TARGET,
+        cwd: Path | None = None,
+    ) -> Result:
+        if self.here is None or cwd is not None:
+            return super().__call__(*arguments, env=env, timeout=timeout, target=target, cwd=cwd)
+        return self.here(*arguments, env=env, target=target)
+
+
 def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
     """A file of that name that `make` writes, once for all workers of this run. Tests only read it."""
     base = folders.getbasetemp()

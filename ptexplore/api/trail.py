@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptexplore.model.program import Program
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
 from ptexplore.view.trace.page import Options, ViewName
 from ptexplore.view.trace.views import view
@@ -99,6 +100,21 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         []
         """
         return self.record.findings
+
+    @property
+    def program(self) -> Program | None:
+        """What a recorded program ran: its paths of calls, kinds of operators, how often and how long; times in ns.
+
+        None for an expression's trace.
+
+        >>> import ptexplore, torch
+        >>> program = ptexplore.trace(lambda: torch.ones(2) + 1).program
+        >>> [kind.name for kind in program.kinds]
+        ['aten::empty', 'aten::fill_', 'aten::ones', 'aten::add']
+        >>> program.overhead < program.wall
+        True
+        """
+        return self.record.program
 
     @property
     def ending(self) -> Ending | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -99,16 +100,20 @@ def capture(
 
 
 def _with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
-    """The session of what raised, with where C++ threw that, if one more run of it told."""
+    """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
     from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
 
-    try:
-        told = [seen for message in messages for seen in message.get("observations", ())]
-    except Stopped:
-        return session
-    read = [data for seen in told if (data := thrown(str(seen["data"]["text"]), symbols_dir())) is not None]
-    first = len(session.observations) + 1
-    added = (Observation(number, "thrown", "thrown", data) for number, data in enumerate(read, first))
+    told: list[dict[str, Any]] = []
+    with suppress(Stopped):  # the first may have told by then
+        for message in messages:
+            told += message.get("observations", ())
+    added: list[Observation] = []
+    for seen in told:
+        kind = str(seen["kind"])
+        data = thrown(str(seen["data"]["text"]), symbols_dir()) if kind == "thrown" else seen["data"]
+        if data is not None:
+            number = len(session.observations) + len(added) + 1
+            added.append(Observation(number, str(seen["recorder"]), kind, data))
     return replace(session, observations=(*session.observations, *added))
 
 

@@ -290,14 +290,10 @@ def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     """The command that shows this trace again, without what only changes how it is shown."""
-    command = ["ptexplore", "trace"]
-    command += [request.expression] if request.expression is not None else ["--script", str(request.script)]
-    values = [("--var", f"{name}={value}") for name, value in request.variables]
-    values += [*(("--setup", code) for code in request.setup), *(("--with", context) for context in request.contexts)]
-    flags = {"--grad": request.grad and not request.backward, "--backward": request.backward, "--once": request.once}
-    flags["--first"] = request.first
-    command += [part for pair in values for part in pair] + [flag for flag, given in flags.items() if given]
-    return (*command, *(("--python", python) if python else ()))
+    from ptexplore.capture.probing import words_of
+
+    words = words_of(request.expression, request)
+    return ("ptexplore", "trace", *words, *(("--python", python) if python else ()))
 
 
 def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:

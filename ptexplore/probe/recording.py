@@ -39,6 +39,7 @@ import torch
 
 from . import events
 from . import torch_api as api
+from .raising import OURS
 
 if TYPE_CHECKING:
     from .stepping import Stepped, Stepping
@@ -53,13 +54,14 @@ PATHS = 20_000  # paths that are told apart; what lies deeper counts for the pat
 DEPTH = 150  # functions within one another that are told apart
 KINDS = 20_000  # kinds of operator calls
 SHAPES = 64  # sizes that are told apart of one kind
-COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more
+COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
+# once they were folded, which tells that there was none
 END = 0  # in the order of calls: what Python ran inside an operator ends here
 HOLE = (-1, None)  # among a kind's operators: Python ran here
 COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
-SAMPLED = 64  # of so many calls of the profile function one is timed
-OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+TIMED = 2_000  # calls of the profile function that are timed, the first ones
+SAMPLED = 64  # of so many later ones one is timed
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
@@ -77,19 +79,25 @@ BOOTSTRAP: Any = importlib._bootstrap
 class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
-    __slots__ = ("calls", "children", "depth", "hot", "index", "label", "line", "parent", "seen", "site", "time")
+    __slots__ = (
+        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "parent", "seen", "site",
+        "time",
+    )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.calls = self.time = self.seen = 0
+        self.calls = self.time = self.inside = self.seen = 0
         self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
-        self.hot = label.timed or label.kind in ("module", "user", "imports", "thread", "program")  # its time is wanted
+        self.hot = label.timed or label.kind not in ("torch", "builtin")  # its time is wanted
+        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
+        self.cold = False
 
     def told(self) -> dict[str, Any]:
         parent = self.parent.index if self.parent is not None else None
-        return {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        told = {"parent": parent, "calls": self.calls, "time": self.time, "line": self.line, **self.label.told()}
+        return told | ({"inside": self.inside} if self.inside else {})
 
 
 @dataclass(frozen=True)
@@ -158,14 +166,14 @@ class Recorder:
         self._left = SLICE
         self._ticked, self._hook_calls_before = 0, 0
         self._stopped = threading.Event()
-        self._pending: Any = None
+        self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
         self.cuts: list[str] = []
         self.began = self.ended = 0
-        self._hook_calls = self._hook_timed = self._hook_time = 0
+        self._hook_calls = self._hook_time = 0
         self.slicing = 0  # nanoseconds
         self._backwards = 0
         self._graph: dict[str, int] = {}  # how many nodes of each name the first backward will run
@@ -178,7 +186,7 @@ class Recorder:
         self._paths.append(path)
         return path
 
-    def _below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
+    def _path_below(self, parent: Path, key: Any, label: Label, line: Callable[[], int | None]) -> Path:
         """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
         path = parent.children.get(key)
         if path is None:
@@ -197,9 +205,13 @@ class Recorder:
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+        if self.is_over:  # a thread goes on that was started meanwhile
+            sys.setprofile(self._before[1])
+            return
         self._hook_calls += 1
-        timed = self._hook_calls % SAMPLED == 0
-        began = time.perf_counter_ns() if timed else 0
+        counts = 1 if self._hook_calls <= TIMED else SAMPLED  # how many calls this one's time stands for
+        timed = counts == 1 or self._hook_calls % SAMPLED == 0
+        began, sliced = time.perf_counter_ns() if timed else 0, self.slicing
         compiler = api.set_frame_compiler(None)
         self._busy = True
         try:
@@ -209,8 +221,7 @@ class Recorder:
             if compiler is not None:
                 api.set_frame_compiler(compiler)
         if timed:
-            self._hook_timed += 1
-            self._hook_time += time.perf_counter_ns() - began
+            self._hook_time += (time.perf_counter_ns() - began - (self.slicing - sliced)) * counts
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         try:
@@ -262,7 +273,7 @@ class Recorder:
         path = self.root
         if threading.get_ident() != self._main:
             name = threading.current_thread().name
-            path = self._below(self.root, ("thread", name), Label("thread", name), lambda: None)
+            path = self._path_below(self.root, ("thread", name), Label("thread", name), lambda: None)
         thread = self._local.thread = Thread([Slot(None, FRAME, path, 0)])
         thread.sets = self._read_sets()
         self._threads.append(thread)
@@ -309,7 +320,7 @@ class Recorder:
             key = (label, key[1])
             if code in BACKWARD:
                 self._saved(frame.f_locals.get(BACKWARD[code]))
-        path = self._below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
+        path = self._path_below(outer.path, key, label, lambda: back.f_lineno if back is not None else None)
         path.calls += path is not outer.path
         self._enter(thread, Slot(frame, FRAME, path, self._look_at_sets(thread, around=False)))
         self._before_syntax(thread, None)
@@ -343,7 +354,7 @@ class Recorder:
         sets = self._look_at_sets(thread)
         back = frame if frame is outer.frame else None
         line = frame.f_lineno if outer.path.label.kind == "user" and back is not None else None
-        path = self._below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
+        path = self._path_below(outer.path, (label, line), label, lambda: line or frame.f_lineno)
         path.calls += path is not outer.path
         if self.stepping is not None:
             if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
@@ -357,7 +368,7 @@ class Recorder:
         self._failed = None  # something else runs
         thread.stack.append(slot)
         path = slot.path
-        if path.hot or path.seen < COLD:
+        if not path.cold:
             self._open(slot)
 
     def _open(self, slot: Slot) -> None:
@@ -461,9 +472,10 @@ class Recorder:
         began = time.perf_counter_ns()
         waited = self.waited
         open_slots = self._close_all()
-        self._profile.__exit__(None, None, None)
-        self._fold.take(self._profile, self._marks, self.root)
+        self._fold_profile()
         self._profile = None
+        for path in self._paths:
+            path.cold = not path.hot and path.seen >= COLD
         try:
             if meanwhile is not None:
                 meanwhile()
@@ -476,25 +488,26 @@ class Recorder:
         closely = self.stepping is not None and self.stepping.looks_closely
         self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
         self._left = self._size
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
+        self._profile = self._new_profile()
         for slot in open_slots:
             self._open(slot)
+
+    def _fold_profile(self) -> None:
+        """End the profile and fold what it saw."""
+        with api.quiet_profiler():
+            self._profile.__exit__(None, None, None)
+        self._fold.take(self._profile, self._marks, self.root)
 
     def _suspend(self) -> None:
         """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
         if self._profile is not None:
             self._cut("the program runs torch's profiler itself: the operators that ran meanwhile are not told")
             self._close_all()
-            self._profile.__exit__(None, None, None)
-            self._fold.take(self._profile, self._marks, self.root)
+            self._fold_profile()
             self._profile = None
 
     def _resume(self) -> None:
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
+        self._profile = self._new_profile()
         for thread in self._threads:
             for slot in thread.stack[1:]:
                 self._open(slot)
@@ -506,11 +519,15 @@ class Recorder:
             self._close(slot)
         return open_slots
 
-    def _main_marker(self) -> None:
+    def _new_profile(self) -> Any:
+        profile = api.profiler()
+        with api.quiet_profiler():
+            profile.__enter__()
         with api.marker(events.MAIN):
             pass
+        return profile
 
-    def _tick(self, *_: Any) -> int:
+    def tick(self) -> None:
         """Called by Python's main thread between two of its instructions, however little it calls."""
         hook = sys.getprofile()
         if self._profile is not None and not self._busy and hook is not None:
@@ -521,7 +538,6 @@ class Recorder:
             finally:
                 sys.setprofile(hook)
         self._ticked += 1
-        return 0
 
     def _watch(self) -> None:
         """Ask for a tick where the profile function is not called.
@@ -533,9 +549,10 @@ class Recorder:
         while not self._stopped.wait(TICK):
             self._end_in_time()
             quiet, self._hook_calls_before = self._hook_calls == self._hook_calls_before, self._hook_calls
+            asked = max(asked, self._ticked)  # a tick that an earlier recorder asked for may come late
             if asked == self._ticked == over and quiet:
                 asked += 1
-                ctypes.pythonapi.Py_AddPendingCall(self._pending, None)
+                ctypes.pythonapi.Py_AddPendingCall(_PENDING, None)
             over = self._ticked
 
     def _end_in_time(self) -> None:
@@ -577,29 +594,39 @@ class Recorder:
 
     @property
     def overhead(self) -> int:
-        """About how many nanoseconds recording itself took: the folding exactly, the profile function by samples."""
-        each = self._hook_time / self._hook_timed if self._hook_timed else 0.0
-        return self.slicing + int(each * self._hook_calls)
+        """About how many nanoseconds of the run recording took.
 
-    def start(self) -> None:
-        """Begin to record this thread, and threads that it starts."""
-        Recorder.active = self
+        That is folding, and the profile function, which is timed by samples. What markers and the profiler add to an
+        operator is not in it.
+        """
+        return min(self.slicing + self._hook_time, max(self.ended - self.began, 0))
+
+    def start(self, frame: FrameType | None = None) -> None:
+        """Begin to record this thread, and threads that it starts; `frame` is a function that is running already."""
         api.compile_never(Recorder.hook.__code__)
         if self._budget > 0:
             self._prepare_stepping()
         self._before = sys.getprofile(), threading.getprofile()
-        self._profile = api.profiler()
-        self._profile.__enter__()
-        self._main_marker()
-        self._new_thread()
-        self._pending = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._tick)
+        self._profile, Recorder.active = self._new_profile(), self
+        thread = self._new_thread()
         self._watcher = threading.Thread(target=self._watch, name="ptexplore", daemon=True)
         self._find_and_load = BOOTSTRAP._find_and_load
         BOOTSTRAP._find_and_load = _import_function(self)
+        self.began = time.perf_counter_ns()
+        self._watcher.start()  # before threads get the profile function
         threading.setprofile(self.hook)
         self.began = time.perf_counter_ns()
-        self._watcher.start()
+        if frame is not None:
+            self._runs_already(thread, frame)
         sys.setprofile(self.hook)
+
+    def _runs_already(self, thread: Thread, frame: FrameType) -> None:
+        """Record what a function calls from here on as calls from it."""
+        label = self._labels[frame.f_code] = self._classified(frame.f_code)
+        if label is not None and label.kind == "user":
+            path = self._path_below(thread.stack[-1].path, (frame.f_code, None), label, lambda: None)
+            path.calls += 1
+            self._enter(thread, Slot(frame, FRAME, path, thread.sets))
 
     def _prepare_stepping(self) -> None:
         from .stepper import Unavailable
@@ -613,22 +640,22 @@ class Recorder:
         self._left = self._size = FIRST_SLICE
 
     def stop(self) -> None:
-        """End, and put back what was found."""
+        """End, and put back what was found. A thread that goes on loses the profile function when it calls next."""
         Recorder.active = None
         if sys.getprofile() != self.hook:
             self._cut("Python's profile function was taken away, or failed: Python's calls after that are not told")
         sys.setprofile(self._before[0])
-        self.ended = time.perf_counter_ns()
+        self.is_over = True
         threading.setprofile(self._before[1])
         BOOTSTRAP._find_and_load = self._find_and_load
         self._stopped.set()
         for thread in self._threads:
             for slot in reversed(thread.stack):
                 self._close(slot)
-        profile, self._profile = self._profile, None
-        if profile is not None:
-            profile.__exit__(None, None, None)
-            self._fold.take(profile, self._marks, self.root)
+        self.ended = time.perf_counter_ns()
+        if self._profile is not None:
+            self._fold_profile()
+            self._profile = None
         self._watcher.join()
         self.root.calls, self.root.time = 1, self.ended - self.began - self.waited
 
@@ -642,7 +669,7 @@ class Recorder:
         sys.setprofile(None)
         label = self._labels.setdefault(_IMPORTS, Label("imports", "imports"))
         assert label is not None
-        path = self._below(thread.stack[-1].path, "imports", label, lambda: None)
+        path = self._path_below(thread.stack[-1].path, "imports", label, lambda: None)
         before, slot = len(sys.modules), Slot(None, FRAME, path, thread.sets)
         thread.stack.append(slot)
         self._open(slot)
@@ -727,13 +754,22 @@ def _forking() -> None:
 os.register_at_fork(after_in_child=_forked, after_in_parent=_forking)
 
 
+def _tick(_: object) -> int:
+    if Recorder.active is not None:
+        Recorder.active.tick()
+    return 0
+
+
+_PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_tick)  # never freed: Python may call it late
+
+
 def _import_function(recorder: Recorder) -> Callable[..., Any]:
     """What stands in for importlib's own function meanwhile; its frame is left out of tracebacks like importlib's."""
     names: dict[str, Any] = {"imported": recorder.imported, "load": recorder._find_and_load}
     text = "def _find_and_load(*given):\n    return imported(load, *given)\n"
     exec(compile(text, "<frozen importlib._bootstrap>", "exec"), names)
-    found: Callable[..., Any] = names["_find_and_load"]
-    return found
+    function: Callable[..., Any] = names["_find_and_load"]
+    return function
 
 
 def _names(root: Any) -> dict[int, tuple[Any, str]]:
@@ -750,6 +786,7 @@ class Row:
 
     calls: int = 0
     time: int = 0
+    python: int = 0
     saved: int = 0
 
 
@@ -781,6 +818,7 @@ class Fold:
         self._sequences: dict[int, tuple[int, int]] = {}  # of the call that has a number: its row, the number in it
         self._seen: list[int] = []
         self._first: int | None = None  # the first sequence number of the call that is being folded
+        self._python = 0  # nanoseconds in which that call ran Python
         self.digest = hashlib.sha1(usedforsecurity=False)
         self.cuts: list[str] = []
         self._marks: dict[str, tuple[Path, int]] = {}
@@ -822,7 +860,8 @@ class Fold:
                 if marked is not None:
                     inner = marked[0]
                     before = inner.site
-                    inner.time += event.duration_time_ns if inner.label.kind != "program" else 0
+                    # Where no more paths are told apart, what a path calls is counted for itself.
+                    inner.time += event.duration_time_ns if inner.label.kind != "program" and inner is not path else 0
                     if self.stepping is None:
                         self._walk(event.children, *marked)
                     else:
@@ -847,7 +886,8 @@ class Fold:
         """One operator call, or one node that the engine ran, with all that it called."""
         position = len(self._order)
         self._order.append(END)
-        outer, self._seen, self._first = (self._seen, self._first), [], None
+        outer = self._seen, self._first, self._python
+        self._seen, self._first, self._python = [], None, 0
         path.hot = True
         inputs: list[Any] = []
         kind, sequence = self._kind(event, fields, path, sets, inputs, None)
@@ -860,12 +900,13 @@ class Fold:
         row = self.rows[number]
         row.calls += 1
         row.time += event.duration_time_ns
+        row.python += self._python
         self._order[position] = number
         if self.stepping is not None:
             self._tell_stepping(self.stepping, key, number, path, event, site)
         for seen in self._seen:
             self._sequences[seen] = number, seen - min(self._seen)
-        self._seen, self._first = outer
+        self._seen, self._first, self._python = outer
 
     def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
         """Tell of a call that was folded, and whether it is one that was stepped."""
@@ -918,7 +959,10 @@ class Fold:
         for child in event.children:
             of_child = api.operator_fields(child)
             if child.name.startswith(api.MARK):
-                length = len(self._order)
+                length, marked = len(self._order), self._marks.get(child.name)
+                if marked is not None and marked[0] is not path:
+                    marked[0].inside += child.duration_time_ns
+                    self._python += child.duration_time_ns
                 self._walk((child,), path, sets)
                 if len(self._order) > length:
                     self._order.append(END)
@@ -959,7 +1003,7 @@ class Fold:
 
     def saved(self, nodes: list[Any]) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it."""
-        told = sorted(api.saved_storages(nodes), key=lambda one: one[0])
+        told = sorted(api.saved_storages(nodes), key=lambda saved: saved[0])
         counted = set()
         for sequence, address, size in told:
             known = self._sequences.get(sequence)
@@ -985,6 +1029,7 @@ class Fold:
             represents.setdefault(route, (builtin if self.kinds[kind].first["type"] not in NODES else None, sets, kind))
             call = {"path": path, "route": route, "shape": shape, "calls": row.calls, "time": row.time}
             call |= {"recorded": recorded[0] - 1} if recorded is not None else {}  # row 0 is END
+            call |= {"python": row.python} if row.python else {}
             calls.append(call | ({"saved": row.saved} if row.saved else {}))
         kinds = [
             {**kind.first, "inside": list(map(list, kind.inside)), "sizes": [list(map(list, s)) for s in kind.shapes]}

@@ -31,6 +31,7 @@ class Claim:
     event: Event = UNSEEN
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
+    by_callback: bool = False  # a Python function called it that C++ called, and that no row shows
 
     def but(self, hop: Hop, *why: str) -> Claim:
         """The same claim with a changed hop, and with reasons added."""
@@ -102,8 +103,8 @@ class Context:
 
         Torch's own Python gives none that it was not given, but for a few modules; what others do is not seen here.
         """
-        options, texts = self.session.options, self._texts
-        if options.script is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
+        texts = self._texts
+        if self.session.program is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
             return True
         return any(part in (event.file or "") for event in self.base for part in MAKES_GENERATORS)
 

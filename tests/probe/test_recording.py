@@ -166,6 +166,33 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     assert [kind.name for kind in in_order(recorded(run))] == plain(run)
 
 
+def test_standard_error_is_left_alone(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profiler tells it each start and end, and the recorder starts one for every slice."""
+    monkeypatch.setattr(recorder(), "SLICE", 50)
+    recorded(slots)  # the very first start may tell
+    capfd.readouterr()
+    recorded(step(Net(), torch.ones(2, 4)))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_every_call_of_a_builtin_is_told_by_its_name() -> None:
+    """Where no builtin is told, the operator is said to come by operator syntax."""
+
+    def run() -> None:
+        x = torch.ones(3)
+        for _ in range(200):
+            x.neg()
+
+    program = recorded(run)
+    calls = {(program.routes[call.route].method, call.calls) for call in program.calls}
+    assert calls == {("ones", 1), ("neg", 200)}
+
+
+def test_overhead_is_part_of_the_run() -> None:
+    program = recorded(step(Net(), torch.ones(2, 4)))
+    assert 0 < program.overhead < program.wall
+
+
 # --- modules, pairs of forward and backward, saved bytes ---
 
 

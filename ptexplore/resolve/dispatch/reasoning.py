@@ -192,7 +192,7 @@ def _caller(
         saves = (
             step.key.startswith("Autograd") and step.registration is not None and step.registration.guard is not None
         )
-        if saves and child.hop.kind == "python" and call.steps[-1].registration is not None:
+        if saves and (child.hop.kind == "python" or child.by_callback) and call.steps[-1].registration is not None:
             after = saves_results(context.tree, step.registration) is True
             return (number, after), _inside_steps(context, call.state, call.steps[:number], step.key)
         if child.hop.kind == "native" and step.registration is not None and step.registration.path == MANUAL:

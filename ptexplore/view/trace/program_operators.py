@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ptexplore.model.program import OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import script_name, seconds, size
 from ptexplore.view.trace.operators import kernel_of
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView
@@ -117,6 +118,5 @@ def _row(operator: _Operator, wall: int) -> ScreenRow:
 
 def _formulas(node: Hop) -> str:
     """Which inputs of the operator that recorded a node have a formula."""
-    formulas = node.derivative.formulas if node.derivative is not None else ()
-    inputs = [f.inputs for f in formulas if f.mode == "backward" and f.text.strip() != "non_differentiable"]
+    inputs = [f.inputs for f in run_formulas(node) if f.text.strip() != "non_differentiable"]
     return f"formula for {', '.join(inputs)}" if inputs else ""
