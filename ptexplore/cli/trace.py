@@ -71,6 +71,14 @@ def trace(
         str | None,
         Option(metavar="NAME[#N]", help="step this operator call of it alone: add.Tensor#2", rich_help_panel=RUN),
     ] = None,
+    native_budget: Annotated[
+        str | None,
+        Option(
+            metavar="S",
+            help="of a script: seconds for stepping one call of each kind, the costliest first (60; 0: none)",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     first: Annotated[
         bool,
         Option("--first", help="step the very first call, not a warm one: what only that does", rich_help_panel=RUN),
@@ -133,6 +141,14 @@ def trace(
     svg: Annotated[
         str | None, Option(metavar="FILE", help="keep what is shown as an SVG picture", rich_help_panel=SHOWN)
     ] = None,
+    export: Annotated[
+        tuple[str, str] | None,
+        Option(
+            metavar="collapsed|speedscope|chrome FILE",
+            help="write what it weighs, by stack, for a viewer of profiles",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
@@ -144,7 +160,10 @@ def trace(
     if no_native and native_op is not None:
         why = f"--no-native steps nothing, --native-op {native_op} steps one call"
         raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
-    for file in filter(None, (save, svg)):
+    if native_budget is not None and script is None:
+        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
+        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
+    for file in filter(None, (save, svg, _export_to(export))):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
             raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
@@ -157,6 +176,8 @@ def trace(
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
         if save:
             save_trace(Path(save), trail, session)
+        if export:
+            _export(trail, *export)
         if explain == LEGEND:
             _legend(trail, session, replace(options, command=command), as_json=as_json)
         elif explain is not None:
@@ -184,10 +205,29 @@ def trace(
         cwd=os.getcwd(),
         native=not no_native,
         native_op=native_op,
+        native_budget=_budget(native_budget),
         first=first,
     )
     with open_workspace(python) as workspace:
         return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))
+
+
+def _export_to(export: tuple[str, str] | None) -> str | None:
+    """The file to export to. Raises PtexploreError where there is no such format, before anything runs."""
+    if export is None:
+        return None
+    from ptexplore.render.stacks import known_format
+
+    known_format(export[0])
+    return export[1]
+
+
+def _export(trail: Trail, form: str, file: str) -> None:
+    from ptexplore.render.stacks import exported
+    from ptexplore.view.trace.stacks import stacks_of
+    from ptexplore.workspace.saved_traces import write_file
+
+    write_file(Path(file), exported(stacks_of(trail), form))
 
 
 def _exit_code(trail: Trail) -> int:
@@ -212,6 +252,18 @@ def _seconds(text: str) -> float:
         value = 0.0
     if not 0 < value <= DAY:
         raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
+    return value
+
+
+def _budget(text: str | None) -> float:
+    """The seconds of --native-budget; where it is not given, those of every script."""
+    try:
+        value = float(text) if text is not None else 60.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= DAY:
+        message = f"--native-budget {text} is no time"
+        raise PtexploreError(message, f"seconds from 0 on, up to {DAY}", "--native-budget 60", USAGE)
     return value
 
 
@@ -266,14 +318,10 @@ def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     """The command that shows this trace again, without what only changes how it is shown."""
-    command = ["ptexplore", "trace"]
-    command += [request.expression] if request.expression is not None else ["--script", str(request.script)]
-    values = [("--var", f"{name}={value}") for name, value in request.variables]
-    values += [*(("--setup", code) for code in request.setup), *(("--with", context) for context in request.contexts)]
-    flags = {"--grad": request.grad and not request.backward, "--backward": request.backward, "--once": request.once}
-    flags["--first"] = request.first
-    command += [part for pair in values for part in pair] + [flag for flag, given in flags.items() if given]
-    return (*command, *(("--python", python) if python else ()))
+    from ptexplore.capture.probing import words_of
+
+    words = words_of(request.expression, request)
+    return ("ptexplore", "trace", *words, *(("--python", python) if python else ()))
 
 
 def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:

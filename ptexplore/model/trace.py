@@ -24,7 +24,7 @@ TRAIL_FORMAT = 2  # of saved sessions and Trails; within a format keys are only 
 class Finding:
     """Something that a reader must know beside the hops."""
 
-    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, …
+    kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `registrations-changed`, `cut`, `stepped`, …
     text: str  # what was found, in words
     hop: int | None = None  # the id of the hop it is about
 
@@ -106,6 +106,7 @@ class TraceOptions:
     seed: int = 0  # of the random numbers
     native: bool = False  # whether the native pass was asked for
     native_op: str | None = None  # the operator call that alone is stepped: `add.Tensor#2`
+    native_budget: float = 60.0  # of a script: seconds in which one call of each kind is stepped
     first: bool = False  # `--first`: what is seen is the very first call, not a warm one
 
 
@@ -295,6 +296,29 @@ class MissingKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class InPlaceWriter:
+    """A write in place to a saved tensor, by its line."""
+
+    text: str  # what is written there
+    function: str  # the Python function that it is in
+    source: SourceRef  # the line
+    before: int  # how many writes the tensor had seen before
+    after: int  # and after
+    operators: tuple[str, ...] = ()  # the operators that wrote to it there, in order
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSaver:
+    """Who saved a tensor for backward."""
+
+    node: str | None  # the node of the graph
+    operators: tuple[str, ...] = ()  # the operators that record such a node
+    text: str = ""  # what is written where it was saved
+    function: str = ""  # the Python function that this is in
+    source: SourceRef | None = None  # the line
+
+
+@dataclass(frozen=True, slots=True)
 class ModifiedTensor:
     """A tensor that was written to after a node of the graph had saved it."""
 
@@ -306,13 +330,24 @@ class ModifiedTensor:
     makers: tuple[str, ...] = ()  # the operators that record such a node
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
     certain: bool = False  # whether only one tensor of the expression was written to in this way
+    saver: TensorSaver | None = None  # who saved it; null where no further run told
+    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where a further run told
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedValue:
+    """A value that a failed check compared."""
+
+    text: str  # as the message has it: `3`, `[2, 2]`, `Float`
+    what: str  # what it is: `the size of dimension 1`, `the index asked for`
+    argument: str | None = None  # the operator's argument that has it; null where not exactly one does
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What the expression raised, where that was thrown, and why."""
 
-    stage: Literal["expression", "backward", "script"]  # what was running
+    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
     exception: str  # the name of its class
     message: str  # its own words
     source: SourceRef  # the line that threw it
@@ -326,6 +361,8 @@ class Ending:
     modified: ModifiedTensor | None = None  # where a saved tensor was written to
     why: tuple[str, ...] = ()  # sentences: what it is concluded from
     close: tuple[str, ...] = ()  # names near the one that was not found
+    check: str = ""  # the condition that did not hold, as the text at that line has it
+    compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,8 @@ class Context:
 
         Torch's own Python gives none that it was not given, but for a few modules; what others do is not seen here.
         """
-        options, texts = self.session.options, self._texts
-        if options.script is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
+        texts = self._texts
+        if self.session.program is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
             return True
         return any(part in (event.file or "") for event in self.base for part in MAKES_GENERATORS)
 

@@ -43,6 +43,12 @@ def arguments(schema: str) -> tuple[Argument, ...]:
     return tuple(Argument(kind.strip(), name) for kind, _, name in plain if kind)
 
 
+def written(schema: str) -> tuple[str, ...]:
+    """The names of the arguments that a call writes to: those of "Tensor(a!) self"."""
+    given = schema.rpartition("->")[0]
+    return tuple(re.findall(r"\w+\(\w+!(?: -> [^)]*)?\)\S* (\w+)", given))
+
+
 def is_aliasing(schema: str) -> bool:
     """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
     given, _, results = schema.rpartition("->")

@@ -50,7 +50,9 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("What runs", (
         ("x", "trace an expression"),
-        ("T", "the tree of what ran last; Enter opens, space folds"),
+        ("T", "what ran last; Enter opens, space folds"),
+        ("v  f", "there: the next view; every hop"),
+        ("N  y", "there: step this call alone; copy the permalink"),
     )),
     ("Everywhere", (
         ("Tab", "next pane: what is coloured there opens"),
