@@ -12,7 +12,7 @@ from ptexplore.model.program import Program
 from ptexplore.model.trace import Trail
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView
-from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of
+from ptexplore.view.trace.program_parts import OwnOperators, Part, parts_of, times_elsewhere
 from ptexplore.view.trace.screen import findings, legend, typed
 
 ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
@@ -78,7 +78,10 @@ def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
     yield f"torch {trail.torch.version}"
     imports = next((part for part in whole.parts if part.kind == "imports"), None)
     apart = f" and {seconds(imports.time)} of imports, which no other row counts" if imports is not None else ""
-    yield f"one run: {seconds(whole.time)}, about {seconds(program.overhead)} of it recording{apart}"
+    if program.elsewhere is not None:
+        yield from times_elsewhere(program)
+    else:
+        yield f"one run: {seconds(whole.time)}, about {seconds(program.overhead)} of it recording{apart}"
     kinds = len({route.kind for route in program.routes})
     saved = f"; {size(whole.saved)} saved for backward" if whole.saved else ""
     yield f"{whole.operators:,} operator calls of {kinds} kinds{saved}"

@@ -127,6 +127,23 @@ def _count(
         part.saved += saved
 
 
+def times_elsewhere(program: Program) -> Iterator[str]:
+    """Whose times a program has, where they are not its own, in lines."""
+    told = program.elsewhere
+    if told is None:
+        return
+    calls = (
+        f"{told.matched:,} of its {told.matched + told.unmatched:,} outermost operator calls are calls of this program"
+    )
+    yield f"times are of another run, from {told.file}: those of operators alone; {calls}"
+    if told.unmatched:
+        yield f"not matched: {', '.join(f'{name} {count:,}' for name, count in told.names)}, …"
+    if told.unlike:
+        yield f"{told.unlike:,} nodes of backward have a sequence number of another call there than here"
+    if told.device_events:
+        yield f"{told.device_events:,} kernels and copies of devices in it are not counted"
+
+
 def operator_name(kind: OperatorKind) -> str:
     """The name of an operator without `aten::`, of a node without what stands around it."""
     return kind.name.removeprefix(ENGINE).removeprefix("aten::").rpartition("::")[2]
