@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
@@ -176,6 +176,27 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from ptexplore.workspace.saved_traces import save_trace
 
         save_trace(Path(file), self.record, self.session)
+
+    def export(self, form: Literal["collapsed", "speedscope", "chrome"], file: str | os.PathLike[str]) -> None:
+        """Write what ran, with what it weighs, into a file for a viewer of profiles.
+
+        "collapsed" has a line for each stack (flamegraph.pl), "speedscope" is that viewer's own format, "chrome" has
+        Chrome's trace events (Perfetto). A program weighs nanoseconds, summed by path, since no timeline was kept; a
+        trace that was stepped weighs instructions. Raises PtexploreError where nothing has a weight, or the file
+        cannot be written.
+
+        >>> import pathlib, ptexplore, tempfile, torch
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = pathlib.Path(folder.name) / "stacks.txt"
+        >>> ptexplore.trace(lambda: torch.ones(2) + 1).export("collapsed", file)
+        >>> any("torch.ones;ones " in line for line in file.read_text().splitlines())
+        True
+        """
+        from ptexplore.render.stacks import exported
+        from ptexplore.view.trace.stacks import stacks_of
+        from ptexplore.workspace.saved_traces import write_file
+
+        write_file(Path(file), exported(stacks_of(self.record), form))
 
     def svg(
         self,

@@ -16,7 +16,7 @@ from ptexplore.safe_text import clean_json
 
 MAX_OBSERVATIONS = 2_000_000
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
-MAX_DIGITS = 18  # of a number
+MAX_DIGITS = 20  # of a number: an address has 64 bits
 _DIGITS = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 _TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)
 MAX_DEPTH = 24  # lists and objects within one another, in one observation

@@ -96,10 +96,10 @@ def capture(
     session = gather(ask(runtime, asked, request.timeout), request, runtime, raising=raising)
     if request.once or not any(seen.kind == "raised" for seen in session.observations):
         return session
-    return _with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
+    return with_throw(session, ask(runtime, {**asked, "work": "stack"}, request.timeout, ENVIRONMENT))
 
 
-def _with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
+def with_throw(session: Session, messages: Iterable[dict[str, Any]]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
     from ptexplore.capture.native.thrown import thrown  # numpy, only where it is needed
 

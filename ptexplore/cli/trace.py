@@ -141,6 +141,14 @@ def trace(
     svg: Annotated[
         str | None, Option(metavar="FILE", help="keep what is shown as an SVG picture", rich_help_panel=SHOWN)
     ] = None,
+    export: Annotated[
+        tuple[str, str] | None,
+        Option(
+            metavar="collapsed|speedscope|chrome FILE",
+            help="write what it weighs, by stack, for a viewer of profiles",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
@@ -155,7 +163,7 @@ def trace(
     if native_budget is not None and script is None:
         why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
         raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
-    for file in filter(None, (save, svg)):
+    for file in filter(None, (save, svg, _export_to(export))):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
             raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
@@ -168,6 +176,8 @@ def trace(
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
         if save:
             save_trace(Path(save), trail, session)
+        if export:
+            _export(trail, *export)
         if explain == LEGEND:
             _legend(trail, session, replace(options, command=command), as_json=as_json)
         elif explain is not None:
@@ -200,6 +210,24 @@ def trace(
     )
     with open_workspace(python) as workspace:
         return tell(*workspace.trace(request), linking(workspace.place_of), _command(request, python))
+
+
+def _export_to(export: tuple[str, str] | None) -> str | None:
+    """The file to export to. Raises PtexploreError where there is no such format, before anything runs."""
+    if export is None:
+        return None
+    from ptexplore.render.stacks import known_format
+
+    known_format(export[0])
+    return export[1]
+
+
+def _export(trail: Trail, form: str, file: str) -> None:
+    from ptexplore.render.stacks import exported
+    from ptexplore.view.trace.stacks import stacks_of
+    from ptexplore.workspace.saved_traces import write_file
+
+    write_file(Path(file), exported(stacks_of(trail), form))
 
 
 def _exit_code(trail: Trail) -> int:

@@ -107,6 +107,7 @@ class Program(Struct, frozen=True):
     ordered: Count  # how many numbers that are
     wall: Nanoseconds  # how long the recorded run took, without the time that it waited for calls to be stepped
     overhead: Nanoseconds  # about how much of that recording took
+    folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
     backwards: Count = 0  # how often backward was called
     failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words

@@ -168,6 +168,7 @@ class Recorder:
         self._stopped = threading.Event()
         self.is_over = False
         self._failed: Path | None = None  # the builtin that has just raised
+        self._own_fork = False  # it is we who fork
         self._profile: Any = None
         self._before: tuple[Any, Any] = (None, None)
         self._fold = Fold()
@@ -479,8 +480,10 @@ class Recorder:
             path.cold = not path.hot and path.seen >= COLD
         try:
             if meanwhile is not None:
+                self._own_fork = True
                 meanwhile()
         finally:
+            self._own_fork = False
             if self.stepping is None or not self.stepping.in_child:
                 self._start_again(open_slots)
         self.slicing += time.perf_counter_ns() - began - (self.waited - waited)
@@ -699,6 +702,7 @@ class Recorder:
             "sets": sets,
             "wall": self.ended - self.began - self.waited,
             "overhead": self.overhead,
+            "folding": min(self.slicing, self.overhead),
             "backwards": self._backwards,
             **({"failed": self._failed.index} if self._failed is not None else {}),
             "cuts": cuts,
@@ -748,7 +752,7 @@ def _forked() -> None:
 
 
 def _forking() -> None:
-    if Recorder.active is not None:
+    if Recorder.active is not None and not Recorder.active._own_fork:
         Recorder.active._cut("the program started processes of its own: what they ran is not recorded")
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 
 from ptexplore.lazy import remembered
-from ptexplore.model.observed import UNSEEN, Event, UserCall, operators, records
+from ptexplore.model.observed import UNSEEN, Event, GraphNode, UserCall, operators, records
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.places import SourceRef
 from ptexplore.model.tensors import RecordedTensor
@@ -89,6 +89,12 @@ class Context:
     def calls(self) -> tuple[UserCall, ...]:
         """The calls of the expression, in order."""
         return tuple(records(self.session.observations, "call", UserCall))
+
+    @cached_property
+    def recorded(self) -> frozenset[int]:
+        """The sequence numbers of the calls that recorded a node of the result's graph."""
+        graph = records(self.session.observations, "graph", GraphNode)
+        return frozenset(node.sequence for node in graph if node.sequence is not None)
 
     @cached_property
     def forward_mode(self) -> bool:

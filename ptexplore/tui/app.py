@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.view.trees import Candidate, IndexedTree
 
+_SWITCHES = 0.001  # seconds that a thread which looks something up may keep the screen's waiting; Python's own are 5 ms
 _TRAIL = "trail"  # the name of the screen with what ran last
 
 
@@ -107,6 +109,7 @@ class Browser(App[None]):
         self._missing = missing
         self._searcher: Searcher | None = None
         self.crash: Exception | None = None
+        self._switches: float | None = None  # what Python had before
         self.settled: Callable[[], object] = lambda: None
         self._read(library)
 
@@ -126,6 +129,8 @@ class Browser(App[None]):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(name, self.exit)
         end_with_terminal()
+        self._switches = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCHES)
         self.theme = "textual-light" if os.environ.get("PTEXPLORE_THEME") == "light" else "textual-dark"
         if self._missing:
             from ptexplore.tui.screens.building import Building
@@ -407,6 +412,8 @@ class Browser(App[None]):
     def on_unmount(self) -> None:
         """However the app ends, what it started does, too."""
         self._close()
+        if self._switches is not None:
+            sys.setswitchinterval(self._switches)
 
     def _close(self) -> None:
         self.jobs.close()

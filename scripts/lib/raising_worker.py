@@ -1,6 +1,7 @@
-"""The half of scripts/raising that runs in the Python that has torch: OpInfo's samples, written to or made to raise.
+"""The half of scripts/raising that runs in the Python that has torch: OpInfo's samples, written to or wrong ones.
 
-Each operator is one forked child. Its answer is JSON lines on stdout, one a case.
+Its answer is JSON lines on stdout. For writes each operator is one forked child, and each case a line; a wrong sample
+is the messages of a trace, between a line that names it and one that ends it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def f():
 def load_probe(file: str) -> None:
     """Make the recorders importable."""
     spec = importlib.util.spec_from_file_location("probe_main", file)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise ImportError(file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.load_siblings()
@@ -61,7 +63,7 @@ def outputs(value: Any) -> list[Any]:
 def mutations(op: Any, seed: int) -> Iterator[dict[str, Any]]:
     """Writes planted into one operator's sample: of those that torch refuses, what the run of its own says."""
     import torch
-    from _ptexplore_probe import raising, writes  # type: ignore[import-not-found]
+    from _ptexplore_probe import writes  # type: ignore[import-not-found]
 
     torch.manual_seed(seed)
     sample = next(iter(op.sample_inputs("cpu", torch.float64, requires_grad=True)), None)
@@ -81,7 +83,7 @@ def mutations(op: Any, seed: int) -> Iterator[dict[str, Any]]:
         try:
             exec(compile(code, "<plain>", "exec"), scope)
             scope["f"]()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- whatever a sample raises
             told = MODIFIED.search(str(error))
             if told is None:
                 continue
@@ -89,10 +91,10 @@ def mutations(op: Any, seed: int) -> Iterator[dict[str, Any]]:
             continue
         request = {"expression": "f()", "setup": [code], "variables": [], "contexts": [], "grad": False,
                    "backward": False, "script": None, "seed": seed,
-                   "sample": lambda v=values: ("f()", {"outputs": outputs, "call": call, **v})}  # fmt: skip
+                   "sample": lambda v=values, c=call: ("f()", {"outputs": outputs, "call": c, **v})}  # fmt: skip
         try:
             seen = [o["data"] for o in writes.run(request)["observations"]]
-        except (raising.Raised, Exception) as error:
+        except Exception as error:  # noqa: BLE001 -- the pass is what is tested
             seen, why = [], repr(error)
         else:
             why = ""
@@ -113,7 +115,7 @@ def forked(work: Callable[[], Iterator[dict[str, Any]]], name: str) -> None:
         try:
             for row in work():
                 print(json.dumps(row), flush=True)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 -- the child ends here
             print(json.dumps({"op": name, "failed": repr(error)[:300]}), flush=True)
         os._exit(0)
     status = os.waitpid(process, 0)[1]
@@ -121,21 +123,49 @@ def forked(work: Callable[[], Iterator[dict[str, Any]]], name: str) -> None:
         print(json.dumps({"op": name, "failed": f"killed by signal {os.WTERMSIG(status)}"}), flush=True)
 
 
+def wrong_samples(op: Any, seed: int) -> None:
+    """Trace each wrong sample of an operator: the messages of its passes, and of the run that tells who threw."""
+    import torch
+    from _ptexplore_probe import trace
+    from _ptexplore_probe.isolate import Channel  # type: ignore[import-not-found]
+
+    torch.manual_seed(seed)
+    channel = Channel(sys.stdout.fileno())
+    for number, wrong in enumerate(op.error_inputs("cpu")):
+        sample = wrong.sample_input
+        values = {f"v{n}": value for n, value in enumerate((sample.input, *sample.args))}
+        named = {f"k_{name}": value for name, value in sample.kwargs.items()}
+        given = [*values, *(f"{name.removeprefix('k_')}={name}" for name in named)]
+        expression = f"call({', '.join(given)})"
+        bound = {"call": op.op, **values, **named}
+        request = {"expression": expression, "setup": [], "variables": [], "contexts": [], "grad": False,
+                   "backward": False, "script": None, "seed": seed, "once": False, "native": False, "timeout": 60,
+                   "first": False, "sample": lambda e=expression, b=bound: (e, b)}  # fmt: skip
+        kind = getattr(wrong.error_type, "__name__", str(wrong.error_type))
+        channel.send({"type": "case", "op": op.full_name, "number": number, "expression": expression,
+                      "exception": kind, "pattern": wrong.error_regex})  # fmt: skip
+        trace.run_passes(request, {}, channel)
+        channel.send({"type": "again"})
+        trace.run_again_for_stack(request, channel)
+        channel.send({"type": "done"})
+
+
 def main() -> None:
-    """`PROBE` is the file of the probe, `only` a regular expression of operators."""
-    probe, only = sys.argv[1:3]
+    """`probe` is the file of the probe, `what` is writes or wrong, `only` a regular expression of operators."""
+    probe, what, only = sys.argv[1:4]
     load_probe(probe)
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
     torch.set_num_threads(1)
     for op in op_db:
-        if (
-            op.supports_autograd
-            and torch.float64 in op.supported_backward_dtypes("cpu")
-            and re.search(only, op.full_name)
-        ):
-            forked(lambda op=op: mutations(op, 0), op.full_name)
+        if not re.search(only, op.full_name):
+            continue
+        if what == "writes":
+            if op.supports_autograd and torch.float64 in op.supported_backward_dtypes("cpu"):
+                forked(lambda op=op: mutations(op, 0), op.full_name)
+        elif op.error_inputs_func is not None:
+            wrong_samples(op, 0)
 
 
 if __name__ == "__main__":

@@ -1150,3 +1150,29 @@ def test_a_mode_sees_none_of_our_own_calls(command: InProcess) -> None:
         "print(json.dumps([e.name for e in profile.events() if e.name in ('aten::add_', 'aten::mul')]))"
     )
     assert [op.partition(".")[0] for op in calls if op.startswith(("aten::add_", "aten::mul"))] == recorded
+
+
+def test_the_copy_of_a_sparse_tensor_that_is_saved_makes_empty_ones(command: InProcess) -> None:
+    """The autograd kernel saves the result, outside of its guard; the stepped run's frames say who called."""
+    given = ("trace", "torch.sparse_coo_tensor(i, v, (3, 3))", "--grad", "--json")
+    given = (*given, "--var", "i=torch.tensor([[0, 1], [1, 2]])", "--var", "v=torch.randn(2)")
+
+    def around(hops: list[Any]) -> list[list[Any]]:
+        by_id = {hop["id"]: hop for hop in hops}
+        chains = []
+        for hop in hops:
+            if hop["kind"] == "op" and hop["op"] == "aten::empty.memory_format":
+                chain = [hop]
+                while chain[-1]["parent"] is not None:
+                    chain.append(by_id[chain[-1]["parent"]])
+                chains.append(chain)
+        return chains
+
+    stepped = around(command(*given).hops)
+    saved = [any(hop["name"].endswith("SavedVariable::SavedVariable") for hop in chain) for chain in stepped]
+    assert saved == [False, False, True, True]
+    hops = command(*given, "--no-native").hops
+    told = {hop["parent"] for hop in hops if hop["kind"] == "key"}
+    for chain, is_saved in zip(around(hops), saved, strict=True):
+        assert is_saved != any(hop["kind"] == "key" and hop["key"] == "BackendSelect" for hop in chain[1:])
+        assert is_saved != (chain[0]["id"] in told), "its sets are those of neither kernel for certain"

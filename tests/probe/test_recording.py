@@ -14,6 +14,7 @@ import pytest
 
 from ptexplore.capture.program import flaw_of, in_order, program_of
 from ptexplore.model.program import Program
+from ptexplore.view.trace.stacks import _threads
 
 torch = pytest.importorskip("torch")
 nn, F = torch.nn, torch.nn.functional
@@ -359,3 +360,16 @@ def test_saved_bytes_are_those_of_the_storages_that_autograd_packs(name: str) ->
     torch.manual_seed(1)
     program = recorded(lambda: backward_of(model, given))
     assert sum(calls.saved for calls in program.calls) == sum(packed.values()) + NUMBERS.get(name, 0) > 0
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_paths_and_operators_take_is_the_whole_run(name: str) -> None:
+    """Also where operators run Python, and that calls operators: nothing is counted twice."""
+    run = PROGRAMS[name]
+    run()
+    program = recorded(run)
+    main = next(_threads(program, "run"))
+    assert main.total == pytest.approx(program.wall, rel=0.02)
+    assert sum(path.inside for path in program.paths) == sum(calls.python for calls in program.calls)
+    if name in ("twice", "checkpointed", "hooked"):
+        assert any(calls.python for calls in program.calls)

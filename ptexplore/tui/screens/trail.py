@@ -116,7 +116,8 @@ class TrailTree(Tree[Node]):
                 around.pop()
             parent = around[-1][1] if around else self.root
             node = parent.add(label(spans := tuple(_spans(row))), Node([row.place] if row.place else [], spans, row))
-            node.allow_expand = False
+            node.allow_expand = bool(row.place is not None and row.place.candidates)
+            self._add_candidates(node, row.place.candidates if row.place is not None else ())
             if parent is not self.root:
                 parent.allow_expand = True
                 parent.expand()
@@ -205,8 +206,9 @@ def _spans(row: ScreenRow) -> Iterator[Span]:
         line = f":{row.place.line}" if row.place.line else ""
         yield Span("  ")
         yield Span(f"{row.place.path}{line}", "place", row.place)
-        if row.mark:
-            yield Span(f" {row.mark}", row.place.precision)
+    if row.place is not None and row.mark:
+        several = f"  {len(row.place.candidates)} places possible" if row.place.path is None else ""
+        yield Span(f"{several} {row.mark}", row.place.precision)
 
 
 class TrailScreen(Screen[None]):

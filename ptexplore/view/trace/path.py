@@ -33,7 +33,7 @@ from ptexplore.view.trace.screen import (
     typed,
 )
 
-ALONE = 12  # rows of an expression that calls one operator
+ALONE = 11  # rows of an expression that calls one operator
 FEWER = 26  # rows beside what is told of an error
 MOST = 42  # rows of any other: with what stands above and below, it fits a screen
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
@@ -162,7 +162,7 @@ def _flat(steps: Iterable[_Step], level: int) -> Iterator[ScreenRow]:
 
 
 def _and(first: str, second: str) -> str:
-    return f"{first}; {second}" if first else second
+    return "; ".join(filter(None, (first, second)))
 
 
 @dataclass(frozen=True, slots=True)
