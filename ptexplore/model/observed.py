@@ -345,6 +345,7 @@ KINDS: Mapping[str, type[Recorded]] = {
     "unreadable": UnreadableLibraries,
     "raised": RaisedError,
     "thrown": ThrownError,
+    "saved": SavedTensorWrites,
     "nondeterministic": Remark,
     "perturbed": Remark,
 }
