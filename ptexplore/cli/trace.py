@@ -149,6 +149,10 @@ def trace(
             rich_help_panel=SHOWN,
         ),
     ] = None,
+    times: Annotated[
+        str | None,
+        Option(metavar="FILE", help="of a script: the times of a trace by torch.profiler", rich_help_panel=SHOWN),
+    ] = None,
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
@@ -164,15 +168,13 @@ def trace(
             raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import named
-    from ptexplore.workspace.saved_traces import load_trace, save_trace
+    from ptexplore.workspace.saved_traces import load_trace
 
     options = Options(full, depth, only, opened, named(view), verbose)
 
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
-        if save:
-            save_trace(Path(save), trail, session)
-        if export:
-            _export(trail, *export)
+        trail = _timed(trail, times)
+        _keep(trail, session, save, export)
         if explain == LEGEND:
             _legend(trail, session, replace(options, command=command), as_json=as_json)
         elif explain is not None:
@@ -217,12 +219,22 @@ def _export_to(export: tuple[str, str] | None) -> str | None:
     return export[1]
 
 
-def _export(trail: Trail, form: str, file: str) -> None:
+def _timed(trail: Trail, times: str | None) -> Trail:
+    from ptexplore.workspace.saved_traces import with_times_of
+
+    return with_times_of(trail, times) if times is not None else trail
+
+
+def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
+    """Write the trace into the files that were asked for."""
     from ptexplore.render.stacks import exported
     from ptexplore.view.trace.stacks import stacks_of
-    from ptexplore.workspace.saved_traces import write_file
+    from ptexplore.workspace.saved_traces import save_trace, write_file
 
-    write_file(Path(file), exported(stacks_of(trail), form))
+    if save:
+        save_trace(Path(save), trail, session)
+    if export:
+        write_file(Path(export[1]), exported(stacks_of(trail), export[0]))
 
 
 def _exit_code(trail: Trail) -> int:
