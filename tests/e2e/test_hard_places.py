@@ -1192,3 +1192,30 @@ def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: 
     told = {False: shown.count("no tensor tells the backend"), True: shown.count("makes the next set of its options")}
     assert told[by_tensors[0]], "the outermost, whose rows are open"
     assert all(count <= by_tensors.count(kind) for kind, count in told.items())
+
+
+OVERRIDING = """class Own(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        see()
+        return super().__torch_function__(function, types, args, kwargs or {})
+"""
+
+
+@pytest.mark.parametrize("expression", ["t + 1", "2 * t", "t[0]", "(-t)", "t == t"])
+def test_operator_syntax_stands_around_the_python_that_it_calls(command: InProcess, expression: str) -> None:
+    """A slot of a type is C++, which no profile function is told of; torch's own traceback has its functions."""
+    setup = f"def see(): pass\n{OVERRIDING}\nt = torch.ones(3).as_subclass(Own)"
+    frames = torch_says(
+        "traces = []\n"
+        "def see():\n"
+        "    if not traces: traces.append(torch._C._profiler.gather_traceback(False, False, True))\n"
+        f"{OVERRIDING}\nt = torch.ones(3).as_subclass(Own)\n{expression}\n"
+        "(frames,) = torch._C._profiler.symbolize_tracebacks(traces)\n"
+        "print(json.dumps([frame['name'] for frame in frames]))"
+    )
+    hops = command("trace", expression, "--setup", setup, "--no-native", "--json").hops
+    outer = [hop for hop in hops if hop["parent"] is None]
+    assert [hop["kind"] for hop in outer] == ["binding"]
+    assert any(outer[0]["name"] in frame for frame in frames), (outer[0]["name"], frames)
+    assert [hop["name"] for hop in hops if hop["parent"] == outer[0]["id"]] == ["__torch_function__"]
