@@ -177,6 +177,27 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
         save_trace(Path(file), self.record, self.session)
 
+    def with_times(self, file: str | os.PathLike[str]) -> PublicTrail:
+        """The same program with the times of another run of it: a trace that torch.profiler wrote (Chrome's format).
+
+        Outermost operator calls are matched by their names and those of what they called, in runs of several; what
+        fits none, or several places, is counted: `program.elsewhere`. Raises PtexploreError where the file is no such
+        trace or is of another program, or where this is no program's Trail.
+
+        >>> import json, pathlib, ptexplore, tempfile, torch
+        >>> trail = ptexplore.trace(lambda: torch.ones(2).exp())
+        >>> event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+        >>> seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = pathlib.Path(folder.name) / "trace.json"
+        >>> _ = file.write_text(json.dumps([event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]))
+        >>> [calls.time for calls in trail.with_times(file).program.calls]
+        [9000, 5000]
+        """
+        from ptexplore.workspace.saved_traces import with_times_of
+
+        return PublicTrail(with_times_of(self.record, os.fspath(file)), self.session)
+
     def export(self, form: Literal["collapsed", "speedscope", "chrome"], file: str | os.PathLike[str]) -> None:
         """Write what ran, with what it weighs, into a file for a viewer of profiles.
 

@@ -1,4 +1,4 @@
-"""Read the operators of a trace that torch.profiler wrote elsewhere: Chrome's trace events, data that nobody vouches for.
+"""Read the operators of a trace that torch.profiler wrote elsewhere: Chrome's trace events, which nobody vouches for.
 
 The file is read in pieces, an event at a time, so that one of several gigabytes needs no more room than its operators.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
-import math
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeGuard
 
 from ptexplore.errors import USAGE, PtexploreError
 
 PIECE = 4 << 20  # bytes read at a time
 LONGEST = 16 << 20  # characters of one event, and of what stands before the first
 MOST = 3_000_000  # operators
+LATEST = 1e18  # microseconds
 SPACE = re.compile(r"[\s,]*")
 BEGIN = re.compile(r'"traceEvents"\s*:\s*\[')
 WRITES = 'profile.export_chrome_trace("FILE") of torch.profiler writes one'
@@ -95,10 +95,10 @@ def _operator(name: str, event: dict[str, Any]) -> TimedOperator:
     return TimedOperator(given, first, first + round(time * 1000), known, [])
 
 
-def _is_time(value: object) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e18
-    )
+def _is_time(value: object) -> TypeGuard[float]:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return abs(value) < LATEST  # which no NaN is
 
 
 def _nested(operators: list[TimedOperator]) -> list[TimedOperator]:
@@ -164,9 +164,9 @@ class _Text:
 
     def find_list(self, name: str) -> None:
         """Go to the first event: of a list, or of the list that an object has under `traceEvents`."""
-        self.read_on()
-        start = SPACE.match(self.held)
-        self.at = start.end() if start else 0
+        while self.at == len(self.held) and self.read_on():
+            start = SPACE.match(self.held)
+            self.at = start.end() if start else 0
         if self.held[self.at : self.at + 1] == "[":
             self.at += 1
             return

@@ -165,6 +165,31 @@ def in_order(program: Program) -> Iterator[OperatorKind]:
     return (kind for _, kind in _placed(program))
 
 
+def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
+    """Every call that Python made while no operator ran, in order: it and all that ran in it, with the number of its
+    calls, None for what an operator called.
+
+    Raises ValueError if the order cannot be read.
+    """
+    numbers = _numbers(program)
+    for number in numbers:
+        yield list(_rows_in(program, number, numbers))
+
+
+def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:
+    pending = [program.routes[program.calls[number - 1].route].kind] if number else []
+    row: int | None = number - 1
+    while pending:
+        kind = pending.pop()
+        if kind == HOLE:
+            for inner in takewhile(bool, further):
+                yield from _rows_in(program, inner, further)
+            continue
+        yield row, program.kinds[kind]
+        row = None
+        pending += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+
+
 def call_of(program: Program, op: str, number: int) -> int | None:
     """The observation that shows the `number`th call of an operator ("add.Tensor"); None if that cannot be told.
 

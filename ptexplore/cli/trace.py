@@ -149,6 +149,10 @@ def trace(
             rich_help_panel=SHOWN,
         ),
     ] = None,
+    times: Annotated[
+        str | None,
+        Option(metavar="FILE", help="of a script: the times of a trace by torch.profiler", rich_help_panel=SHOWN),
+    ] = None,
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
@@ -157,27 +161,20 @@ def trace(
     _check_one({"expression": expression, "script": script, "load": load})
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    if no_native and native_op is not None:
-        why = f"--no-native steps nothing, --native-op {native_op} steps one call"
-        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
-    if native_budget is not None and script is None:
-        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
-        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
+    _check_native(no_native=no_native, op=native_op, budget=native_budget, script=script)
     for file in filter(None, (save, svg, _export_to(export))):
         if Path(file).is_dir():
             hint = f"a name inside it: {file}/trace"
             raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import named
-    from ptexplore.workspace.saved_traces import load_trace, save_trace
+    from ptexplore.workspace.saved_traces import load_trace
 
     options = Options(full, depth, only, opened, named(view), verbose)
 
     def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
-        if save:
-            save_trace(Path(save), trail, session)
-        if export:
-            _export(trail, *export)
+        trail = _timed(trail, times)
+        _keep(trail, session, save, export)
         if explain == LEGEND:
             _legend(trail, session, replace(options, command=command), as_json=as_json)
         elif explain is not None:
@@ -222,12 +219,22 @@ def _export_to(export: tuple[str, str] | None) -> str | None:
     return export[1]
 
 
-def _export(trail: Trail, form: str, file: str) -> None:
+def _timed(trail: Trail, times: str | None) -> Trail:
+    from ptexplore.workspace.saved_traces import with_times_of
+
+    return with_times_of(trail, times) if times is not None else trail
+
+
+def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
+    """Write the trace into the files that were asked for."""
     from ptexplore.render.stacks import exported
     from ptexplore.view.trace.stacks import stacks_of
-    from ptexplore.workspace.saved_traces import write_file
+    from ptexplore.workspace.saved_traces import save_trace, write_file
 
-    write_file(Path(file), exported(stacks_of(trail), form))
+    if save:
+        save_trace(Path(save), trail, session)
+    if export:
+        write_file(Path(export[1]), exported(stacks_of(trail), export[0]))
 
 
 def _exit_code(trail: Trail) -> int:
@@ -243,6 +250,16 @@ def _check_one(sources: dict[str, str | None]) -> None:
         message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
         why = "a trace is of one thing: " + (", ".join(given) + " were given" if given else "nothing was given")
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
+
+
+def _check_native(*, no_native: bool, op: str | None, budget: str | None, script: str | None) -> None:
+    """Raise PtexploreError for options of the native pass that do not go together."""
+    if no_native and op is not None:
+        why = f"--no-native steps nothing, --native-op {op} steps one call"
+        raise PtexploreError("--no-native and --native-op do not go together", why, "ptexplore trace --help", USAGE)
+    if budget is not None and script is None:
+        why = "an expression is stepped whole, or as far as its time goes; a budget is for a script's many calls"
+        raise PtexploreError("--native-budget is for --script", why, "ptexplore trace --help", USAGE)
 
 
 def _seconds(text: str) -> float:

@@ -95,6 +95,20 @@ class StepBudget(Struct, frozen=True):
     reason: str | None = None  # why there were none, or no more from some point on
 
 
+class TimesElsewhere(Struct, frozen=True):
+    """Whose times a program has, where they are not its own: those that torch.profiler wrote in another run of it.
+
+    The times of paths are then those of their operators alone. Calls are outermost ones, with all that is in them.
+    """
+
+    file: str  # the name of the file
+    matched: Count  # how many of its operator calls, and nodes of backward, are calls of this program
+    unmatched: Count  # how many are none, or may be of several places
+    names: tuple[tuple[str, int], ...] = ()  # of those that are not matched: the names, and how often, most first
+    unlike: Count = 0  # nodes whose sequence number leads to another call than the one that recorded them here
+    device_events: Count = 0  # kernels and copies of devices in it, which are not counted
+
+
 class Program(Struct, frozen=True):
     """What a program ran, recorded in one run and folded by what differs."""
 
@@ -111,4 +125,5 @@ class Program(Struct, frozen=True):
     backwards: Count = 0  # how often backward was called
     failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
     cuts: tuple[str, ...] = ()  # what is not told, in words
+    elsewhere: TimesElsewhere | None = None  # whose times these are, where they are of another run
     stepping: StepBudget | None = None  # where calls were to be stepped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import random
 import signal
@@ -11,13 +12,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ptexplore
 from ptexplore.capture.program import in_order
-from tests.harness import TARGET
+from tests.harness import TARGET, InProcess
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -401,3 +403,50 @@ def test_contexts_that_others_enter() -> None:
     assert recording.trail.program is not None
     (cos,) = (path for path in recording.trail.program.paths if path.name == "torch.Tensor.cos")
     assert recording.trail.program.paths[cos.parent or 0].name == "test_contexts_that_others_enter"
+
+
+# --- the command, with what was saved -----------------------------------------------------------------------------
+
+
+def test_the_command_exports_a_saved_one_and_lays_times_over_it(command: InProcess, tmp_path: Path) -> None:
+    with ptexplore.record() as recording:
+        torch.ones(2).exp()
+    saved, out, times = str(tmp_path / "x.trail"), str(tmp_path / "out.txt"), tmp_path / "times.json"
+    recording.save(saved)
+    event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+    seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
+    times.write_text(json.dumps([event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]))
+    result = command("trace", "--load", saved, "--times", str(times), "--export", "collapsed", out)
+    assert result.code == 0, result
+    assert f"times are of another run, from {times}" in " ".join(result.out.split())
+    weights = {line.split(";")[-1].split()[0]: line.split()[-1] for line in Path(out).read_text().splitlines()}
+    assert weights == {"ones": "9000", "exp": "5000"}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("--export", "speedscop", "x"), "speedscop is no format to export to"),
+        (("--export", "chrome", "{folder}"), "is a folder"),
+        (("--export", "chrome", "{folder}/none/x"), "cannot be written"),
+        (("--times", "{folder}/none"), "cannot be read"),
+        (("--times", "{saved}"), "is no trace of torch.profiler"),
+    ],
+)
+def test_what_cannot_be_exported_or_read(
+    arguments: tuple[str, ...], message: str, command: InProcess, tmp_path: Path
+) -> None:
+    with ptexplore.record() as recording:
+        torch.ones(2).exp()
+    saved = str(tmp_path / "x.trail")
+    recording.save(saved)
+    given = [argument.format(folder=tmp_path, saved=saved) for argument in arguments]
+    result = command("trace", "--load", saved, *given).three_parts(1, 2)
+    assert message in result.err
+
+
+def test_an_expression_has_no_program_to_lay_times_over(command: InProcess) -> None:
+    result = command("trace", "a + b", "--no-native", "--times", "x.json").three_parts(2)
+    assert "has no program" in result.err
+    result = command("trace", "a + b", "--no-native", "--export", "chrome", "x.json").three_parts(2)
+    assert "nothing to weigh" in result.err

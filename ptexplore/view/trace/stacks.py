@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import CallPath, OperatorCalls, Program
 from ptexplore.model.trace import Hop, Trail
-from ptexplore.view.trace.program_parts import NODES, operator_name
+from ptexplore.view.trace.program_parts import NODES, operator_name, times_elsewhere
 
 SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
 STEPS = "a unit is one instruction of the stepped run, not a time"
@@ -70,7 +70,8 @@ def stacks_of(trail: Trail) -> Stacks:
     Raises PtexploreError (usage) where nothing has a weight: an expression's trace that was not stepped.
     """
     if trail.program is not None:
-        notes = (SUMS, f"recording took about {trail.program.overhead} ns of {trail.program.wall}", *trail.program.cuts)
+        recording = f"recording took about {trail.program.overhead} ns of {trail.program.wall}"
+        notes = (SUMS, *(tuple(times_elsewhere(trail.program)) or (recording,)), *trail.program.cuts)
         return Stacks(trail.expression, "nanoseconds", tuple(_threads(trail.program, trail.expression)), notes)
     nodes = tuple(node for node, _ in _stepped(trail.hops))
     if not nodes:
