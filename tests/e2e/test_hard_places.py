@@ -1219,3 +1219,23 @@ def test_operator_syntax_stands_around_the_python_that_it_calls(command: InProce
     assert [hop["kind"] for hop in outer] == ["binding"]
     assert any(outer[0]["name"] in frame for frame in frames), (outer[0]["name"], frames)
     assert [hop["name"] for hop in hops if hop["parent"] == outer[0]["id"]] == ["__torch_function__"]
+
+
+def test_inside_a_call_of_which_no_key_is_known_no_sets_are(command: InProcess) -> None:
+    """Its kernels may hold a guard: so does that of add, by its text, and what it calls runs inside of that."""
+    setup = (
+        "from torch.utils._python_dispatch import TorchDispatchMode\nclass Plain(TorchDispatchMode):\n"
+        " def __torch_dispatch__(self, function, types, args=(), kwargs=None): return function(*args, **(kwargs or {}))\n"
+        "def f(a):\n with Plain(): b = a.sin()\n return b.cos() + 1"
+    )
+    hops = command("trace", "f(a)", "--setup", setup, "--no-native", "--json").hops
+    by_id = {hop["id"]: hop for hop in hops}
+    keyed = {hop["parent"] for hop in hops if hop["kind"] == "key"}
+    unknown = [hop["id"] for hop in hops if hop["kind"] == "op" and hop["id"] not in keyed and not hop["thread"]]
+    (call,) = [hop for hop in hops if hop["kind"] == "op" and hop["op"] == "aten::add.Tensor"]
+    assert call["id"] in unknown, "a tensor that was made since may be of a class that dispatches in Python"
+    for hop in hops:
+        around = by_id.get(hop["parent"])
+        while around is not None and around["id"] != call["id"]:
+            around = by_id.get(around["parent"])
+        assert around is None or hop["kind"] != "key"
