@@ -1225,7 +1225,7 @@ def test_inside_a_call_of_which_no_key_is_known_no_sets_are(command: InProcess) 
     """Its kernels may hold a guard: so does that of add, by its text, and what it calls runs inside of that."""
     setup = (
         "from torch.utils._python_dispatch import TorchDispatchMode\nclass Plain(TorchDispatchMode):\n"
-        " def __torch_dispatch__(self, function, types, args=(), kwargs=None): return function(*args, **(kwargs or {}))\n"
+        " def __torch_dispatch__(self, function, types, args=(), kwargs=None): return function(*args, **kwargs or {})\n"
         "def f(a):\n with Plain(): b = a.sin()\n return b.cos() + 1"
     )
     hops = command("trace", "f(a)", "--setup", setup, "--no-native", "--json").hops
